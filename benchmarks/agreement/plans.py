@@ -10,8 +10,8 @@ from typing import Any
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.verify.case import Case, Index, amounts
-from stowage_optimizer.verify.eligibility import turned_away
-from stowage_optimizer.verify.tiers import count_tiers
+from stowage_optimizer.verify.places import turned_away
+from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import Question
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.cli.solve_options import POLICIES
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid

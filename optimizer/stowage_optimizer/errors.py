@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+INVALID_INPUT = 2
+"""Exit code where a file or an option is at fault."""
+
+REFUSED = 3
+"""Exit code where a plan breaks rules."""
+
 
 class OptimizerError(Exception):
     """What went wrong, and the way out.
 
-    Each cause has one subclass, in the ``errors.py`` of its room. The command line
-    prints the message without a traceback and exits with ``exit_code``.
+    The command line prints the message without a traceback and exits with
+    ``exit_code``. A subclass exists where somebody must tell it from the others.
     """
 
     exit_code = 1
+
+    def __init__(self, message: str, *, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        if exit_code is not None:
+            self.exit_code = exit_code

@@ -7,21 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from stowage_optimizer.bounds import Phase, Question, dual_bound
-from stowage_optimizer.bounds.certificate import written
+from stowage_optimizer.bounds.dual import written
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.encode_certificate import encode_certificate
+from stowage_optimizer.model.encode import encode_certificate, encode_plan
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.planning import PlanWriter
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class ReducedSnapshot:
     def plan(self, assignment: Assignment, policy: Policy) -> pb.Plan:
         """Return ``assignment`` as a plan whose limits are dual bounds, all priced."""
         packing = self.packing
-        writer = PlanWriter(self.snapshot, packing, policy)
+        writer = SolutionWriter(packing, policy)
         plan = encode_plan(writer.write(assignment, trivial_bounds(packing)))
         reached = score(packing, assignment, policy)
         problem = make_problem(packing)

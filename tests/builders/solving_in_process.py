@@ -3,15 +3,59 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from functools import cached_property
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import Plan
-from stowage_optimizer.strategies.answering import answering
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.snapshot import Refusal, Snapshot
+from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
-from stowage_optimizer.strategies.strategy import Answer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A solution, and the plan that is sent for it."""
+
+    solution: Solution
+
+    @cached_property
+    def plan(self) -> pb.Plan:
+        """The contract's message."""
+        return encode_plan(self.solution)
+
+    @property
+    def end_reason(self) -> EndReason:
+        """Why the solve ended."""
+        return self.solution.end_reason
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """What was left out, and why."""
+        return self.solution.refusals
+
+    @property
+    def message(self) -> str:
+        """Any further message."""
+        return self.solution.message
+
+
+def decoded(snapshot: pb.Snapshot) -> Snapshot:
+    """Return ``snapshot`` as the optimiser's model."""
+    issues = Issues()
+    model = decode_snapshot(snapshot, issues)
+    issues.raise_if_any()
+    return model
+
+
+def budget_of(options: SolveOptions) -> Budget:
+    """Return the budget of a solve that begins now."""
+    return Budget.begin(options, time.monotonic)
 
 
 def answer_to(
@@ -20,31 +64,26 @@ def answer_to(
     policy: pb.Policy = pb.POLICY_STRICT,
     time_limit_s: float = 20.0,
     seed: int = 1,
-    published: list[Plan] | None = None,
+    published: list[Solution] | None = None,
     deterministic: bool = False,
     strategy: str = "paper",
 ) -> Answer:
-    """Return the answer of ``strategy``; one thread keeps tests from crowding."""
-    issues = Issues()
-    strategies = shipped_strategies()
-    model = decode_snapshot(snapshot, issues)
-    options = decode_options(
-        pb.SolveOptions(
-            strategy=strategy,
-            policy=policy,
-            time_limit_s=time_limit_s,
-            workers=1,
-            seed=seed,
-            deterministic=deterministic,
-        ),
-        issues,
-        strategies=strategies,
-        default_time_limit_s=1.0,
+    """Return the answer of ``strategy`` alone; one thread keeps tests from crowding."""
+    asked = pb.SolveOptions(
+        strategy=strategy,
+        policy=policy,
+        time_limit_s=time_limit_s,
+        workers=1,
+        seed=seed,
+        deterministic=deterministic,
     )
-    issues.raise_if_any()
     seen = [] if published is None else published
-    return strategies[strategy].solve(
-        model, options, clock=time.monotonic, publish=seen.append
+    packings = Packings(decoded(snapshot))
+    packing = packings.related if strategy == "boreas" else packings.plain
+    return Answer(
+        shipped_strategies()[strategy].solve(
+            packing, budget_of(_options(asked)), seen.append
+        )
     )
 
 
@@ -52,22 +91,39 @@ def finished_answer_to(
     snapshot: pb.Snapshot,
     asked: pb.SolveOptions,
     *,
-    published: list[Plan] | None = None,
+    published: list[Solution] | None = None,
 ) -> Answer:
     """Return the answer to all of ``asked``, finished as the service does."""
-    issues = Issues()
-    strategies = shipped_strategies()
-    model = decode_snapshot(snapshot, issues)
-    options = decode_options(
-        asked, issues, strategies=strategies, default_time_limit_s=20, default_workers=1
-    )
-    issues.raise_if_any()
+    options = _options(asked)
     seen = [] if published is None else published
-    return answering(strategies[options.strategy], options).solve(
-        model, options, clock=time.monotonic, publish=seen.append
+    return Answer(
+        solve(
+            shipped_strategies()[options.strategy],
+            Packings(decoded(snapshot)),
+            budget_of(options),
+            seen.append,
+        )
     )
+
+
+def empty(plan: pb.Plan) -> bool:
+    """Return whether ``plan`` changes nothing."""
+    return not (plan.placements or plan.moves or plan.evictions)
 
 
 def plan_for(snapshot: pb.Snapshot, *, policy: pb.Policy = pb.POLICY_STRICT) -> pb.Plan:
     """Return the paper strategy's plan as the contract's message."""
-    return encode_plan(answer_to(snapshot, policy=policy).plan)
+    return answer_to(snapshot, policy=policy).plan
+
+
+def _options(asked: pb.SolveOptions) -> SolveOptions:
+    issues = Issues()
+    options = decode_options(
+        asked,
+        issues,
+        strategies=shipped_strategies(),
+        default_time_limit_s=20,
+        default_workers=1,
+    )
+    issues.raise_if_any()
+    return options

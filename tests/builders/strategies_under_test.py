@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.paper import PaperStrategy
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.paper.algorithm import PaperStrategy
 from stowage_optimizer.strategies.registry import shipped_strategies
-from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 PATH = "strategies_under_test:strategies"
 """The path under which a service's children find these."""
@@ -25,8 +24,7 @@ GATED = "strategies_under_test:gated"
 GATE = "STOWAGE_TEST_GATE"
 """Names the pipe that holds up the start of a fork server."""
 
-Publish = Callable[[Plan], None]
-Misdeed = Callable[[Snapshot, Publish], Answer]
+Misdeed = Callable[[Packing, Publish], Solution]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +33,10 @@ class PaperThen:
 
     misdeed: Misdeed
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Publish,
-    ) -> Answer:
-        """Publish good plans, then do the deed."""
-        PaperStrategy().solve(snapshot, options, clock=clock, publish=publish)
-        return self.misdeed(snapshot, publish)
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Publish good solutions, then do the deed."""
+        PaperStrategy().solve(packing, budget, publish)
+        return self.misdeed(packing, publish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,36 +45,22 @@ class AtOnce:
 
     misdeed: Misdeed
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Publish,
-    ) -> Answer:
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Do the deed."""
-        return self.misdeed(snapshot, publish)
+        del budget
+        return self.misdeed(packing, publish)
 
 
 @dataclass(frozen=True, slots=True)
 class TellLimit:
     """Does nothing, and says how many seconds it was given."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Publish,
-    ) -> Answer:
-        """Return an empty plan, with the seconds as its message."""
-        del clock, publish
-        packing = reduced(snapshot)
-        writer = PlanWriter(snapshot, packing, options.policy)
-        plan = writer.write(packing.current, trivial_bounds(packing))
-        return Answer(plan, end_reason_of(plan), message=repr(options.time_limit_s))
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return a solution without changes, with the seconds as its message."""
+        del publish
+        writer = SolutionWriter(packing, budget.policy)
+        bounds = trivial_bounds(packing)
+        return writer.write(packing.current, bounds, repr(budget.limit_s))
 
     @property
     def is_self_contained(self) -> bool:
@@ -110,23 +87,24 @@ def gated() -> Mapping[str, Strategy]:
     return shipped_strategies()
 
 
-def _hang(_snapshot: Snapshot, _publish: Publish) -> Answer:
+def _hang(_packing: Packing, _publish: Publish) -> Solution:
     # Deaf to everything but SIGKILL, as an uninterruptible presolve is.
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     while True:
         pass
 
 
-def _eat_memory(snapshot: Snapshot, _publish: Publish) -> Answer:
+def _eat_memory(packing: Packing, _publish: Publish) -> Solution:
     hoard = bytearray(2**40)
-    return Answer(Plan(f"{snapshot.id}{len(hoard)}"), EndReason.OPTIMAL)
+    return Solution(packing, packing.current, message=f"{len(hoard)}")
 
 
-def _crash(_snapshot: Snapshot, _publish: Publish) -> Answer:
+def _crash(_packing: Packing, _publish: Publish) -> Solution:
     raise RuntimeError("a bug in the strategy")
 
 
-def _lie(_snapshot: Snapshot, publish: Publish) -> Answer:
-    wrong = Plan("another snapshot")
+def _lie(packing: Packing, publish: Publish) -> Solution:
+    # Every pod to one node, whatever room there is, and no word about the tiers.
+    wrong = Solution(packing, (0,) * len(packing.items))
     publish(wrong)
-    return Answer(wrong, EndReason.OPTIMAL)
+    return wrong

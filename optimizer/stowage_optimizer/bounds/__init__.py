@@ -17,7 +17,6 @@ it stopped, until ``search.finished``.
 `Enumeration` is an `enumeration_bound` that can be asked for another aim.
 
 ``nodes`` holds the node of each item, negative for none, of the best assignment known.
-``warmup`` compiles what `dual_bound` needs; call it once before time counts.
 
     closed = enumeration_bound(
         question, bound.prices, bound.value, clock=clock, deadline=deadline
@@ -46,19 +45,16 @@ No bound depends on a rounded number being right: what floating point finds are
 multipliers, and the bound is then computed from them in integers.
 """
 
-from stowage_optimizer.bounds.bound import Bound
-from stowage_optimizer.bounds.certificate import written
-from stowage_optimizer.bounds.dual import DualSearch, dual_bound
+from stowage_optimizer.bounds.dual import DualSearch, dual_bound, written
 from stowage_optimizer.bounds.enumeration import (
     Enumerated,
     Enumeration,
     enumeration_bound,
+    recombine,
 )
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
-from stowage_optimizer.bounds.question import Phase, Question
-from stowage_optimizer.bounds.recombination import recombine
-from stowage_optimizer.bounds.warmup import warmup
+from stowage_optimizer.bounds.question import Bound, Phase, Question
 
 __all__ = [
     "Bound",
@@ -72,6 +68,5 @@ __all__ = [
     "exact_fit_bound",
     "knapsack_bound",
     "recombine",
-    "warmup",
     "written",
 ]

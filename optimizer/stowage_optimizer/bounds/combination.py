@@ -10,9 +10,8 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.groups import Groups, at_home
-from stowage_optimizer.bounds.linear import Linear
 from stowage_optimizer.bounds.question import Phase, Question
-from stowage_optimizer.bounds.scope import Scope
+from stowage_optimizer.bounds.scope import Linear, Scope
 from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
 
 
@@ -43,8 +42,6 @@ class Combination:
 
     Parameters
     ----------
-    scope, groups
-        What is asked, and the nodes.
     patterns
         Those to choose from, of each group: shape ``(any, kinds, 2)``.
     target

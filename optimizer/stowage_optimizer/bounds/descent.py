@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.bounds.groups import Groups
+from stowage_optimizer.bounds.groups import Groups, mixes_of
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
-from stowage_optimizer.bounds.master import Duals
-from stowage_optimizer.bounds.opening import opening_prices
-from stowage_optimizer.bounds.prices import SCALE
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.master import Duals, Floats
+from stowage_optimizer.bounds.question import SCALE, Phase
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.search.problem import Ints
 
@@ -46,10 +44,6 @@ class Descent:
 
     Parameters
     ----------
-    scope, groups
-        What is asked.
-    lagrangian
-        Evaluates prices.
     reached
         What is reached, in the objective's terms without its constant: the bound that
         the steps aim at. None where it is not known.
@@ -151,3 +145,36 @@ def starting_prices(phase: Phase, scope: Scope, groups: Groups) -> Duals | None:
     # Where some of a kind run and some do not, only those that run are worth more.
     run = np.where(scope.running == scope.count, running, 0.0)
     return Duals(pod=worth + run, run=run, requirement=price)
+
+
+def opening_prices(scope: Scope, groups: Groups) -> Duals | None:
+    """Return prices from which to start; None where only staying at home counts.
+
+    A pod is worth 1 and takes room: its price is what is left after paying for the
+    room, at the rate of the pod that just no longer fits.
+    """
+    gain = (scope.objective.placed + scope.objective.running).astype(float)
+    if scope.objective.stays.any() or not gain.any():
+        return None
+    total = np.maximum(groups.size @ groups.room, 1).astype(float)
+    best, price = np.inf, np.zeros(len(gain))
+    for mix in mixes_of(groups.demand, groups.room):
+        weight = np.maximum((groups.demand / total) @ mix, 1e-12)
+        rate, value = _critical(gain, weight, scope.count.astype(float))
+        if value < best:
+            best, price = value, np.maximum(0, gain - rate * weight)
+    nothing = np.zeros(len(gain))
+    return Duals(price, nothing, np.zeros(len(scope.requirements)))
+
+
+def _critical(gain: Floats, weight: Floats, count: Floats) -> tuple[float, float]:
+    """Return the gain per weight at which the room is full, and the value then."""
+    order = np.argsort(-gain / weight, kind="stable")
+    filled = np.cumsum((weight * count)[order])
+    full = int(np.searchsorted(filled, 1.0, side="right"))
+    value = float((gain * count)[order][:full].sum())
+    if full == len(order):
+        return 0.0, value
+    last = order[full]
+    rate = float(gain[last] / weight[last])
+    return rate, value + rate * (1.0 - (float(filled[full - 1]) if full else 0.0))

@@ -7,21 +7,25 @@ to add. Prices are smoothed towards the best ones so far (Wentges), which saves 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import floor
 
 import numpy as np
 
-from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.descent import Descent, starting_prices
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.master import Duals, Master
-from stowage_optimizer.bounds.outcome import from_maximum, to_maximum
-from stowage_optimizer.bounds.prices import SCALE
-from stowage_optimizer.bounds.question import Question
-from stowage_optimizer.bounds.scope import Scope, make_scope
-from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.bounds.question import SCALE, Bound, Question
+from stowage_optimizer.bounds.scope import Scope, from_maximum, make_scope, to_maximum
+from stowage_optimizer.model.certificate import (
+    DualBound,
+    PodPrice,
+    ProofMethod,
+    RequirementPrice,
+)
 from stowage_optimizer.model.options import Clock
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.problem import Indices, Ints
 
 SMOOTHING = 0.15
@@ -60,8 +64,6 @@ def dual_bound(
 
     Parameters
     ----------
-    question
-        Of any phase.
     placed
         Node by item, negative for none, of an assignment that reaches what the
         question presumes, shape ``(items,)``. It only speeds the search up.
@@ -84,8 +86,6 @@ class DualSearch:
 
     Parameters
     ----------
-    question, placed, clock
-        As of `dual_bound`.
     before
         A search for the same phase when less was reached, whose patterns and prices
         are good to begin with.
@@ -283,3 +283,28 @@ def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:
     patterns[:, :, 0] = stays
     patterns[:, :, 1] -= patterns[:, :, 0]
     return patterns
+
+
+def written(question: Question, packing: Packing, bound: Bound) -> DualBound | None:
+    """Return the prices of ``bound`` by pods and priorities; None if it has none."""
+    if bound.prices is None:
+        return None
+    scope = make_scope(question)
+    members: defaultdict[int, list[str]] = defaultdict(list)
+    for item, kind in zip(scope.items, scope.kind_of, strict=True):
+        members[int(kind)].append(packing.items[item].pod_uid)
+    return DualBound(
+        scale=SCALE,
+        pods=tuple(
+            PodPrice(
+                tuple(uids), int(bound.prices.pod[kind]), int(bound.prices.run[kind])
+            )
+            for kind, uids in sorted(members.items())
+        ),
+        requirements=tuple(
+            RequirementPrice(packing.tiers[row.tier], row.phase.value, int(price))
+            for row, price in zip(
+                scope.requirements, bound.prices.requirement, strict=True
+            )
+        ),
+    )

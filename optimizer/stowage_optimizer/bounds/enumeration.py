@@ -4,6 +4,10 @@ At prices that prove the bound L, an assignment worth V loses at most L - V over
 nodes. So every node of a better assignment holds a pattern that is worth at most so
 much less than the best one there. If these are few, which of them go together is a
 small exact problem; if none do, nothing better exists.
+
+Where no price admits few enough, the patterns that a dual bound has collected are
+combined instead: they are what nodes hold in assignments near the bound. That is often
+better than what a local search has found, and proves nothing.
 """
 
 from __future__ import annotations
@@ -12,19 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.combination import Combination, assignment_of, target_of
-from stowage_optimizer.bounds.groups import make_groups
+from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.bounds.groups import make_groups, mixes_of
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.listing import list_patterns
-from stowage_optimizer.bounds.mixes import mixes_of
-from stowage_optimizer.bounds.outcome import next_worse
-from stowage_optimizer.bounds.prices import SCALE, Prices
-from stowage_optimizer.bounds.question import Phase, Question
-from stowage_optimizer.bounds.scope import make_scope
+from stowage_optimizer.bounds.question import SCALE, Bound, Phase, Prices, Question
+from stowage_optimizer.bounds.scope import make_scope, next_worse
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.search.problem import Indices
+from stowage_optimizer.search.problem import Indices, Ints
 
 MOST_PATTERNS = 4_000
 """More patterns than this are not combined."""
@@ -70,13 +71,6 @@ class Enumeration:
     The fewer patterns could help the nearer the aim is to the bound: so it is quickest
     to begin there and to continue with the next worse value, which proves something
     every time.
-
-    Parameters
-    ----------
-    question
-        Of any phase.
-    prices
-        Of the dual bound of the same question.
     """
 
     def __init__(self, question: Question, prices: Prices) -> None:
@@ -97,10 +91,6 @@ class Enumeration:
 
         Parameters
         ----------
-        aim
-            What is asked for, in the phase's numbers.
-        clock, deadline
-            When to stop.
         deterministic_s
             CP-SAT's own limit in its steps, where work is counted.
         """
@@ -172,3 +162,49 @@ def _listed(
             return None
         patterns.append(buffer[:number].copy())
     return patterns
+
+
+MOST_COMBINED = 6_000
+"""More patterns than this are not combined."""
+
+
+def recombine(
+    search: DualSearch,
+    placed: Ints,
+    aim: int,
+    *,
+    clock: Clock,
+    deadline: float,
+    deterministic_s: float | None = None,
+) -> Indices | None:
+    """Return an assignment that is as good as ``aim``, or None.
+
+    Parameters
+    ----------
+    placed
+        Node by item of the best assignment known, negative for none.
+    aim
+        What is wanted at least, in the phase's numbers.
+    deterministic_s
+        CP-SAT's own limit in its steps, where work is counted.
+
+    Returns
+    -------
+    Node by item, as `Enumerated` has it.
+    """
+    if not search.usable:
+        return None
+    search.know(placed)
+    scope, groups = search.scope, search.groups
+    empty = np.zeros((len(scope.kinds), 2), np.int32)
+    patterns = [[empty] for _ in groups.size]
+    for group, pattern in search.master.patterns():
+        patterns[group].append(pattern)
+    if sum(map(len, patterns)) > MOST_COMBINED or clock() > deadline:
+        return None
+    target = target_of(search.question, scope, aim)
+    model = Combination(scope, groups, [np.array(p) for p in patterns], target)
+    best = model.solve(deadline - clock(), deterministic_s)
+    if best.value is None:
+        return None
+    return assignment_of(search.question, scope, groups, model.content())

@@ -12,8 +12,7 @@ from math import comb
 
 import numpy as np
 
-from stowage_optimizer.bounds.bound import Bound
-from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.search.problem import Ints
 from stowage_optimizer.search.search_arrays import overcommitted
@@ -29,15 +28,7 @@ MOST_PAIRS = 100_000
 
 
 def exact_fit_bound(question: Question, known: int) -> Bound | None:
-    """Return that some pod stays without a node; None where that is not shown.
-
-    Parameters
-    ----------
-    question
-        Of the phase `PLACE`.
-    known
-        The limit that is known.
-    """
+    """Return that some pod stays without a node; None where that is not shown."""
     problem = question.problem
     members = problem.tier[problem.kind] <= question.tier
     total = int(members.sum())

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.bounds.groups import Groups
+from stowage_optimizer.bounds.groups import Groups, mixes_of
 from stowage_optimizer.bounds.master import Duals, Floats
-from stowage_optimizer.bounds.mixes import mixes_of
-from stowage_optimizer.bounds.prices import SCALE, Prices
 from stowage_optimizer.bounds.pricing import best_patterns
+from stowage_optimizer.bounds.question import SCALE, Prices
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.search.problem import Indices, Ints
 
@@ -46,8 +45,6 @@ class Evaluation:
 
     Parameters
     ----------
-    prices
-        The prices, whole parts of `SCALE`.
     bound
         No assignment in question has more than this, in parts of `SCALE`, without the
         objective's constant.
@@ -69,8 +66,6 @@ class Lagrangian:
 
     Parameters
     ----------
-    scope, groups
-        What is asked, and the nodes.
     late
         Returns whether time is over; asked between chunks of groups.
     """

@@ -41,8 +41,6 @@ def list_patterns(
         As in `best_patterns`.
     room, stay, come
         Of one group, shapes ``(dimensions,)``, ``(kinds,)`` and ``(kinds,)``.
-    least
-        What a pattern must be worth.
     loss
         What a single pod may cost at most; larger by one than any that can matter.
     budget

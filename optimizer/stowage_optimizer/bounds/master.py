@@ -48,13 +48,7 @@ class Duals:
 
 
 class Master:
-    """The linear program; patterns are added, never removed.
-
-    Parameters
-    ----------
-    phase, scope, groups
-        What is asked, and the nodes.
-    """
+    """The linear program; patterns are added, never removed."""
 
     def __init__(self, phase: Phase, scope: Scope, groups: Groups) -> None:
         self._scope, self._groups = scope, groups

@@ -1,4 +1,4 @@
-"""What a limit is asked for: one phase of one tier, given what was reached before."""
+"""What a limit is asked for, and the answer: one phase of one tier."""
 
 from __future__ import annotations
 
@@ -6,8 +6,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.search.problem import Problem
+from stowage_optimizer.search.problem import Ints, Problem
+
+SCALE = 2**20
+"""A price of one unit of the objective. Prices are whole numbers of its parts, so that
+the bound computed from them is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Multipliers of the limits that tie the nodes together; none is negative.
+
+    Parameters
+    ----------
+    pod
+        Price of a pod by kind in scope, of the limit "no more pods than there are",
+        shape ``(kinds,)``.
+    run
+        Price by kind of the limit "no more running pods than pods have a node",
+        shape ``(kinds,)``.
+    requirement
+        Price of each requirement of the scope, shape ``(requirements,)``.
+    """
+
+    pod: Ints
+    run: Ints
+    requirement: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A proved limit on one phase of one tier.
+
+    Parameters
+    ----------
+    value
+        In the numbers of `TierBounds`: no assignment in question keeps or places
+        more (`KEEP`, `PLACE`), or disrupts less (`DISRUPT`).
+    """
+
+    value: int
+    method: ProofMethod
+    prices: Prices | None = None
 
 
 class Phase(Enum):
@@ -27,8 +69,6 @@ class Question:
 
     Parameters
     ----------
-    problem
-        The problem.
     tier
         Index of the tier, 0 the highest.
     phase

@@ -1,14 +1,97 @@
-"""What of a problem a question is about: the pods that count and are not settled."""
+"""What of a problem a question is about: the pods that count and are not settled.
+
+Their numbers are sums over kinds: what is wanted, and what must be kept.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.linear import Linear, Members, objective, requirements
-from stowage_optimizer.bounds.question import Question
+from stowage_optimizer.bounds.question import SCALE, Phase, Question
+from stowage_optimizer.model.objective import EVICTION, MOVE
 from stowage_optimizer.search.problem import Flags, Ints, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A weighted sum over kinds, of three numbers each; larger is better.
+
+    Parameters
+    ----------
+    placed
+        Weight of each pod that has a node, shape ``(kinds,)``.
+    stays
+        Weight of each running pod that stays at home, shape ``(kinds,)``.
+    running
+        Weight of each running pod that has a node, shape ``(kinds,)``. None of the
+        weights is negative.
+    constant
+        What is added, or, of a requirement, what the sum must reach.
+    """
+
+    phase: Phase
+    tier: int
+    placed: Ints
+    stays: Ints
+    running: Ints
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The pods that are counted.
+
+    Parameters
+    ----------
+    tier, running
+        Tier and number of running pods by kind, shape ``(kinds,)``.
+    settled
+        Running pods by tier that stay at home and are in no kind, shape ``(tiers,)``.
+    """
+
+    tier: Ints
+    running: Ints
+    settled: Ints
+
+
+def objective(question: Question, members: Members) -> Linear:
+    """Return what the question maximises; of `DISRUPT` the negative disruption."""
+    return _phase(question.phase, question.tier, members)
+
+
+def requirements(question: Question, members: Members) -> Iterator[Linear]:
+    """Yield what must be reached: each sum at least its ``constant``."""
+    for above in range(question.tier + 1):
+        score = question.reached[above]
+        values = {Phase.KEEP: score.kept, Phase.PLACE: score.placed}
+        values[Phase.DISRUPT] = score.stability
+        for phase, value in values.items():
+            if above == question.tier and phase.value >= question.phase.value:
+                continue
+            sums = _phase(phase, above, members)
+            least = value - sums.constant
+            # No sum is negative: the rest holds by itself.
+            if least > 0:
+                yield replace(sums, constant=least)
+
+
+def _phase(phase: Phase, at: int, members: Members) -> Linear:
+    nothing = np.zeros(len(members.tier), np.int64)
+    within = (members.tier <= at).astype(np.int64)
+    if phase is Phase.KEEP:
+        own = (members.tier == at).astype(np.int64)
+        settled = int(members.settled[at])
+        return Linear(phase, at, nothing, nothing, own, settled)
+    if phase is Phase.PLACE:
+        settled = int(members.settled[: at + 1].sum())
+        return Linear(phase, at, within, nothing, nothing, settled)
+    # A running pod costs 0 at home, 2 elsewhere and 3 without a node.
+    worst = -EVICTION * int(members.running[members.tier <= at].sum())
+    moved = (EVICTION - MOVE) * within
+    return Linear(phase, at, nothing, MOVE * within, moved, worst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +104,6 @@ class Scope:
 
     Parameters
     ----------
-    problem
-        The whole problem.
     items
         Items in scope, shape ``(n,)``.
     kind_of
@@ -39,10 +120,6 @@ class Scope:
     room
         What items in scope take of a node at most, shape ``(nodes, dimensions)``:
         ``free``, or on an overcommitted node what those at home take now.
-    objective
-        What is maximised.
-    requirements
-        What must be reached.
     """
 
     problem: Problem
@@ -120,3 +197,51 @@ def _load(problem: Problem, running: Ints) -> Ints:
     load = np.zeros_like(problem.room)
     np.add.at(load, problem.home[running], problem.demand[problem.kind[running]])
     return load
+
+
+def from_maximum(question: Question, scope: Scope, bound: int) -> int:
+    """Return the limit in the phase's numbers.
+
+    Parameters
+    ----------
+    bound
+        No assignment in question has more, in parts of `SCALE`, without the
+        objective's constant.
+    """
+    value = bound // SCALE + scope.objective.constant
+    if question.phase is not Phase.DISRUPT:
+        return value
+    return _possible(question, max(0, -value))
+
+
+def to_maximum(question: Question, scope: Scope, value: int) -> int:
+    """Return the largest sum that proves ``value``, without the constant."""
+    if question.phase is not Phase.DISRUPT:
+        return value - scope.objective.constant
+    least = value
+    if value and value % 2 == 0 and (value == 2 or all_placed(question)):  # noqa: PLR2004
+        least = value - 1
+    return -least - scope.objective.constant
+
+
+def next_worse(question: Question, value: int) -> int:
+    """Return the value that comes after ``value``, in the phase's numbers."""
+    if question.phase is not Phase.DISRUPT:
+        return value - 1
+    return _possible(question, value + 1)
+
+
+def _possible(question: Question, disruption: int) -> int:
+    """Return the least disruption from ``disruption`` on that can be."""
+    # Moves cost 2, evictions 3: nothing costs 1, and only evictions make it odd.
+    odd = disruption % 2 == 1
+    if odd and (disruption == 1 or all_placed(question)):
+        return disruption + 1
+    return disruption
+
+
+def all_placed(question: Question) -> bool:
+    """Return whether all pods of the tier have nodes in each assignment in question."""
+    problem = question.problem
+    total = int((problem.tier[problem.kind] <= question.tier).sum())
+    return question.reached[question.tier].placed == total

@@ -8,8 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_optimizer.search.background_compiler import BackgroundCompiler
-from stowage_optimizer.search.cache import VARIABLE, forget_others
+from stowage_optimizer.search.cache import VARIABLE, BackgroundCompiler, forget_others
 from stowage_optimizer.service.warmup import warm_up
 
 

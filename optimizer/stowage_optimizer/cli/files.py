@@ -9,13 +9,8 @@ from typing import TypeVar
 from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 
-from stowage_optimizer.cli.errors import (
-    FileUnreadableError,
-    FileUnwritableError,
-    InvalidFieldError,
-    InvalidJsonError,
-)
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.errors import INVALID_INPUT, OptimizerError
 
 M = TypeVar("M", bound=Message)
 
@@ -25,7 +20,7 @@ def read_snapshot(path: Path) -> pb.Snapshot:
 
     Raises
     ------
-    FileUnreadableError, InvalidJsonError, InvalidFieldError
+    OptimizerError
         The file is not there, not JSON, or no snapshot.
     """
     return _message(path, _json(path), pb.Snapshot())
@@ -36,7 +31,7 @@ def read_plan(path: Path) -> pb.Plan:
 
     Raises
     ------
-    FileUnreadableError, InvalidJsonError, InvalidFieldError
+    OptimizerError
         The file is not there, not JSON, or no plan.
     """
     read = _json(path)
@@ -52,7 +47,7 @@ def read_left_alone(path: Path) -> set[str]:
 
     Raises
     ------
-    FileUnreadableError, InvalidJsonError, InvalidFieldError
+    OptimizerError
         The file is not there, not JSON, or neither an update nor a plan.
     """
     read = _json(path)
@@ -67,32 +62,49 @@ def write_answer(path: Path, update: pb.SolveUpdate) -> None:
 
     Raises
     ------
-    FileUnwritableError
+    OptimizerError
         The file cannot be written.
     """
     text = MessageToJson(update, preserving_proto_field_name=True)
     try:
         path.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
-        raise FileUnwritableError(path, error.strerror or str(error)) from None
+        why = error.strerror or str(error)
+        raise faulty(
+            path, f"cannot be written: {why}; check the folder and its permissions"
+        ) from None
+
+
+def faulty(path: Path, what: str) -> OptimizerError:
+    """Return the error that the file ``path`` is at fault."""
+    return OptimizerError(f"{path}: {what}", exit_code=INVALID_INPUT)
 
 
 def _json(path: Path) -> object:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileUnreadableError(path, error.strerror or str(error)) from None
+        why = error.strerror or str(error)
     except UnicodeDecodeError as error:
-        raise FileUnreadableError(path, f"not UTF-8 at byte {error.start}") from None
+        why = f"not UTF-8 at byte {error.start}"
     except json.JSONDecodeError as error:
-        raise InvalidJsonError(path, error.lineno, error.colno, error.msg) from None
+        where = f"{path}:{error.lineno}:{error.colno}"
+        raise OptimizerError(
+            f"{where}: not JSON: {error.msg}; correct it there",
+            exit_code=INVALID_INPUT,
+        ) from None
+    raise faulty(path, f"cannot be read: {why}; check the path")
 
 
 def _message(path: Path, read: object, message: M) -> M:
-    name = type(message).DESCRIPTOR.name
-    if not isinstance(read, dict):
-        raise InvalidFieldError(path, name, f"an object is needed, not {read!r:.40}")
     try:
+        if not isinstance(read, dict):
+            raise ParseError(f"an object is needed, not {read!r:.40}")
         return ParseDict(read, message)
     except ParseError as error:
-        raise InvalidFieldError(path, name, str(error)) from None
+        name = type(message).DESCRIPTOR.name
+        raise faulty(
+            path,
+            f"no {name} of the contract: {error}; see "
+            "optimizer/stowage_optimizer/contract/optimizer.proto for the fields",
+        ) from None

@@ -10,19 +10,22 @@ from pathlib import Path
 
 from google.protobuf.json_format import MessageToJson
 
-from stowage_optimizer.cli.errors import InvalidSnapshotError, SolveFailedError
-from stowage_optimizer.cli.files import read_snapshot, write_answer
-from stowage_optimizer.cli.policies import POLICIES
+from stowage_optimizer.cli.files import faulty, read_snapshot, write_answer
 from stowage_optimizer.cli.report import report
-from stowage_optimizer.cli.solve_options import add_solve_options, read_solve_options
+from stowage_optimizer.cli.solve_options import (
+    POLICIES,
+    add_solve_options,
+    read_solve_options,
+)
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_optimizer.service.progress import progress_line
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.solving import Listen, Solving
+from stowage_optimizer.service.updates import progress_line
 from stowage_optimizer.service.workers import Workers
 
 _UNLIMITED_BYTES = 2**31 - 1
@@ -96,14 +99,14 @@ def solve_file(
     decode_snapshot(snapshot, issues)
     if issues.aside:
         # Whoever writes a file wants to know; a cluster's invalid objects are left out.
-        raise InvalidSnapshotError(path, str(InvalidInputError(issues.aside)))
+        raise faulty(path, str(InvalidInputError(issues.aside)))
     last = solve_snapshot(
         snapshot, options, ProgressLines().show if progress else _ignore
     )
     if last.end_reason == pb.END_REASON_INFEASIBLE_INPUT:
-        raise InvalidSnapshotError(path, last.message)
+        raise faulty(path, last.message)
     if last.end_reason == pb.END_REASON_ERROR:
-        raise SolveFailedError(path, last.message)
+        raise OptimizerError(f"{path}: the solve failed: {last.message}")
     if certificate is not None:
         write_answer(certificate, last)
     if as_json:

@@ -1,4 +1,4 @@
-"""What a plan is for and how much it may disrupt, as flags."""
+"""What a plan is for, how much it may disrupt, and the policy, as flags."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import argparse
 from typing import Final
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+
+POLICIES: Final[dict[str, pb.Policy]] = {
+    "strict": pb.POLICY_STRICT,
+    "paper": pb.POLICY_PAPER,
+}
+
 
 OBJECTIVES: Final[dict[str, pb.Objective]] = {
     "place": pb.OBJECTIVE_PLACE,

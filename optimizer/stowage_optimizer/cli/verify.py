@@ -6,12 +6,15 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from stowage_optimizer.cli.errors import PlanRefusedError
 from stowage_optimizer.cli.files import read_left_alone, read_plan, read_snapshot
-from stowage_optimizer.cli.policies import POLICIES
-from stowage_optimizer.cli.solve_options import add_solve_options, read_solve_options
+from stowage_optimizer.cli.solve_options import (
+    POLICIES,
+    add_solve_options,
+    read_solve_options,
+)
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.errors import REFUSED, OptimizerError
+from stowage_optimizer.verify import Violation, verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 
 
@@ -48,10 +51,8 @@ def verify_certificate_file(
 
     Raises
     ------
-    PlanRefusedError
-        A limit is not proved by its prices.
     OptimizerError
-        A file is faulty.
+        A limit is not proved by its prices, or a file is faulty.
     """
     checked = verify_certificates(
         read_snapshot(snapshot_path),
@@ -60,7 +61,7 @@ def verify_certificate_file(
         left_alone=read_left_alone(plan_path),
     )
     if checked.violations:
-        raise PlanRefusedError(plan_path, checked.violations)
+        raise _refused(plan_path, checked.violations)
     return f"{plan_path}: {checked.claims} limits proved by their prices"
 
 
@@ -74,16 +75,21 @@ def verify_file(
 
     Raises
     ------
-    PlanRefusedError
-        The plan breaks a rule.
     OptimizerError
-        A file is faulty.
+        The plan breaks a rule, or a file is faulty.
     """
     plan = read_plan(plan_path)
     violations = verify_plan(read_snapshot(snapshot_path), plan, policy, asked)
     if violations:
-        raise PlanRefusedError(plan_path, violations)
+        raise _refused(plan_path, violations)
     return (
         f"{plan_path}: good: {len(plan.placements)} placed, {len(plan.moves)} moved, "
         f"{len(plan.evictions)} evicted"
     )
+
+
+def _refused(path: Path, violations: Sequence[Violation]) -> OptimizerError:
+    listed = "\n  ".join(str(violation) for violation in violations)
+    noun = "rule" if len(violations) == 1 else "rules"
+    message = f"{path}: breaks {len(violations)} {noun}:\n  {listed}"
+    return OptimizerError(message, exit_code=REFUSED)

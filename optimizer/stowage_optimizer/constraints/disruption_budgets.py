@@ -11,23 +11,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stowage_optimizer.constraints.matching import selects
+from stowage_optimizer.constraints.pod_selection import selects
 from stowage_optimizer.constraints.refusing import class_refusal
-from stowage_optimizer.model.refusal import Refusal
-from stowage_optimizer.model.snapshot import DisruptionBudget, Pod, Snapshot
+from stowage_optimizer.model.snapshot import DisruptionBudget, Pod, Refusal, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Running pods that budgets keep where they are.
-
-    Parameters
-    ----------
-    pods
-        Their UIDs.
-    refusals
-        Why, in the order of classes and budgets.
-    """
+    """Running pods that budgets keep where they are."""
 
     pods: frozenset[str]
     refusals: tuple[Refusal, ...]

@@ -7,15 +7,17 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.constraints.constraint import NodeConstraint
-from stowage_optimizer.constraints.cordon import Cordon
-from stowage_optimizer.constraints.forbidden_pairs import ForbiddenPairs
-from stowage_optimizer.constraints.node_affinity import NodeAffinity
-from stowage_optimizer.constraints.node_name import NodeName
-from stowage_optimizer.constraints.node_selector import NodeSelector
+from stowage_optimizer.constraints.node_constraints import (
+    Cordon,
+    ForbiddenPairs,
+    NodeAffinity,
+    NodeConstraint,
+    NodeName,
+    NodeSelector,
+    Taints,
+    VolumeAffinity,
+)
 from stowage_optimizer.constraints.resources import ResourceFit, dimensions
-from stowage_optimizer.constraints.taints import Taints
-from stowage_optimizer.constraints.volume_affinity import VolumeAffinity
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
@@ -40,11 +42,6 @@ class Eligibility:
 
     Equal answers are one and the same tuple: 40,000 pods on 5,000 nodes would
     otherwise hold gigabytes of indices.
-
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

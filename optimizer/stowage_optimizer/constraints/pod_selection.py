@@ -1,27 +1,103 @@
-"""Which pods a term about other pods selects."""
+"""Which pods a term about other pods selects, and which nodes are one domain."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from stowage_optimizer.constraints.matching import matches_all, selects
+from stowage_optimizer.model.node import Node
 from stowage_optimizer.model.pod_class import PodAffinityTerm, PodClass, TopologySpread
-from stowage_optimizer.model.selectors import LabelSelector, Operator, Requirement
+from stowage_optimizer.model.relations import NO_DOMAIN
+from stowage_optimizer.model.selectors import (
+    LabelSelector,
+    Operator,
+    Requirement,
+    parse_integer,
+)
 from stowage_optimizer.model.snapshot import Snapshot
 
 
-class PodIndex:
-    """The classes that are there, found by their labels.
+def domains(nodes: Sequence[Node], key: str) -> tuple[str | None, ...]:
+    """Return the domain of each node, None where the label ``key`` is missing."""
+    return tuple(node.labels.get(key) for node in nodes)
 
-    Parameters
-    ----------
-    snapshot
-        The snapshot.
-    present
-        Ids of the classes that terms choose from.
-    """
+
+def numbered(nodes: Sequence[Node], key: str) -> tuple[int, ...]:
+    """Return the number of each node's domain, `NO_DOMAIN` where it has none."""
+    numbers: dict[str, int] = {}
+    return tuple(
+        NO_DOMAIN if domain is None else numbers.setdefault(domain, len(numbers))
+        for domain in domains(nodes, key)
+    )
+
+
+def each_its_own(nodes: Sequence[Node], key: str) -> bool:
+    """Return whether no two nodes share a domain, as with host names."""
+    values = [value for value in domains(nodes, key) if value is not None]
+    return len(values) == len(set(values))
+
+
+def matches_all(labels: Mapping[str, str], requirements: Sequence[Requirement]) -> bool:
+    """Return whether ``labels`` meet every one of ``requirements``."""
+    return all(
+        _HOLDS[requirement.operator](labels, requirement)
+        for requirement in requirements
+    )
+
+
+def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Return whether ``selector`` picks a pod with ``labels``; None picks nothing."""
+    if selector is None:
+        return False
+    return all(
+        labels.get(key) == value for key, value in selector.match_labels.items()
+    ) and matches_all(labels, selector.match_expressions)
+
+
+def _in(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    return labels.get(requirement.key) in requirement.values
+
+
+def _not_in(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    # A label that is not there is in no set.
+    return labels.get(requirement.key) not in requirement.values
+
+
+def _exists(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    return requirement.key in labels
+
+
+def _does_not_exist(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    return requirement.key not in labels
+
+
+def _greater(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    number = _number(labels.get(requirement.key))
+    return number is not None and number > int(requirement.values[0])
+
+
+def _less(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    number = _number(labels.get(requirement.key))
+    return number is not None and number < int(requirement.values[0])
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else parse_integer(text)
+
+
+_HOLDS: dict[Operator, Callable[[Mapping[str, str], Requirement], bool]] = {
+    Operator.IN: _in,
+    Operator.NOT_IN: _not_in,
+    Operator.EXISTS: _exists,
+    Operator.DOES_NOT_EXIST: _does_not_exist,
+    Operator.GT: _greater,
+    Operator.LT: _less,
+}
+
+
+class PodIndex:
+    """The classes that are there, found by their labels."""
 
     def __init__(self, snapshot: Snapshot, present: Iterable[str]) -> None:
         self._snapshot = snapshot

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.constraints.node_affinity import matches_term
-from stowage_optimizer.constraints.pod_selection import PodIndex
-from stowage_optimizer.constraints.taints import tolerates
-from stowage_optimizer.constraints.topology import numbered
+from stowage_optimizer.constraints.node_constraints import matches_term, tolerates
+from stowage_optimizer.constraints.pod_selection import PodIndex, numbered
 from stowage_optimizer.model.node import Node, TaintEffect
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.relations import NO_DOMAIN
@@ -38,14 +36,10 @@ class PodPreference:
 
     Parameters
     ----------
-    carrier
-        The class that has the preference.
     weight
         What each pod of ``selected`` in the domain counts; negative to be apart.
     domain_of
         Domain by node or ``NO_DOMAIN``, shape ``(nodes,)``.
-    selected
-        The classes that it speaks of.
     """
 
     carrier: str
@@ -62,8 +56,6 @@ class Preferences:
     ----------
     nodes
         What each node is worth to a class, shape ``(nodes,)``.
-    pods
-        Their preferences for other pods.
     """
 
     nodes: dict[str, Ints]

@@ -7,26 +7,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from stowage_optimizer.constraints.anti_affinity import AntiAffinity, anti_affinity
 from stowage_optimizer.constraints.disruption_budgets import Held, held_by_budgets
 from stowage_optimizer.constraints.eligibility import Eligibility
-from stowage_optimizer.constraints.host_ports import port_dimensions
-from stowage_optimizer.constraints.pod_affinity import (
+from stowage_optimizer.constraints.refusing import (
     refuse_anti_affinity,
     refuse_pod_affinity,
+    refuse_topology_spread,
     refuse_undecided,
+    refuse_unsupported,
 )
-from stowage_optimizer.constraints.relations.compiling import RelationCompiler
-from stowage_optimizer.constraints.reservations import held_room
-from stowage_optimizer.constraints.resources import Amounts, demand, dimensions, offer
-from stowage_optimizer.constraints.scaling import scale
-from stowage_optimizer.constraints.shared_dimension import SharedDimension
-from stowage_optimizer.constraints.topology_spread import refuse_topology_spread
-from stowage_optimizer.constraints.unsupported import refuse_unsupported
+from stowage_optimizer.constraints.relations import RelationCompiler
+from stowage_optimizer.constraints.resources import (
+    Amounts,
+    demand,
+    dimensions,
+    held_room,
+    offer,
+    scale,
+)
+from stowage_optimizer.constraints.shared_dimensions import (
+    AntiAffinity,
+    SharedDimension,
+    anti_affinity,
+    port_dimensions,
+)
 from stowage_optimizer.model.packing import Item, Packing
-from stowage_optimizer.model.refusal import Refusal
 from stowage_optimizer.model.relations import Relations
-from stowage_optimizer.model.snapshot import Pod, Snapshot
+from stowage_optimizer.model.snapshot import Pod, Refusal, Snapshot
 
 LEAST_ROOM = -(2**60)
 """An over-committed node lacks more only by pods that no machine could hold."""
@@ -93,6 +100,7 @@ class _Reduction:
             tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
             refusals=tuple(self._refusals()),
             relations=self._relations(items) if self.relational else None,
+            snapshot=self.snapshot,
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:

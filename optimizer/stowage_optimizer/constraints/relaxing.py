@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stowage_optimizer.constraints.anti_affinity import anti_affinity
 from stowage_optimizer.constraints.pod_selection import undecided
+from stowage_optimizer.constraints.shared_dimensions import anti_affinity
 from stowage_optimizer.model.pod_class import PodAffinityTerm, PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 

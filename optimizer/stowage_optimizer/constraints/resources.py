@@ -2,25 +2,27 @@
 
 The dimensions are CPU, memory, ephemeral storage, the number of pods, and every
 extended resource that some pod asks for. Pods that request nothing of a dimension are
-never refused because of it, as in the scheduler.
+never refused because of it, as in the scheduler. Room that is held for others counts as
+used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.model.node import Node
-from stowage_optimizer.model.pod_class import PodClass
-from stowage_optimizer.model.resources import (
+from stowage_optimizer.model.node import (
     CPU,
     EPHEMERAL_STORAGE,
     MEMORY,
     PODS,
+    Node,
     Resources,
 )
+from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
 LARGEST = 2**63 - 1
@@ -30,15 +32,7 @@ Amounts = tuple[int, ...]
 
 
 class ResourceFit:
-    """Keeps pods off nodes that are too small for them even when empty.
-
-    Parameters
-    ----------
-    nodes
-        The nodes, in the snapshot's order.
-    names
-        The dimensions.
-    """
+    """Keeps pods off nodes that are too small for them even when empty."""
 
     def __init__(self, nodes: Sequence[Node], names: tuple[str, ...]) -> None:
         self._names = names
@@ -83,3 +77,34 @@ def offer(resources: Resources, names: tuple[str, ...]) -> Amounts:
 
 def _wanted(pod_class: PodClass) -> dict[str, int]:
     return {**pod_class.requests.amounts(), PODS: 1}
+
+
+def held_room(
+    snapshot: Snapshot, names: tuple[str, ...]
+) -> Iterator[tuple[str, Amounts]]:
+    """Yield the node and the amounts, by dimension, of each reservation."""
+    for reservation in snapshot.reservations:
+        yield reservation.node, offer(reservation.held, names)
+
+
+def scale(
+    room: tuple[Amounts, ...], demands: Set[Amounts]
+) -> tuple[tuple[Amounts, ...], dict[Amounts, Amounts]]:
+    """Return ``room``, and each of ``demands``, in the largest exact unit.
+
+    Parameters
+    ----------
+    room
+        Shape ``(nodes, dimensions)``.
+    """
+    if not demands:
+        return room, {}
+    units = tuple(gcd(*amounts) or 1 for amounts in zip(*demands, strict=True))
+    return (
+        tuple(_divide(amounts, units) for amounts in room),
+        {amounts: _divide(amounts, units) for amounts in demands},
+    )
+
+
+def _divide(amounts: Amounts, units: tuple[int, ...]) -> Amounts:
+    return tuple(amount // unit for amount, unit in zip(amounts, units, strict=True))

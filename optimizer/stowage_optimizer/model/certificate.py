@@ -69,10 +69,6 @@ class Certificate:
 
     Parameters
     ----------
-    status
-        How far the limit goes.
-    method
-        How it is proved.
     dual
         What proves it, where ``method`` is `DUAL_BOUND`; it can be checked without the
         solver.

@@ -3,40 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode_certificate import encode_certificate
-from stowage_optimizer.model.plan import NodesInUse, Plan, TierResult
-from stowage_optimizer.model.refusal import Refusal
-
-
-def encode_plan(plan: Plan) -> pb.Plan:
-    """Return ``plan`` as the contract's message."""
-    return pb.Plan(
-        snapshot_id=plan.snapshot_id,
-        placements=[
-            pb.Placement(pod_uid=placement.pod_uid, node=placement.node)
-            for placement in plan.placements
-        ],
-        moves=[
-            pb.Move(
-                pod_uid=move.pod_uid, from_node=move.from_node, to_node=move.to_node
-            )
-            for move in plan.moves
-        ],
-        evictions=[
-            pb.Eviction(pod_uid=eviction.pod_uid, node=eviction.node)
-            for eviction in plan.evictions
-        ],
-        tiers=[_tier(tier) for tier in plan.tiers],
-        optimal=plan.optimal,
-        gain_by_moves=[
-            pb.GainPoint(moves=point.moves, placed=point.placed)
-            for point in plan.gain_by_moves
-        ],
-        nodes_in_use=_nodes_in_use(plan.nodes_in_use),
-    )
-
+from stowage_optimizer.model.certificate import Certificate, DualBound
+from stowage_optimizer.model.snapshot import Refusal
+from stowage_optimizer.model.solution import Solution, TierResult
 
 LONGEST_DETAIL = 400
 """Characters; readers of the answer accept 16 MiB."""
@@ -45,36 +17,51 @@ CUT = " ..."
 """Marks a detail that was cut."""
 
 
+def encode_plan(solution: Solution) -> pb.Plan:
+    """Return ``solution`` as a plan for its snapshot: the one place that writes one."""
+    packing = solution.packing
+    in_use = solution.nodes_in_use
+    plan = pb.Plan(
+        snapshot_id=packing.snapshot.id,
+        tiers=[_tier(tier) for tier in solution.tiers],
+        optimal=solution.optimal,
+        gain_by_moves=[
+            pb.GainPoint(moves=point.moves, placed=point.placed)
+            for point in solution.gain_by_moves
+        ],
+        nodes_in_use=None if in_use is None else pb.NodesInUse(**asdict(in_use)),
+    )
+    names = packing.node_names
+    for item, node in zip(packing.items, solution.assignment, strict=True):
+        if node == item.home:
+            continue
+        uid = item.pod_uid
+        home = "" if item.home is None else names[item.home]
+        target = "" if node is None else names[node]
+        if not home:
+            plan.placements.add(pod_uid=uid, node=target)
+        elif not target:
+            plan.evictions.add(pod_uid=uid, node=home)
+        else:
+            plan.moves.add(pod_uid=uid, from_node=home, to_node=target)
+    return plan
+
+
 def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:
     """Return ``refusals`` as the contract's messages, with details of a few lines.
 
     A detail may name all budgets of a namespace, and there is one for each class.
     """
     return [
-        pb.Refusal(
-            subject=refusal.subject,
-            reason=refusal.reason,
-            detail=_shortened(refusal.detail),
-        )
-        for refusal in refusals
+        pb.Refusal(subject=one.subject, reason=one.reason, detail=_cut(one.detail))
+        for one in refusals
     ]
 
 
-def _shortened(detail: str) -> str:
+def _cut(detail: str) -> str:
     if len(detail) <= LONGEST_DETAIL:
         return detail
     return detail[: LONGEST_DETAIL - len(CUT)] + CUT
-
-
-def _nodes_in_use(nodes: NodesInUse | None) -> pb.NodesInUse | None:
-    if nodes is None:
-        return None
-    return pb.NodesInUse(
-        before=nodes.before,
-        after=nodes.after,
-        lower_bound=nodes.lower_bound,
-        moves_lower_bound=nodes.moves_lower_bound,
-    )
 
 
 def _tier(tier: TierResult) -> pb.TierResult:
@@ -88,4 +75,32 @@ def _tier(tier: TierResult) -> pb.TierResult:
         disruption_lower_bound=tier.disruption_lower_bound,
         place=encode_certificate(tier.place),
         disrupt=encode_certificate(tier.disrupt),
+    )
+
+
+def encode_certificate(certificate: Certificate) -> pb.Certificate:
+    """Return ``certificate`` as the contract's message."""
+    dual = certificate.dual
+    return pb.Certificate(
+        status=pb.ProofStatus.Name(certificate.status.value),
+        method=pb.ProofMethod.Name(certificate.method.value),
+        dual_bound=None if dual is None else _dual(dual),
+    )
+
+
+def _dual(dual: DualBound) -> pb.DualBound:
+    return pb.DualBound(
+        scale=dual.scale,
+        pods=[
+            pb.PodPrice(pod_uids=one.pod_uids, pod=one.pod, run=one.run)
+            for one in dual.pods
+        ],
+        requirements=[
+            pb.RequirementPrice(
+                priority=one.priority,
+                phase=pb.Phase.Name(one.phase),
+                price=one.price,
+            )
+            for one in dual.requirements
+        ],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.errors import INVALID_INPUT, OptimizerError
 
 SHOWN_ISSUES = 50
 """Issues spelled out in one message; the rest are counted."""
@@ -19,8 +19,6 @@ class Issue:
     ----------
     where
         Path of the field, as in ``nodes[3].allocatable.cpu_milli``.
-    what
-        What is wrong there and what would be right.
     """
 
     where: str
@@ -33,7 +31,7 @@ class Issue:
 class InvalidInputError(OptimizerError):
     """The snapshot or the options break the contract; carries every issue."""
 
-    exit_code = 2
+    exit_code = INVALID_INPUT
 
     def __init__(self, issues: Sequence[Issue]) -> None:
         self.issues = tuple(issues)

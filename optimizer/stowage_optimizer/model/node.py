@@ -6,7 +6,43 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stowage_optimizer.model.resources import Resources
+CPU = "cpu_milli"
+MEMORY = "memory_bytes"
+EPHEMERAL_STORAGE = "ephemeral_storage_bytes"
+PODS = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Amounts by resource, never negative.
+
+    Parameters
+    ----------
+    cpu_milli, memory_bytes, ephemeral_storage_bytes
+        In the unit of the name.
+    pods
+        Number of pods a node takes; 0 in requests, where each pod counts as one.
+    """
+
+    cpu_milli: int = 0
+    memory_bytes: int = 0
+    ephemeral_storage_bytes: int = 0
+    pods: int = 0
+    extended: Mapping[str, int] = field(default_factory=dict)
+
+    def amount(self, name: str) -> int:
+        """Return the amount of the resource ``name``; 0 if it is not there."""
+        return self.amounts().get(name, 0)
+
+    def amounts(self) -> dict[str, int]:
+        """Return every amount by name, extended resources under their own."""
+        return {
+            CPU: self.cpu_milli,
+            MEMORY: self.memory_bytes,
+            EPHEMERAL_STORAGE: self.ephemeral_storage_bytes,
+            PODS: self.pods,
+            **self.extended,
+        }
 
 
 class TaintEffect(StrEnum):

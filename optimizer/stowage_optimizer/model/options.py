@@ -36,8 +36,6 @@ class Limits:
 
     Parameters
     ----------
-    max_moves, max_evictions
-        Of the whole plan.
     max_disruptions_per_owner
         Moves and evictions together, of the pods of one owner.
     min_gain_per_move
@@ -61,8 +59,6 @@ class SolveOptions:
 
     Parameters
     ----------
-    strategy
-        Name of the strategy.
     time_limit_s
         Wall-clock limit of the solve, from when the snapshot has been read.
     policy
@@ -70,8 +66,6 @@ class SolveOptions:
         higher priority. ``PAPER``: running pods of equal priority may be traded.
     alpha
         Share of the time limit reserved for the tiers, in (0, 1].
-    seed
-        Seed of every random choice.
     deterministic
         Count work in steps, not seconds.
     workers
@@ -79,8 +73,6 @@ class SolveOptions:
     objective
         ``PLACE``: tier by tier, as many pods as possible. ``CONSOLIDATE``: as few
         nodes as possible.
-    limits
-        How much the plan may disrupt.
     """
 
     strategy: str = DEFAULT_STRATEGY

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_optimizer.model.refusal import Refusal
 from stowage_optimizer.model.relations import Relations
+from stowage_optimizer.model.snapshot import Pod, Refusal, Snapshot
 
 Assignment = tuple[int | None, ...]
 """Node index of each item, None where it has none; shape ``(items,)``."""
+
+NO_SNAPSHOT = Snapshot("", (), {}, ())
+"""Of problems that are made without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +20,6 @@ class Item:
 
     Parameters
     ----------
-    pod_uid
-        The pod.
     priority
         Larger is more important.
     demand
@@ -42,20 +43,14 @@ class Packing:
 
     Parameters
     ----------
-    node_names
-        Names by node index.
     room
         Room for items, shape ``(nodes, dimensions)``: allocatable less reservations
         and less the pods that stay anyway. Negative on an overcommitted node.
-    items
-        The pods in play, in the snapshot's order.
     tiers
         Distinct priorities of the items, highest first.
-    refusals
-        What was left out, and why.
     relations
         What pods demand of each other beyond room, None if nothing. Assignments must
-        go through `stowage_optimizer.strategies.relation_repair` then.
+        go through `stowage_optimizer.strategies.repair` then.
     """
 
     node_names: tuple[str, ...]
@@ -64,8 +59,15 @@ class Packing:
     tiers: tuple[int, ...]
     refusals: tuple[Refusal, ...]
     relations: Relations | None = None
+    snapshot: Snapshot = NO_SNAPSHOT
 
     @property
     def current(self) -> Assignment:
         """The assignment that changes nothing."""
         return tuple(item.home for item in self.items)
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The snapshot's pod of each item."""
+        pods = {pod.uid: pod for pod in self.snapshot.pods}
+        return tuple(pods[item.pod_uid] for item in self.items)

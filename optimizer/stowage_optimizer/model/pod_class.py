@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from stowage_optimizer.model.node import TaintEffect
-from stowage_optimizer.model.resources import Resources
+from stowage_optimizer.model.node import Resources, TaintEffect
 from stowage_optimizer.model.selectors import LabelSelector, NodeSelectorTerm
 
 

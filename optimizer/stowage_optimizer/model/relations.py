@@ -80,14 +80,10 @@ class Relations:
 
     Parameters
     ----------
-    tallies
-        Everything that is counted.
     counting
         The tallies in which pods of a class count, by class id.
     rules
         By class id; classes that demand nothing are left out.
-    class_of
-        Class id by item.
     staying
         Class id, node and whether it is terminating, of each pod that is no item.
     """

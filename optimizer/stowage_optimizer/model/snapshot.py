@@ -5,11 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.node import Node
+from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
-from stowage_optimizer.model.refusal import Refusal
-from stowage_optimizer.model.resources import Resources
 from stowage_optimizer.model.selectors import LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What was left alone.
+
+    Parameters
+    ----------
+    subject
+        As in ``class web-6d4c`` or ``pod default/web-1``.
+    reason
+        One word of a small fixed set, as in ``host-ports``.
+    detail
+        The reason in a sentence.
+    """
+
+    subject: str
+    reason: str
+    detail: str
+
 
 TERMINATING = "terminating"
 """Reason why a pod that is being deleted may not be moved."""

@@ -3,6 +3,10 @@
 Numba refuses to import a cached function when it finds no place to write to, even if
 everything it needs is cached already. So a place is always named: the one that was
 asked for, the packages' own folders, or this user's among the temporary files.
+
+If nothing is compiled yet, another process compiles about half of it on a second core:
+Numba's compiler holds the lock of the interpreter it runs in. Nothing here imports
+Numba: that process is there before the caller has imported it.
 """
 
 from __future__ import annotations
@@ -10,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import MutableMapping
 from contextlib import suppress
@@ -36,10 +42,6 @@ def settle_cache(
     ----------
     environment
         The process's environment; `VARIABLE` and `SHIPPED` may be set in it.
-    code
-        Folder of the compiled functions' source.
-    temporary
-        Folder that is writable whatever else is not.
     """
     mark = PREFIX + _mark(code)
     asked = environment.get(VARIABLE)
@@ -115,3 +117,47 @@ def _own(folder: Path) -> bool:
         return False
     private = status.st_mode & 0o022 == 0
     return private and status.st_uid == os.getuid() and _writable(folder)
+
+
+BACKGROUND_PARTS = ("exploration", "moves")
+"""Parts of the warm-up that the other process compiles."""
+
+LAST = "exploration.explore-*.nbi"
+"""What is in a cache that was filled once."""
+
+LIMIT_S = 45.0
+"""Time for the other process; then the caller compiles what is missing itself."""
+
+
+class BackgroundCompiler:
+    """A process that compiles `BACKGROUND_PARTS`, unless that was done before.
+
+    If the caller ends first, it runs on for some seconds: the next start loads its
+    work.
+    """
+
+    def __init__(self) -> None:
+        place = settle_cache(
+            os.environ, Path(__file__).parent, Path(tempfile.gettempdir())
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+        if not any(place.rglob(LAST)):
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "stowage_optimizer.search.warmup",
+                    *BACKGROUND_PARTS,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+
+    def wait(self) -> None:
+        """Return when the process has ended; it is killed after some time."""
+        if self._process is None:
+            return
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LIMIT_S)
+        self._process.kill()
+        self._process.wait()

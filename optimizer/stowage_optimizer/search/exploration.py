@@ -23,7 +23,6 @@ from stowage_optimizer.search.neighbourhood import (
 )
 from stowage_optimizer.search.placement import keep_best, list_moved, settle
 from stowage_optimizer.search.problem import Indices, Ints
-from stowage_optimizer.search.random_generator import RandomGenerator, below, uniform
 from stowage_optimizer.search.search_arrays import SearchArrays
 from stowage_optimizer.search.state import (
     CHOSEN,
@@ -36,7 +35,10 @@ from stowage_optimizer.search.state import (
     STOP,
     TAKEN,
     TIER,
+    RandomGenerator,
     State,
+    below,
+    uniform,
 )
 
 PLACING, STABILISING = range(2)
@@ -61,8 +63,6 @@ def explore(
 
     Parameters
     ----------
-    tier
-        The lowest tier in play.
     phase
         `PLACING` or `STABILISING`.
     hot, cold

@@ -30,8 +30,6 @@ class Mender:
 
     Parameters
     ----------
-    problem
-        The problem.
     strict
         Whether running items are placed before pending ones of their tier.
     """

@@ -46,8 +46,6 @@ class SearchStack(NamedTuple):
         Nodes or items to try by frame, shape ``(depth, longest)``.
     key
         Scratch for sorting, shape ``(longest,)``.
-    unplaced
-        Items that look for a node.
     settled
         Items that must not be taken off any more, shape ``(items,)``.
     status
@@ -69,10 +67,6 @@ def make_stack(
 
     Parameters
     ----------
-    waiting
-        Items without a node.
-    moves
-        The budget.
     settled
         Items that must not move, shape ``(items,)``.
     longest

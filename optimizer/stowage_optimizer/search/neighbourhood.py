@@ -5,7 +5,6 @@ from __future__ import annotations
 from stowage_optimizer.search.compiling import inlined
 from stowage_optimizer.search.placement import has_room, may_come, put, take
 from stowage_optimizer.search.problem import Flags, Indices, Ints
-from stowage_optimizer.search.random_generator import RandomGenerator, below, uniform
 from stowage_optimizer.search.search_arrays import Floats, Width
 from stowage_optimizer.search.state import (
     AFTER,
@@ -20,6 +19,9 @@ from stowage_optimizer.search.state import (
     TAKEN,
     TIER,
     WAITING,
+    RandomGenerator,
+    below,
+    uniform,
 )
 
 SAMPLE = 12

@@ -36,16 +36,12 @@ class SearchArrays(NamedTuple):
 
     Parameters
     ----------
-    width
-        A zero for each dimension.
     demand
         Amounts by item, shape ``(items, width)``.
     shares
         Share of a mean node that an item takes, shape ``(items, width)``.
     sizes
         Largest and mean of these over the binding dimensions, shape ``(items, 2)``.
-    tier, kind, mask, home
-        As in `Problem`, by item.
     allowed
         As in `Problem`, without the closed nodes, shape ``(masks, nodes)``.
     room

@@ -1,7 +1,8 @@
 """What the local search changes, in a few tables allocated once.
 
 Compiled functions are handed arrays one by one, and each costs time at every call. So
-what belongs to an item or a node is one row of one table.
+what belongs to an item or a node is one row of one table. Random numbers come from
+xorshift64, its state in one word.
 """
 
 from __future__ import annotations
@@ -9,10 +10,49 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stowage_optimizer.search.compiling import inlined
 from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
-from stowage_optimizer.search.random_generator import RandomGenerator, make_generator
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays
+
+RandomGenerator = NDArray[np.uint64]
+"""State of a generator, shape ``(1,)``, never 0."""
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_WORD = 2**64 - 1
+
+
+def make_generator(seed: int) -> RandomGenerator:
+    """Return a generator; different seeds give unrelated sequences."""
+    word = (seed + 1) * _GOLDEN & _WORD
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
+    return np.array([(word ^ (word >> 27)) or _GOLDEN], np.uint64)
+
+
+@inlined
+def random_bits(rng: RandomGenerator) -> int:
+    """Return a number of 32 random bits."""
+    word = rng[0]
+    word ^= word << np.uint64(13)
+    word ^= word >> np.uint64(7)
+    word ^= word << np.uint64(17)
+    rng[0] = word
+    # Not int(), which would keep it unsigned and make floats of mixed sums.
+    return np.int64(word >> np.uint64(32))  # type: ignore[return-value]
+
+
+@inlined
+def below(rng: RandomGenerator, limit: int) -> int:
+    """Return an integer in [0, ``limit``)."""
+    return (random_bits(rng) * limit) >> 32
+
+
+@inlined
+def uniform(rng: RandomGenerator) -> float:
+    """Return a number in [0, 1)."""
+    return random_bits(rng) * (1.0 / 4294967296.0)
+
 
 NODE, HOME, TIER, MASK, AFTER, BEFORE, WAITS_AT, IS_DIRTY, BEST = range(9)
 """Columns of `State.items`."""
@@ -67,8 +107,6 @@ class State(NamedTuple):
         Lengths of the lists, improvements, and whether to stop.
     selected
         Nodes of the current neighbourhood, shape ``(4,)``.
-    rng
-        Random numbers.
     """
 
     items: Indices

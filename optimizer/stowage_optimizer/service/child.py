@@ -7,12 +7,18 @@ each plan and kills the child at the limit.
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import resource
+import signal
+import socket
 import sys
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -21,17 +27,88 @@ from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan, encode_refusals
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.service.child_warmup import warm_up_child
-from stowage_optimizer.service.confinement import confine
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.packets import READ, READY
-from stowage_optimizer.service.settings import WorkerSettings
-from stowage_optimizer.service.update_writer import UpdateWriter
-from stowage_optimizer.strategies.answering import answering
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.related import demanded
-from stowage_optimizer.strategies.strategy import Answer, Strategy
+from stowage_optimizer.service.settings import (
+    LONGEST_PACKET,
+    READ,
+    READY,
+    WorkerSettings,
+)
+from stowage_optimizer.service.updates import progress_of_tiers
+from stowage_optimizer.service.warmup import warm_up, warm_up_child
+from stowage_optimizer.strategies import pipeline
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.registry import load_strategies
+from stowage_optimizer.strategies.strategy import Strategy
+
+_PR_SET_PDEATHSIG = 1
+
+
+def confine(memory_limit_bytes: int) -> None:
+    """Confine the calling process.
+
+    Parameters
+    ----------
+    memory_limit_bytes
+        Address space that may be added to what is mapped now.
+    """
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        # The parent died before the kernel began to watch it.
+        os._exit(1)
+    # A terminal's Ctrl-C goes to the whole group; only the parent answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit = mapped_bytes() + memory_limit_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def mapped_bytes() -> int:
+    """Return the size of this process's address space in bytes."""
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        pages = int(statm.read().split()[0])
+    return pages * resource.getpagesize()
+
+
+@dataclass(slots=True)
+class UpdateWriter:
+    """Writes plans as updates.
+
+    Parameters
+    ----------
+    started, decoded
+        When the request had come, and when the solve began; in the clock's seconds.
+    """
+
+    send: Callable[[bytes], object]
+    strategy: str
+    started: float
+    decoded: float
+    _sent: Assignment | None = field(init=False, default=None)
+
+    def write(self, solution: Solution, found: float) -> None:
+        """Send ``solution``; only its progress if its changes have been sent before."""
+        update = pb.SolveUpdate(
+            strategy=self.strategy,
+            durations=pb.Durations(
+                decode_s=self.decoded - self.started, solve_s=found - self.decoded
+            ),
+        )
+        if solution.assignment == self._sent:
+            # There is nothing in it for the service to check anew.
+            progress = progress_of_tiers(solution.tiers)
+            if progress is None:
+                return
+            update.progress.CopyFrom(progress)
+        else:
+            update.plan.CopyFrom(encode_plan(solution))
+        self._sent = solution.assignment
+        self.send(update.SerializeToString())
 
 
 def solve_one(
@@ -86,23 +163,28 @@ def _answer(
     snapshot, options = _decode(request, settings, strategies)
     gc.freeze()
     gc.enable()
-    if not demanded(snapshot):
+    packings = pipeline.Packings(snapshot)
+    if not packings.asks_for_relations:
         # What every strategy begins with; it does not count as solving.
-        reduced(snapshot)
+        _ = packings.plain
     connection.send_bytes(READ)
     decoded = time.monotonic()
     writer = UpdateWriter(connection.send_bytes, options.strategy, started, decoded)
+    budget = Budget.begin(_within(options, time_limit_s), time.monotonic)
     with Outbox(writer.write, clock=time.monotonic) as outbox:
-        answer = answering(strategies[options.strategy], options).solve(
-            snapshot,
-            _within(options, time_limit_s),
-            clock=time.monotonic,
-            publish=outbox.publish,
+        solution = pipeline.solve(
+            strategies[options.strategy], packings, budget, outbox.publish
         )
-    durations = pb.Durations(
-        decode_s=decoded - started, solve_s=time.monotonic() - decoded
+    return pb.SolveUpdate(
+        plan=encode_plan(solution),
+        end_reason=pb.EndReason.Name(solution.end_reason.value),
+        refusals=encode_refusals(solution.refusals),
+        message=solution.message,
+        durations=pb.Durations(
+            decode_s=decoded - started, solve_s=time.monotonic() - decoded
+        ),
+        strategy=options.strategy,
     )
-    return _last(answer, options, durations)
 
 
 def _decode(
@@ -130,14 +212,41 @@ def _within(options: SolveOptions, time_limit_s: float) -> SolveOptions:
     return replace(options, time_limit_s=time_limit_s)
 
 
-def _last(
-    answer: Answer, options: SolveOptions, durations: pb.Durations
-) -> pb.SolveUpdate:
-    return pb.SolveUpdate(
-        plan=encode_plan(answer.plan),
-        end_reason=pb.EndReason.Name(answer.end_reason.value),
-        refusals=encode_refusals(answer.refusals),
-        message=answer.message,
-        durations=durations,
-        strategy=options.strategy,
-    )
+def serve(
+    control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler
+) -> None:
+    """Warm up, then answer what comes by ``control`` until it closes."""
+    strategies = load_strategies(settings.strategies)
+    solve = partial(solve_one, settings=settings, strategies=strategies)
+    warm_up(compiler)
+    gc.enable()
+    while True:
+        packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
+        verb, _, argument = packet.decode().partition(" ")
+        if not verb:
+            return
+        if verb == "fork":
+            control.send(str(_fork(control, descriptors[0], solve)).encode())
+        else:
+            _, status = os.waitpid(int(argument), 0)
+            control.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _fork(
+    control: socket.socket, descriptor: int, solve: Callable[[Connection], None]
+) -> int:
+    child = os.fork()
+    if child:
+        os.close(descriptor)
+        return child
+    exit_code = 1
+    try:
+        control.close()
+        os.close(0)
+        with Connection(descriptor) as connection:
+            solve(connection)
+        exit_code = 0
+    finally:
+        # Never back into the fork server's loop, whatever happened.
+        os._exit(exit_code)
+    return 0  # pragma: no cover - os._exit does not return

@@ -19,8 +19,8 @@ import socket
 import sys
 from importlib import import_module
 
-from stowage_optimizer.search.background_compiler import BackgroundCompiler
-from stowage_optimizer.service.packets import LONGEST_PACKET, open_packet
+from stowage_optimizer.search.cache import BackgroundCompiler
+from stowage_optimizer.service.settings import LONGEST_PACKET, open_packet
 
 
 def main() -> None:
@@ -35,9 +35,7 @@ def main() -> None:
     sys.path[:], settings = open_packet(packet)
     compiler = BackgroundCompiler()
     # Not before: the import takes as long as a part of the compiling.
-    import_module("stowage_optimizer.service.forking").serve(
-        control, settings, compiler
-    )
+    import_module("stowage_optimizer.service.child").serve(control, settings, compiler)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from prometheus_client import (
 )
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.errors import MetricsPortInUseError
+from stowage_optimizer.errors import OptimizerError
 
 BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
 """Solves take from milliseconds up to the longest limits in use."""
@@ -83,16 +83,9 @@ class Metrics:
 class MetricsServer:
     """Serves metrics over HTTP on 127.0.0.1.
 
-    Parameters
-    ----------
-    metrics
-        What to serve.
-    port
-        The port.
-
     Raises
     ------
-    MetricsPortInUseError
+    OptimizerError
         The port is taken.
     """
 
@@ -102,7 +95,11 @@ class MetricsServer:
                 port, addr="127.0.0.1", registry=metrics.registry
             )
         except OSError as error:
-            raise MetricsPortInUseError(port, error.strerror or str(error)) from None
+            why = error.strerror or str(error)
+            raise OptimizerError(
+                f"cannot serve metrics on 127.0.0.1:{port}: {why}; choose another "
+                "--metrics-port, or 0 for none"
+            ) from None
         self._server: WSGIServer = serving[0]
         self._thread: Thread = serving[1]
 

@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Self
 
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.model.solution import Solution
 
 INTERVAL_S = 0.02
 """Shortest time between two plans: a fifth of what a user notices."""
 
-Send = Callable[[Plan, float], None]
-"""Called with a plan and the moment it was found."""
+Send = Callable[[Solution, float], None]
+"""Called with a solution and the moment it was found."""
 
 
 class Outbox:
@@ -32,10 +32,6 @@ class Outbox:
     ----------
     send
         Sends one plan; called from the outbox's thread.
-    clock
-        Source of the moments that plans are found at.
-    interval_s
-        Shortest time from one plan to the next.
     """
 
     def __init__(
@@ -45,7 +41,7 @@ class Outbox:
         self._clock = clock
         self._interval_s = interval_s
         self._changed = threading.Condition()
-        self._newest: tuple[Plan, float] | None = None
+        self._newest: tuple[Solution, float] | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._deliver, daemon=True)
 
@@ -68,10 +64,10 @@ class Outbox:
             self._changed.notify_all()
         self._thread.join()
 
-    def publish(self, plan: Plan) -> None:
-        """Send ``plan`` as soon as the interval allows, unless a newer one comes."""
+    def publish(self, found: Solution) -> None:
+        """Send ``found`` as soon as the interval allows, unless a newer one comes."""
         with self._changed:
-            self._newest = plan, self._clock()
+            self._newest = found, self._clock()
             self._changed.notify_all()
 
     def _deliver(self) -> None:
@@ -80,12 +76,12 @@ class Outbox:
                 self._changed.wait_for(lambda: self._newest is not None or self._closed)
                 if self._newest is None:
                     return
-                (plan, found), self._newest = self._newest, None
+                (found, moment), self._newest = self._newest, None
             try:
-                self._send(plan, found)
+                self._send(found, moment)
             except OSError:
                 # The reader is gone, and this process is about to be killed.
                 return
-            if not plan.empty:
+            if not found.empty:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed, self._interval_s)

@@ -11,9 +11,9 @@ from contextlib import suppress
 from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.child_process import ChildProcess
-from stowage_optimizer.service.last_update import last_update
-from stowage_optimizer.service.packets import READ
+from stowage_optimizer.service.settings import READ
+from stowage_optimizer.service.updates import last_update
+from stowage_optimizer.service.workers import ChildProcess
 
 OVERRUN = "the solver overran its time limit and was killed; this is its best plan"
 
@@ -34,10 +34,6 @@ class Run:
 
     Parameters
     ----------
-    child
-        A ready child; the run closes it.
-    request
-        The contract's `SolveRequest`, serialised.
     reading_limit_s
         When the child is killed unless it has read the request, in seconds from now.
     time_limit_s, kill_after_s

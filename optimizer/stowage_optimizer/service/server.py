@@ -1,29 +1,89 @@
-"""The gRPC server: contract and health on one Unix socket."""
+"""The gRPC server: contract and health on one Unix socket.
+
+The socket's path is short enough, free, and readable by its owner only.
+"""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.service.errors import (
-    CallLeftError,
-    QueueFullError,
-    RequestTooLargeError,
-    RequestUnreadableError,
-    SocketBindError,
-    TurnTimeoutError,
-)
+from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics, MetricsServer
 from stowage_optimizer.service.settings import ServiceSettings
-from stowage_optimizer.service.socket_path import claim, private_umask, release
 from stowage_optimizer.service.solving import Solving
 from stowage_optimizer.service.workers import Workers
+
+LONGEST_PATH_BYTES = 107
+"""``sun_path`` has 108 bytes, one of them for the closing zero."""
+
+
+def claim(path: Path) -> None:
+    """Make sure that ``path`` can be bound; a socket that no process serves is removed.
+
+    Raises
+    ------
+    OptimizerError
+        It cannot.
+    """
+    length = len(os.fsencode(path))
+    if length > LONGEST_PATH_BYTES:
+        raise OptimizerError(
+            f"the socket path {path} has {length} bytes, the kernel takes "
+            f"{LONGEST_PATH_BYTES}; choose a shorter folder for --socket"
+        )
+    if not path.parent.is_dir():
+        raise OptimizerError(
+            f"the folder {path.parent} of the socket does not exist; create it or "
+            "choose another --socket"
+        )
+    if not path.exists() and not path.is_symlink():
+        return
+    if not path.is_socket():
+        raise OptimizerError(
+            f"{path} exists and is not a socket; remove it or choose another --socket"
+        )
+    if _answers(path):
+        raise OptimizerError(
+            f"another process serves on {path}; stop it or choose another --socket"
+        )
+    path.unlink()
+
+
+def release(path: Path) -> None:
+    """Remove the socket, if it is still there."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Create files that only their owner may read and write."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+        return True
+
 
 SERVICE = "stowage.optimizer.v1.Optimizer"
 """Full name of the service in the contract, also for health checks."""
@@ -31,23 +91,9 @@ SERVICE = "stowage.optimizer.v1.Optimizer"
 HEALTH_THREADS = 4
 """Threads besides those of the calls, so that health is answered while calls wait."""
 
-_STATUS: dict[type[OptimizerError], grpc.StatusCode] = {
-    CallLeftError: grpc.StatusCode.CANCELLED,
-    QueueFullError: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    TurnTimeoutError: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    RequestTooLargeError: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    RequestUnreadableError: grpc.StatusCode.INVALID_ARGUMENT,
-}
-
 
 class Service:
-    """The optimiser behind its socket.
-
-    Parameters
-    ----------
-    settings
-        The whole set-up.
-    """
+    """The optimiser behind its socket."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
@@ -83,7 +129,9 @@ class Service:
                 self._server.add_insecure_port(f"unix:{path}")
         except RuntimeError as error:
             self.stop()
-            raise SocketBindError(path, str(error)) from None
+            raise OptimizerError(
+                f"cannot serve on {path}: {error}; check the folder's permissions"
+            ) from None
         self._set_health(health_pb2.HealthCheckResponse.NOT_SERVING)
         self._server.start()
         self._workers.warm()
@@ -128,9 +176,9 @@ class Service:
     ) -> Iterator[pb.SolveUpdate]:
         try:
             yield from self._solving.solve(body, context.add_callback)
-        except tuple(_STATUS) as error:
+        except CallRefusedError as error:
             logger_of("").warning("call refused", extra={"reason": str(error)})
-            context.abort(_STATUS[type(error)], str(error))
+            context.abort(grpc.StatusCode[error.status], str(error))
 
     def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus) -> None:
         for name in ("", SERVICE):

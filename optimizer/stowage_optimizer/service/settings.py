@@ -1,8 +1,10 @@
-"""How the service is set up; every default in one place."""
+"""How the service is set up, every default in one place; and how children are told."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+import sys
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from stowage_optimizer.strategies.registry import SHIPPED
@@ -17,8 +19,6 @@ class WorkerSettings:
 
     Parameters
     ----------
-    time_limit_s
-        Wall-clock limit where the request names none.
     memory_limit_bytes
         Address space that a solve may add to that of the warm child. About 6 MB are
         touched for every 1,000 pods.
@@ -43,16 +43,12 @@ class ServiceSettings:
 
     Parameters
     ----------
-    socket
-        Path of the Unix socket.
     metrics_port
         Port on 127.0.0.1 for Prometheus; 0 means none.
     max_request_bytes
         Larger requests are refused.
     queue_length
         Calls that may wait while one is being solved; more are refused.
-    worker
-        Limits of one solve.
     """
 
     socket: Path
@@ -60,3 +56,24 @@ class ServiceSettings:
     max_request_bytes: int = 64 * MIB
     queue_length: int = 4
     worker: WorkerSettings = field(default_factory=WorkerSettings)
+
+
+LONGEST_PACKET = 1024 * 64
+"""Longest packet on the fork server's socket, in bytes."""
+
+READY = b"ready"
+"""The first message of a child."""
+
+READ = b"read"
+"""The message of a child that has read its request: its time limit begins."""
+
+
+def opening_packet(settings: WorkerSettings) -> bytes:
+    """Return the first packet, with the settings of the fork server's children."""
+    return json.dumps({"path": sys.path, "settings": asdict(settings)}).encode()
+
+
+def open_packet(packet: bytes) -> tuple[list[str], WorkerSettings]:
+    """Return the module path and the settings of an opening packet."""
+    opening = json.loads(packet)
+    return opening["path"], WorkerSettings(**opening["settings"])

@@ -1,4 +1,10 @@
-"""One call from the first byte to the last update: turn, child, check, account."""
+"""One call from the first byte to the last update: turn, child, check, account.
+
+The caller's limit is the solver's: it begins when the child has read its snapshot, and
+what comes before and after has bounds of its own, which grow with the request. So a
+caller is answered `grace_s` after its limit at the latest, with whatever has passed the
+checker by then, and knows that before it asks; see `time_limit_s` in the contract.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +18,59 @@ from google.protobuf.message import DecodeError
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.options import LARGEST_TIME_LIMIT_S
-from stowage_optimizer.service.errors import (
-    RequestTooLargeError,
-    RequestUnreadableError,
-    WorkerStartError,
-)
-from stowage_optimizer.service.last_update import last_update
+from stowage_optimizer.service.errors import CallRefusedError, WorkerStartError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
-from stowage_optimizer.service.plan_gate import PlanGate, changes_something
-from stowage_optimizer.service.progress import progress_of
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
-from stowage_optimizer.service.time_split import (
-    answer_after_s,
-    checking_s,
-    kill_after_s,
-    reading_limit_s,
-)
 from stowage_optimizer.service.turns import Turns
-from stowage_optimizer.service.vetting import Vetting
+from stowage_optimizer.service.updates import last_update, progress_of
+from stowage_optimizer.service.vetting import PlanGate, Vetting, changes_something
 from stowage_optimizer.service.workers import Workers
+
+READING_S, READING_S_PER_BYTE = 1.5, 0.5e-6
+"""The child is killed if it has not read its request by then. Twelve times what 50,000
+pods (8 MB) take a core: a machine may be busy, and terms with many selectors take three
+times as long a byte."""
+
+KILL_AFTER_S, KILL_AFTER_S_PER_BYTE = 0.05, 0.01e-6
+"""After its limit the child is killed: its last plan is still written until then."""
+
+ANSWER_AFTER_S, ANSWER_AFTER_S_PER_BYTE = 0.15, 0.14e-6
+"""After that the caller is answered, also if the last plan is still being checked."""
+
+CHECKING_S_PER_BYTE = 0.05e-6
+"""What checking one plan takes, about, on a core that is shared."""
+
+
+def reading_limit_s(request_bytes: int) -> float:
+    """Return the seconds that a child may take to read its request."""
+    return READING_S + READING_S_PER_BYTE * request_bytes
+
+
+def kill_after_s(request_bytes: int) -> float:
+    """Return the seconds after its time limit when a child is killed."""
+    return KILL_AFTER_S + KILL_AFTER_S_PER_BYTE * request_bytes
+
+
+def answer_after_s(request_bytes: int) -> float:
+    """Return the seconds after the end of a solve when its caller is answered."""
+    return ANSWER_AFTER_S + ANSWER_AFTER_S_PER_BYTE * request_bytes
+
+
+def checking_s(request_bytes: int) -> float:
+    """Return the seconds that checking one plan takes, about."""
+    return CHECKING_S_PER_BYTE * request_bytes
+
+
+def grace_s(request_bytes: int) -> float:
+    """Return the seconds after its time limit when a call is answered at the latest."""
+    return (
+        reading_limit_s(request_bytes)
+        + kill_after_s(request_bytes)
+        + answer_after_s(request_bytes)
+    )
+
 
 Listen = Callable[[pb.Progress], object]
 """Called with the progress of a solve whenever it changes."""
@@ -62,12 +100,6 @@ class Solving:
     ----------
     workers
         Where the children come from.
-    settings
-        Limits of one solve.
-    max_request_bytes, queue_length
-        As in `ServiceSettings`.
-    metrics
-        Where everything is counted.
     """
 
     workers: Workers
@@ -91,8 +123,6 @@ class Solving:
 
         Parameters
         ----------
-        body
-            The contract's `SolveRequest`, serialised.
         on_call
             Called with the function that ends the call early.
         on_progress
@@ -100,8 +130,7 @@ class Solving:
 
         Raises
         ------
-        RequestTooLargeError, RequestUnreadableError, QueueFullError, TurnTimeoutError,
-        CallLeftError
+        CallRefusedError
             The call is not taken.
         """
         arrived = time.monotonic()
@@ -124,11 +153,20 @@ class Solving:
 
     def _parse(self, body: bytes) -> pb.SolveRequest:
         if len(body) > self.max_request_bytes:
-            raise RequestTooLargeError(len(body), self.max_request_bytes)
+            raise CallRefusedError(
+                "RESOURCE_EXHAUSTED",
+                f"the request has {len(body)} bytes, the service takes "
+                f"{self.max_request_bytes}; raise --max-request-bytes or send a "
+                "smaller snapshot",
+            )
         try:
             return pb.SolveRequest.FromString(body)
         except DecodeError as error:
-            raise RequestUnreadableError(str(error)) from None
+            raise CallRefusedError(
+                "INVALID_ARGUMENT",
+                f"the bytes are no SolveRequest: {error}; caller and service must be "
+                "built from the same contract",
+            ) from None
 
     def _answer(
         self,

@@ -5,11 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-from stowage_optimizer.service.errors import (
-    CallLeftError,
-    QueueFullError,
-    TurnTimeoutError,
-)
+from stowage_optimizer.service.errors import CallRefusedError
 
 
 class Turns:
@@ -39,17 +35,17 @@ class Turns:
 
         Raises
         ------
-        QueueFullError
-            Too many wait already.
-        TurnTimeoutError
-            The time passed.
-        CallLeftError
-            The caller went away.
+        CallRefusedError
+            Too many wait already, the time passed, or the caller went away.
         """
         with self._changed:
             busy = self._taken or self._waiting
             if busy and len(self._waiting) >= self._queue_length:
-                raise QueueFullError(self._queue_length)
+                raise CallRefusedError(
+                    "RESOURCE_EXHAUSTED",
+                    f"a solve is running and {self._queue_length} calls wait already; "
+                    "call again when one has ended",
+                )
             me = object()
             self._waiting.append(me)
             try:
@@ -57,9 +53,16 @@ class Turns:
                     lambda: left.is_set() or self._is_next(me), timeout_s
                 )
                 if left.is_set():
-                    raise CallLeftError
+                    raise CallRefusedError(
+                        "CANCELLED",
+                        "the caller went away, or the service stops; call again",
+                    )
                 if not self._is_next(me):
-                    raise TurnTimeoutError(timeout_s)
+                    raise CallRefusedError(
+                        "RESOURCE_EXHAUSTED",
+                        f"another solve was still running after the {timeout_s:g} s of "
+                        "this call's time limit; call again when it has ended",
+                    )
                 self._taken = True
             finally:
                 self._waiting.remove(me)

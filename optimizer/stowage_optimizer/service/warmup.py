@@ -1,17 +1,35 @@
-"""Touching every part of the solver once, before a call has to wait for it."""
+"""Touching every part of the solver once, before a call has to wait for it.
+
+A child shares its memory with the fork server until it writes there, and copying a page
+takes longer than most of the work on it. So an idle child reads a small request too.
+"""
 
 from __future__ import annotations
 
 import gc
 
+import numpy as np
 from ortools.sat.python import cp_model
 
-from stowage_optimizer import bounds
-from stowage_optimizer.search.background_compiler import (
+from stowage_optimizer.bounds.dual import dual_bound
+from stowage_optimizer.bounds.enumeration import enumeration_bound
+from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.cache import (
     BACKGROUND_PARTS,
     BackgroundCompiler,
 )
+from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.search.warmup import PARTS
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 
 
 def warm_up(compiler: BackgroundCompiler) -> None:
@@ -25,7 +43,7 @@ def warm_up(compiler: BackgroundCompiler) -> None:
     compiler
         The process that compiles some of the loops meanwhile.
     """
-    bounds.warmup()
+    _warm_up_bounds()
     for name, compile_or_load in PARTS.items():
         if name not in BACKGROUND_PARTS:
             compile_or_load()
@@ -40,3 +58,74 @@ def warm_up(compiler: BackgroundCompiler) -> None:
         PARTS[name]()
     gc.collect()
     gc.freeze()
+
+
+def _warm_up_bounds() -> None:
+    """Ask for one bound, so that its hot loops are compiled or loaded."""
+    packing = Packing(
+        node_names=("node",),
+        room=((2,),),
+        items=tuple(Item(str(one), 0, (1,), (0,), None) for one in range(3)),
+        tiers=(0,),
+        refusals=(),
+    )
+    question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    bound = dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=60.0)
+    if bound is not None and bound.prices is not None:
+        # Something better than 1 exists: all of it runs.
+        enumeration_bound(question, bound.prices, 1, clock=lambda: 0.0, deadline=60.0)
+
+
+PODS = 20
+"""A plan with some of everything."""
+
+
+def warm_up_child() -> None:
+    """Read a small request, write a plan for it, and forget both."""
+    body = pb.SolveRequest(snapshot=_snapshot()).SerializeToString()
+    request = pb.SolveRequest.FromString(body)
+    issues = Issues()
+    snapshot = decode_snapshot(request.snapshot, issues)
+    decode_options(
+        request.options,
+        issues,
+        strategies={DEFAULT_STRATEGY},
+        default_time_limit_s=1.0,
+        default_workers=0,
+    )
+    packing = reduce_snapshot(snapshot)
+    elsewhere = tuple((item.home or 0) ^ 1 for item in packing.items)
+    writer = SolutionWriter(packing, Policy.STRICT)
+    solution = writer.write(elsewhere, trivial_bounds(packing))
+    encode_plan(solution).SerializeToString()
+
+
+def _snapshot() -> pb.Snapshot:
+    return pb.Snapshot(
+        id="warm-up",
+        nodes=[
+            pb.Node(name=name, allocatable=pb.Resources(cpu_milli=PODS, pods=PODS))
+            for name in ("a", "b")
+        ],
+        pod_classes=[
+            pb.PodClass(
+                id=f"class-{number}",
+                namespace="n",
+                priority=number % 2,
+                labels={"number": str(number)},
+                requests=pb.Resources(cpu_milli=1),
+            )
+            for number in range(PODS // 2)
+        ],
+        pods=[
+            pb.Pod(
+                uid=f"{number}",
+                namespace="n",
+                name=f"{number}",
+                class_id=f"class-{number // 2}",
+                node="a" if number % 2 else "",
+                movable=True,
+            )
+            for number in range(PODS)
+        ],
+    )

@@ -6,7 +6,7 @@ stays need not: a node may be overcommitted already, and that must not get worse
 
 from __future__ import annotations
 
-from stowage_optimizer.constraints.relations.domain_counts import DomainCounts
+from stowage_optimizer.constraints.relations import DomainCounts
 from stowage_optimizer.model.packing import Assignment, Packing
 
 

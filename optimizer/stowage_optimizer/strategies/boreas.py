@@ -9,27 +9,23 @@ on OR-Tools; this with OR-Tools.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import Clock, SolveOptions
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.plan import Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.filling import filled
-from stowage_optimizer.strategies.keeping_relations import keeps_relations
-from stowage_optimizer.strategies.linear.backend import Effort
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.formulation import Phase
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.first_fit_decreasing import filled
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.program import Terms, Values
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.related.formulation import RelatedFormulation
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
+from stowage_optimizer.strategies.related.program import RelatedFormulation
+from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Answer, end_reason_of
+from stowage_optimizer.strategies.strategy import Publish
 
 BATCH_PODS = 99
 """Pods in a batch, at the most; the paper's default (section 3)."""
@@ -42,43 +38,26 @@ class Boreas:
     batch_pods: int = BATCH_PODS
     is_self_contained: ClassVar[bool] = True
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the plan that places every batch that fits; see `Strategy.solve`."""
-        deadline = clock() + options.time_limit_s
-        packing = _packing(snapshot)
-        writer = PlanWriter(snapshot, packing, options.policy)
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return every batch that fits placed; see `Strategy.solve`."""
+        writer = SolutionWriter(packing, budget.policy)
         assignment, bounds = packing.current, trivial_bounds(packing)
-        plan = writer.write(assignment, bounds)
-        publish(plan)
+        solution = writer.write(assignment, bounds)
+        publish(solution)
         batches = list(self._batches(packing))
         for done, members in enumerate(batches):
-            left = options.time_limit_s
-            if not options.deterministic:
-                left = deadline - clock()
-            effort = Effort.of(options, left / (len(batches) - done))
-            placed = _place(packing, assignment, members, effort, CpSat(clock))
+            share_s = budget.left_s() / (len(batches) - done)
+            effort = Effort.of(budget.options, share_s)
+            placed = _place(packing, assignment, members, effort, CpSat(budget.clock))
             if placed != assignment:
-                assignment, plan = placed, writer.write(placed, bounds)
-                publish(plan)
-        return Answer(plan, end_reason_of(plan), packing.refusals)
+                assignment, solution = placed, writer.write(placed, bounds)
+                publish(solution)
+        return solution
 
     def _batches(self, packing: Packing) -> Iterator[Sequence[int]]:
         pending = [i for i, item in enumerate(packing.items) if item.home is None]
         for begin in range(0, len(pending), self.batch_pods):
             yield pending[begin : begin + self.batch_pods]
-
-
-def _packing(snapshot: Snapshot) -> Packing:
-    if any(one.demanding for one in snapshot.classes.values()):
-        return reduce_snapshot(snapshot, relations=True)
-    return reduced(snapshot)
 
 
 class _Best:
@@ -141,4 +120,4 @@ def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
     def take(values: Values) -> None:
         best.take(formulation.read(values, best.assignment))
 
-    solver.maximise(formulation.program, metric, start=start, effort=effort, offer=take)
+    solver.maximise(Task(formulation.program, metric, start, effort, offer=take))

@@ -23,8 +23,6 @@ class Proof:
 
     Parameters
     ----------
-    method
-        The method.
     dual
         The prices of a dual bound, if they are to be reported.
     """
@@ -56,8 +54,6 @@ class TierBounds:
         Proved limit on the running items of this priority that keep a node.
     placed
         Proved limit on the items placed, of this priority and above.
-    disruption
-        Proved lower limit on the disruption.
     place, disrupt
         How ``placed`` and ``disruption`` are proved.
     """

@@ -5,37 +5,84 @@ No pod is moved or displaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import Plan
-from stowage_optimizer.model.snapshot import Snapshot
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.filling import filled
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, end_reason_of
+from stowage_optimizer.strategies.strategy import Publish
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class FirstFitDecreasing:
     """The textbook's heuristic, tier by tier."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the plan; see `Strategy.solve`. It needs no limit."""
-        packing = reduced(snapshot)
-        writer = PlanWriter(snapshot, packing, options.policy)
-        incumbent = Incumbent(packing, trivial_bounds(packing), writer, publish)
-        publish(incumbent.plan())
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the solution; see `Strategy.solve`. It needs no limit."""
+        bounds = trivial_bounds(packing)
+        incumbent = Incumbent(packing, bounds, budget.policy, publish)
+        publish(incumbent.solution())
         incumbent.offer(filled(packing, packing.current))
-        plan = incumbent.plan()
-        return Answer(plan, end_reason_of(plan), packing.refusals)
+        return incumbent.solution()
+
+
+def filled(packing: Packing, assignment: Assignment) -> Assignment:
+    """Return ``assignment`` with every pending pod placed that fits beside it.
+
+    Higher priorities come first; displaced pods stay displaced. Relations between pods
+    are ignored.
+    """
+    waiting = [
+        index
+        for index, (item, node) in enumerate(
+            zip(packing.items, assignment, strict=True)
+        )
+        if node is None and item.home is None and item.eligible
+    ]
+    if not waiting:
+        return assignment
+    left = _left(packing, assignment)
+    size = _sizes(packing, waiting)
+    waiting.sort(key=lambda index: (-packing.items[index].priority, -size[index]))
+    placed = list(assignment)
+    # Pods of one class share one tuple of nodes: its array is made once.
+    nodes: dict[int, NDArray[np.intp]] = {}
+    for index in waiting:
+        item = packing.items[index]
+        if id(item.eligible) not in nodes:
+            nodes[id(item.eligible)] = np.array(item.eligible, np.intp)
+        eligible = nodes[id(item.eligible)]
+        demand = np.array(item.demand, np.int64)
+        asked = np.flatnonzero(demand)
+        roomy = (left[np.ix_(eligible, asked)] >= demand[asked]).all(axis=1)
+        if roomy.any():
+            node = int(eligible[roomy.argmax()])
+            left[node] -= demand
+            placed[index] = node
+    return tuple(placed)
+
+
+def _left(packing: Packing, assignment: Assignment) -> Ints:
+    """Return the room that is left, shape ``(nodes, dimensions)``."""
+    left = np.array(packing.room, np.int64)
+    there = [index for index, node in enumerate(assignment) if node is not None]
+    if there:
+        demand = np.array([packing.items[index].demand for index in there], np.int64)
+        on = np.array([assignment[index] for index in there], np.intp)
+        np.subtract.at(left, on, demand)
+    return left
+
+
+def _sizes(packing: Packing, items: list[int]) -> dict[int, float]:
+    """Return the largest share of all room that each of ``items`` asks for."""
+    room = np.maximum(np.array(packing.room, np.int64), 0).sum(axis=0)
+    demand = np.array([packing.items[index].demand for index in items], np.float64)
+    sizes = (demand / np.maximum(room, 1)).max(axis=1, initial=0.0)
+    return dict(zip(items, sizes.tolist(), strict=True))

@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.objective import Score, score
+from stowage_optimizer.model.objective import Score, TierScore, score
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.strategies.bounds import TierBounds
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.relation_repair import make_whole
+from stowage_optimizer.strategies.repair import make_whole
+from stowage_optimizer.strategies.strategy import Publish
+
+
+class SolutionWriter:
+    """Writes assignments of one packing as solutions.
+
+    Parameters
+    ----------
+    policy
+        Decides whether a tier is optimal only with every running pod kept that can.
+    """
+
+    def __init__(self, packing: Packing, policy: Policy) -> None:
+        self.packing = packing
+        self.policy = policy
+        snapshot = packing.snapshot
+        in_play = {item.pod_uid for item in packing.items}
+        priority = {name: one.priority for name, one in snapshot.classes.items()}
+        self._staying = Counter(
+            priority[pod.class_id]
+            for pod in snapshot.pods
+            if pod.uid not in in_play and pod.node is not None
+        )
+        present = {priority[name] for name in {pod.class_id for pod in snapshot.pods}}
+        self._before = score(packing, packing.current, policy)
+        self._priorities = sorted({*present, *packing.tiers}, reverse=True)
+
+    def write(
+        self, assignment: Assignment, bounds: Sequence[TierBounds], message: str = ""
+    ) -> Solution:
+        """Return ``assignment`` as a solution whose tiers carry ``bounds``."""
+        tiers = self._tiers(assignment, bounds)
+        return Solution(self.packing, assignment, tiers, self.packing.refusals, message)
+
+    def _tiers(
+        self, assignment: Assignment, bounds: Sequence[TierBounds]
+    ) -> tuple[TierResult, ...]:
+        after = score(self.packing, assignment, self.policy)
+        scores = zip(self._before, after, bounds, strict=True)
+        by_tier = dict(zip(self.packing.tiers, scores, strict=True))
+        # Priorities whose pods all stay anyway repeat the tier above them.
+        was = now = TierScore(0, 0, 0)
+        limits = TierBounds(running=0, kept=0, placed=0)
+        staying, proved = 0, True
+        tiers = []
+        for priority in self._priorities:
+            staying += self._staying[priority]
+            # Prices are of one tier: they are reported there only.
+            again = (was, now, limits.without_prices())
+            was, now, limits = by_tier.get(priority, again)
+            proved = proved and self._proved(now, limits)
+            tiers.append(
+                TierResult(
+                    priority=priority,
+                    placed_before=staying + was.placed,
+                    placed=staying + now.placed,
+                    upper_bound=staying + max(limits.placed, now.placed),
+                    optimal=proved,
+                    disruption=-now.stability,
+                    disruption_lower_bound=min(limits.disruption, -now.stability),
+                    place=limits.place.certify(reached=now.placed >= limits.placed),
+                    disrupt=limits.disrupt.certify(
+                        reached=-now.stability <= limits.disruption
+                    ),
+                )
+            )
+        return tuple(tiers)
+
+    def _proved(self, reached: TierScore, limits: TierBounds) -> bool:
+        kept = self.policy is Policy.PAPER or reached.kept >= limits.kept
+        return (
+            kept
+            and reached.placed >= limits.placed
+            and -reached.stability <= limits.disruption
+        )
 
 
 @dataclass(slots=True)
@@ -23,23 +99,25 @@ class Incumbent:
 
     packing: Packing
     bounds: Sequence[TierBounds]
-    writer: PlanWriter
-    publish: Callable[[Plan], None]
+    policy: Policy
+    publish: Publish
     assignment: Assignment = field(init=False)
     score: Score = field(init=False)
+    _writer: SolutionWriter = field(init=False)
 
     def __post_init__(self) -> None:
         self.assignment = self.packing.current
-        self.score = score(self.packing, self.assignment, self.writer.policy)
+        self.score = score(self.packing, self.assignment, self.policy)
+        self._writer = SolutionWriter(self.packing, self.policy)
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, made whole, if it is better than the best so far."""
-        whole = make_whole(self.packing, candidate, self.writer.policy)
-        reached = score(self.packing, whole, self.writer.policy)
+        whole = make_whole(self.packing, candidate, self.policy)
+        reached = score(self.packing, whole, self.policy)
         if reached > self.score:
             self.assignment, self.score = whole, reached
-            self.publish(self.plan())
+            self.publish(self.solution())
 
-    def plan(self) -> Plan:
-        """Return the best assignment as a plan; empty unless more pods get a node."""
-        return self.writer.write(self.assignment, self.bounds)
+    def solution(self, message: str = "") -> Solution:
+        """Return the best assignment with all that is proved by now."""
+        return self._writer.write(self.assignment, self.bounds, message)

@@ -6,17 +6,15 @@ one leaves of its time, and none runs once an answer is proved optimal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.model.objective import Score, score
-from stowage_optimizer.model.options import Clock, Policy, SolveOptions
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.reading import assignment_of
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 MEMBERS = ("first-fit-decreasing", "lexicographic", "cpsat-aggregated", "paper")
 """The members, in this order; those that are not installed are skipped."""
@@ -29,63 +27,39 @@ def portfolio_of(strategies: Mapping[str, Strategy]) -> Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Portfolio:
-    """Runs its members in turn.
-
-    Parameters
-    ----------
-    members
-        The strategies; each gets an equal part of the time that is left.
-    """
+    """Runs its members in turn; each gets an equal part of the time that is left."""
 
     members: tuple[Strategy, ...]
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the best answer of any member; see `Strategy.solve`."""
-        deadline = clock() + options.time_limit_s
-        best = _Best(reduced(snapshot), options.policy, publish)
-        answer = Answer(Plan(snapshot.id), EndReason.NO_IMPROVEMENT)
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution of any member; see `Strategy.solve`."""
+        best = _Best(budget.policy, publish)
+        solution = Solution(packing, packing.current, refusals=packing.refusals)
         for asked, member in enumerate(self.members):
-            share = options.time_limit_s
-            if not options.deterministic:
-                share = max(0.0, deadline - clock())
-            share /= len(self.members) - asked
-            answer = member.solve(
-                snapshot,
-                replace(options, time_limit_s=share),
-                clock=clock,
-                publish=best.take,
-            )
-            best.take(answer.plan)
-            if answer.plan.optimal:
+            share_s = max(0.0, budget.left_s()) / (len(self.members) - asked)
+            solution = member.solve(packing, budget.part(share_s), best.take)
+            best.take(solution)
+            if solution.optimal:
                 break
-        plan = best.plan or answer.plan
-        return replace(answer, plan=plan, end_reason=end_reason_of(plan))
+        return replace(best.solution or solution, message=solution.message)
 
 
 @dataclass(slots=True)
 class _Best:
-    """The best plan of any member."""
+    """The best solution of any member."""
 
-    packing: Packing
     policy: Policy
-    publish: Callable[[Plan], None]
-    plan: Plan | None = None
+    publish: Publish
+    solution: Solution | None = None
     _value: tuple[Score, int] = field(init=False, default=((), -1))
 
-    def take(self, plan: Plan) -> None:
-        """Take ``plan`` if it is better, or as good and better proved."""
-        reached = score(self.packing, assignment_of(self.packing, plan), self.policy)
-        value = (reached, sum(tier.optimal for tier in plan.tiers))
+    def take(self, found: Solution) -> None:
+        """Take ``found`` if it is better, or as good and better proved."""
+        reached = score(found.packing, found.assignment, self.policy)
+        value = (reached, sum(tier.optimal for tier in found.tiers))
         if value <= self._value:
             return
-        better = reached > self._value[0] or self.plan is None
-        self.plan, self._value = plan, value
+        better = reached > self._value[0] or self.solution is None
+        self.solution, self._value = found, value
         if better:
-            self.publish(plan)
+            self.publish(found)

@@ -8,11 +8,23 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from typing import cast
 
-from stowage_optimizer.strategies.errors import (
-    StrategyNameTakenError,
-    StrategyUnloadableError,
-)
+from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.strategies.strategy import Strategy
+
+SHIPPED_STRATEGIES = {
+    "lexicographic": "lexicographic.strategy:LexicographicStrategy",
+    "paper": "paper.algorithm:PaperStrategy",
+    "cpsat-aggregated": "linear.tiers:cpsat_aggregated",
+    "cpsat-items": "linear.thesis:cpsat_items",
+    "cpsat-items-symmetry": "linear.thesis:cpsat_items_symmetry",
+    "milp": "linear.highs:milp",
+    "boreas": "boreas:Boreas",
+    "first-fit-decreasing": "first_fit_decreasing:FirstFitDecreasing",
+}
+"""Module and maker of each strategy by its name; a new one is one more line."""
+
+Z3_STRATEGIES = {"z3": "linear.z3:z3_items", "z3-symmetry": "linear.z3:z3_symmetry"}
+"""Those that need another package."""
 
 SHIPPED = "stowage_optimizer.strategies.registry:available_strategies"
 """Path of the function that returns every installed strategy."""
@@ -39,13 +51,16 @@ def available_strategies() -> Mapping[str, Strategy]:
 
     Raises
     ------
-    StrategyNameTakenError, StrategyUnloadableError
+    OptimizerError
         A package provides a name that is taken, or something that is no strategy.
     """
     strategies = dict(shipped_strategies())
     for entry_point in sorted(entry_points(group=GROUP)):
         if entry_point.name in strategies:
-            raise StrategyNameTakenError(entry_point.name, entry_point.value)
+            raise OptimizerError(
+                f"the strategy {entry_point.name!r} of {entry_point.value} has a name "
+                "that is taken; rename or uninstall it"
+            )
         strategies[entry_point.name] = _made(entry_point)
     return strategies
 
@@ -55,19 +70,10 @@ def shipped_strategies() -> Mapping[str, Strategy]:
 
     They are imported only now: the process that serves must not load a solver.
     """
-    made = {
-        "lexicographic": _call("lexicographic:LexicographicStrategy"),
-        "paper": _call("paper:PaperStrategy"),
-        "cpsat-aggregated": _call("cpsat_aggregated:cpsat_aggregated"),
-        "cpsat-items": _call("thesis:cpsat_items"),
-        "cpsat-items-symmetry": _call("thesis:cpsat_items_symmetry"),
-        "milp": _call("milp:milp"),
-        "boreas": _call("boreas:Boreas"),
-        "first-fit-decreasing": _call("first_fit_decreasing:FirstFitDecreasing"),
-    }
+    paths = SHIPPED_STRATEGIES
     if find_spec("z3") is not None:
-        made["z3"] = _call("z3_thesis:z3_thesis")
-        made["z3-symmetry"] = _call("z3_thesis:z3_symmetry")
+        paths = {**paths, **Z3_STRATEGIES}
+    made = {name: _call(path) for name, path in paths.items()}
     made["portfolio"] = _portfolio(made)
     return made
 
@@ -88,7 +94,14 @@ def _made(entry_point: EntryPoint) -> Strategy:
         made = entry_point.load()()
     except Exception as error:
         # Whatever another package raises at import is reported by its name.
-        raise StrategyUnloadableError(entry_point.name, repr(error)) from error
+        raise _unloadable(entry_point.name, repr(error)) from error
     if not callable(getattr(made, "solve", None)):
-        raise StrategyUnloadableError(entry_point.name, "it has no method 'solve'")
+        raise _unloadable(entry_point.name, "it has no method 'solve'")
     return cast("Strategy", made)
+
+
+def _unloadable(name: str, why: str) -> OptimizerError:
+    return OptimizerError(
+        f"the strategy {name!r} of another package cannot be made: {why}; repair or "
+        "uninstall that package"
+    )

@@ -1,4 +1,4 @@
-"""Making an assignment whole: no needless moves or displaced pods.
+"""Making an assignment whole: no needless moves or displaced pods, relations kept.
 
 The solver may stop with an answer that leaves a running pod unplaced although it
 fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
@@ -10,15 +10,187 @@ Under the `STRICT` policy running pods look for room before the pending pods of 
 tier are placed. So a pod that is left unplaced in the end would not fit anywhere even
 without the newly placed pods of its own priority and all pods below: the rule that the
 checker holds plans to.
+
+Affinity and spread look at the pods that are there when a pod comes. So the pods that
+stay are put first, then those that come, one by one, moves before placements, as long
+as the next one is allowed. Pods that never are try other nodes. Waiting pods with such
+demands try every node too: strategies know room only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
+
+ROUNDS = 5
+"""Repairing and settling may undo each other; then nothing is changed at all."""
+
+
+def make_whole(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
+    """Return ``wanted`` repaired and settled; the present state if that fails."""
+    whole = repair(packing, wanted, policy)
+    if packing.relations is None:
+        return whole
+    for _ in range(ROUNDS):
+        settled = repair_relations(packing, whole)
+        if settled is None:
+            break
+        if settled == whole:
+            return whole
+        whole = repair(packing, settled, policy)
+    return packing.current
+
+
+def repair_relations(
+    packing: Packing, wanted: Assignment, stop: Callable[[], bool] = lambda: False
+) -> Assignment | None:
+    """Return ``wanted`` with the pods that relations refuse elsewhere, or waiting.
+
+    Parameters
+    ----------
+    packing, wanted
+        The problem, and an assignment that keeps to the room there is.
+
+    Returns
+    -------
+    Assignment or None
+        None if a running pod would have no node for it.
+    """
+    given_up: set[int] = set()
+    while True:
+        settled, placed = _place_the_rest(packing, wanted, given_up, stop)
+        late = _arrive(AssignmentBuilder(packing), packing, settled) if placed else []
+        homeless = any(
+            packing.items[item].home is not None and wanted[item] is not None
+            for item in (*late, *_lost(wanted, settled))
+        )
+        if homeless:
+            return None
+        if not late:
+            return settled
+        # They found a node, but not in the order in which a plan is carried out.
+        given_up.update(late)
+        wanted = tuple(
+            None if item in given_up else node for item, node in enumerate(settled)
+        )
+
+
+def _place_the_rest(
+    packing: Packing,
+    wanted: Assignment,
+    given_up: set[int],
+    stop: Callable[[], bool],
+) -> tuple[Assignment, bool]:
+    """Return ``wanted`` with other nodes for some, and whether any pod got one."""
+    builder = AssignmentBuilder(packing)
+    late = _arrive(builder, packing, wanted)
+    waiting = [item for item in _demanding(packing) if wanted[item] is None]
+    rest = {*late, *waiting} - given_up
+    placed = False
+    for item in sorted(rest, key=lambda one: (-packing.items[one].priority, one)):
+        placed = _place(packing, builder, item, stop) or placed
+    return builder.assignment, placed
+
+
+def _lost(wanted: Assignment, settled: Assignment) -> list[int]:
+    """Return the items that had a node and have none."""
+    return [
+        item
+        for item, (one, other) in enumerate(zip(wanted, settled, strict=True))
+        if one is not None and other is None
+    ]
+
+
+def _arrive(
+    builder: AssignmentBuilder, packing: Packing, wanted: Assignment
+) -> list[int]:
+    """Put all allowed pods in a plan's order; return those that never were."""
+    moves, placements = _put_who_stays(packing, builder, wanted)
+    return _put_who_comes(builder, wanted, [*moves, *placements])
+
+
+def _put_who_stays(
+    packing: Packing, builder: AssignmentBuilder, wanted: Assignment
+) -> tuple[list[int], list[int]]:
+    """Put the pods that stay; return those that move and those that are placed."""
+    moves: list[int] = []
+    placements: list[int] = []
+    for index, (item, node) in enumerate(zip(packing.items, wanted, strict=True)):
+        if node is None:
+            continue
+        if node == item.home:
+            builder.put(index, node)
+        else:
+            (placements if item.home is None else moves).append(index)
+    return moves, placements
+
+
+def _put_who_comes(
+    builder: AssignmentBuilder, wanted: Assignment, coming: Sequence[int]
+) -> list[int]:
+    """Put pods in turns while allowed; return those that never were."""
+    left = list(coming)
+    while True:
+        late = []
+        for item in left:
+            node = wanted[item]
+            if node is not None and _may_come(builder, item, node):
+                builder.put(item, node)
+            else:
+                late.append(item)
+        if len(late) == len(left):
+            return late
+        left = late
+
+
+def _demanding(packing: Packing) -> list[int]:
+    relations = packing.relations
+    if relations is None:
+        return []
+    return [
+        index
+        for index, class_id in enumerate(relations.class_of)
+        if class_id in relations.rules
+    ]
+
+
+def _place(
+    packing: Packing, builder: AssignmentBuilder, item: int, stop: Callable[[], bool]
+) -> bool:
+    """Put ``item`` home, or on any node that is open to it."""
+    home = packing.items[item].home
+    if home is not None and builder.fits(item, home):
+        builder.put(item, home)
+        return True
+    for node in packing.items[item].eligible:
+        if stop():
+            break
+        if node != home and _may_come(builder, item, node):
+            builder.put(item, node)
+            return True
+    return False
+
+
+def _may_come(builder: AssignmentBuilder, item: int, node: int) -> bool:
+    return builder.fits(item, node) and builder.relations_allow(item, node)
+
+
+def keeps_relations(packing: Packing, assignment: Assignment) -> bool:
+    """Return whether relations allow every pod its node, in some order of arrival.
+
+    Room is not checked if there are no relations.
+    """
+    if packing.relations is None:
+        return True
+    settled = repair_relations(packing, assignment)
+    # The repair places waiting pods too, after all others; they do not matter here.
+    return settled is not None and all(
+        node is None or node == other
+        for node, other in zip(assignment, settled, strict=True)
+    )
 
 
 def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
@@ -26,8 +198,6 @@ def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
 
     Parameters
     ----------
-    packing
-        The problem.
     wanted
         The assignment to start from; where pods of different tiers clash, those of
         the higher tier win.

@@ -11,17 +11,7 @@ from stowage_optimizer.model.packing import Assignment, Packing
 def restricted(
     packing: Packing, members: Collection[int], assignment: Assignment
 ) -> Packing:
-    """Return the problem of ``members`` alone, in ascending order.
-
-    Parameters
-    ----------
-    packing
-        The whole problem.
-    members
-        Indices of the items to keep.
-    assignment
-        Where the other items are.
-    """
+    """Return the problem of ``members`` alone, in ascending order."""
     kept = sorted(members)
     others = sorted(set(range(len(packing.items))) - set(kept))
     room = [list(amounts) for amounts in packing.room]

@@ -3,68 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.refusal import Refusal
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies.budget import Budget
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How a solve ended.
-
-    Parameters
-    ----------
-    plan
-        The best plan; empty where nothing better than the present was found.
-    end_reason
-        Why the solve ended.
-    refusals
-        What was left out, and why.
-    message
-        Any further message.
-    """
-
-    plan: Plan
-    end_reason: EndReason
-    refusals: tuple[Refusal, ...] = ()
-    message: str = ""
+Publish = Callable[[Solution], None]
+"""Called with each solution that is better than the one before."""
 
 
 class Strategy(Protocol):
-    """Finds plans for snapshots."""
+    """Finds solutions of packing problems: the first stage of every answer."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the best plan found within ``options.time_limit_s``.
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution found within ``budget``.
 
         Parameters
         ----------
-        snapshot
-            A valid snapshot.
-        options
-            Options with defaults filled in.
-        clock
-            Source of time.
         publish
-            Called with each plan that is better than the one before. The first call may
-            pass the empty plan, so that its bounds are known. If the strategy overruns
-            and is stopped from outside, the last plan published counts.
+            Called with each better solution. The first call may pass one without
+            changes, so that its bounds are known. If the strategy overruns and is
+            stopped from outside, the last solution published counts.
         """
         ...
 
 
-def end_reason_of(plan: Plan) -> EndReason:
-    """Return the end reason of a strategy that ended by itself with ``plan``."""
-    if plan.empty:
-        return EndReason.NO_IMPROVEMENT
-    return EndReason.OPTIMAL if plan.optimal else EndReason.TIME_LIMIT
+@runtime_checkable
+class SelfContained(Protocol):
+    """A strategy that handles relations and limits by itself.
+
+    It keeps the relations between pods and disrupts none, so that there is nothing to
+    limit. Another plan that places as many would not be its plan.
+    """
+
+    @property
+    def is_self_contained(self) -> bool:
+        """Return whether no further stage must follow."""
+        ...

@@ -2,41 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 
-def has_unjust_displacement(packing: Packing, assignment: Assignment) -> bool:
-    """Return whether a pod is evicted that could stay beside the higher-priority pods.
+def unjustly_displaced(packing: Packing, assignment: Assignment) -> Iterator[int]:
+    """Yield the items displaced that could stay beside the higher-priority pods.
 
     Pods of its own priority that were running count among these.
     """
-    builders: dict[int, AssignmentBuilder] = {}
+    higher: dict[int, _HigherPriorityPods] = {}
     for index, item in enumerate(packing.items):
         if item.home is None or assignment[index] is not None:
             continue
-        if item.priority not in builders:
-            builders[item.priority] = _higher_priority(
+        if item.priority not in higher:
+            higher[item.priority] = _HigherPriorityPods(
                 packing, assignment, item.priority
             )
-        builder = builders[item.priority]
-        if any(
-            builder.fits(index, node)
-            and (node == item.home or builder.relations_allow(index, node))
-            for node in item.eligible
-        ):
+        if higher[item.priority].leave_room_for(index):
+            yield index
+
+
+def has_unjust_displacement(packing: Packing, assignment: Assignment) -> bool:
+    """Return whether any item is displaced so."""
+    return next(unjustly_displaced(packing, assignment), None) is not None
+
+
+class _HigherPriorityPods:
+    """Pods above a priority, and those that run at it, which need not make way."""
+
+    def __init__(self, packing: Packing, assignment: Assignment, priority: int) -> None:
+        self._packing = packing
+        self._builder = (
+            None if packing.relations is None else AssignmentBuilder(packing)
+        )
+        room = np.array(packing.room, np.int64)
+        used, newcomers = np.zeros_like(room), np.zeros_like(room)
+        for index, node in enumerate(assignment):
+            item = packing.items[index]
+            stays = item.priority == priority and item.home is not None
+            if node is None or not (item.priority > priority or stays):
+                continue
+            if self._builder is not None:
+                self._builder.put(index, node)
+            used[node] += item.demand
+            if node != item.home:
+                newcomers[node] += np.array(item.demand) > 0
+        self._left = room - used
+        self._newcomers = newcomers
+
+    def leave_room_for(self, index: int) -> bool:
+        """Return whether the item ``index`` fits anywhere beside them."""
+        item = self._packing.items[index]
+        if self._builder is not None:
+            builder = self._builder
+            return any(
+                builder.fits(index, node)
+                and (node == item.home or builder.relations_allow(index, node))
+                for node in item.eligible
+            )
+        # The same without relations, for all nodes at once.
+        demand = np.array(item.demand, np.int64)
+        asked = np.flatnonzero(demand)
+        nodes = np.array([n for n in item.eligible if n != item.home], np.intp)
+        roomy = self._left[np.ix_(nodes, asked)] >= demand[asked]
+        if bool(roomy.all(axis=1).any()):
             return True
-    return False
-
-
-def _higher_priority(
-    packing: Packing, assignment: Assignment, priority: int
-) -> AssignmentBuilder:
-    """Return the pods above ``priority``, and those that run at it."""
-    builder = AssignmentBuilder(packing)
-    for index, item in enumerate(packing.items):
-        node = assignment[index]
-        equal = item.priority == priority and item.home is not None
-        if node is not None and (equal or item.priority > priority):
-            builder.put(index, node)
-    return builder
+        # At home it may stay even on an overcommitted node, if no pod came.
+        fits = self._left[item.home, asked] >= demand[asked]
+        return bool((fits | (self._newcomers[item.home, asked] == 0)).all())

@@ -9,13 +9,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 
 
 class Index:
-    """A snapshot, indexed once however many plans are checked against it.
-
-    Parameters
-    ----------
-    snapshot
-        The contract's message as it came.
-    """
+    """A snapshot, indexed once however many plans are checked against it."""
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         self.nodes = {node.name: node for node in snapshot.nodes}
@@ -58,10 +52,6 @@ class Case:
 
     Parameters
     ----------
-    snapshot, plan
-        The contract's messages as they came.
-    policy
-        The policy that the caller asked for.
     asked
         Whatever else the caller asked for: objective and limits.
     index

@@ -9,7 +9,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import inexpressible_classes
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.order import demanding
-from stowage_optimizer.verify.selection import pod_labels_match
+from stowage_optimizer.verify.terms import pod_labels_match
 from stowage_optimizer.verify.violation import Violation
 
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.eligibility import affinity_holds, untolerated
-from stowage_optimizer.verify.selection import pod_labels_match
-from stowage_optimizer.verify.terms import term_speaks_of
+from stowage_optimizer.verify.places import affinity_holds, untolerated
+from stowage_optimizer.verify.terms import pod_labels_match, term_speaks_of
 from stowage_optimizer.verify.violation import RuleName, Violation
 
 TERMINATING = "terminating"
@@ -57,15 +56,7 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 @dataclass(slots=True)
 class AffinityCounts:
-    """Where the pods are that a class requires.
-
-    Parameters
-    ----------
-    required_classes
-        The classes that every affinity term selects.
-    places
-        Pods by topology key and domain.
-    """
+    """Where the pods are that a class requires."""
 
     required_classes: set[str]
     places: Counter[tuple[str, str]]
@@ -73,17 +64,7 @@ class AffinityCounts:
 
 @dataclass(slots=True)
 class SpreadCounts:
-    """How many pods a spread constraint counts in each domain.
-
-    Parameters
-    ----------
-    members
-        The classes whose pods count.
-    domain_of
-        Domain of each node whose pods count.
-    counts
-        Pods by domain, with domains that have none.
-    """
+    """How many pods a spread constraint counts in each domain."""
 
     members: set[str]
     domain_of: dict[str, str]

@@ -1,12 +1,30 @@
-"""Which pods a term about other pods selects."""
+"""Which pods a selector, or a term about other pods, selects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.selection import pod_labels_match
+
+
+def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Return whether ``selector`` picks a pod with ``labels``; empty picks all."""
+    for key, value in selector.match_labels.items():
+        if key not in labels or labels[key] != value:
+            return False
+    for requirement in selector.match_expressions:
+        present = requirement.key in labels
+        among = present and labels[requirement.key] in requirement.values
+        holds = {
+            "In": among,
+            "NotIn": not among,
+            "Exists": present,
+            "DoesNotExist": not present,
+        }
+        if not holds.get(requirement.operator, False):
+            return False
+    return True
 
 
 def term_speaks_of(

@@ -1,13 +1,126 @@
-"""The plan is worth its disruption: better, tier by tier, than doing nothing."""
+"""A plan is worth its disruption, keeps within limits, and accounts for it truly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.emptied import check_emptied
-from stowage_optimizer.verify.tiers import count_tiers
 from stowage_optimizer.verify.violation import Violation
+
+MOVE_WEIGHT = 2
+EVICTION_WEIGHT = 3
+
+
+def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
+    """Return (priority, placed before, placed after, disruption), highest first."""
+    before, after = case.placed_before, case.placed_before.copy()
+    disruption: Counter[int] = Counter()
+    for uid, now in case.touched.items():
+        priority, was = case.priority(uid), case.before[uid]
+        after[priority] += bool(now) - bool(was)
+        if was and was != now:
+            disruption[priority] += MOVE_WEIGHT if now else EVICTION_WEIGHT
+    counted = []
+    reached = (0, 0, 0)
+    priorities = {case.classes[name].priority for name in case.present}
+    for priority in sorted(priorities, reverse=True):
+        own = (before[priority], after[priority], disruption[priority])
+        reached = (reached[0] + own[0], reached[1] + own[1], reached[2] + own[2])
+        counted.append((priority, *reached))
+    return counted
+
+
+def check_tiers(case: Case) -> Iterator[Violation]:
+    """Yield tiers whose numbers are not those of the plan's changes."""
+    counted = count_tiers(case)
+    claimed = [
+        (one.priority, one.placed_before, one.placed, one.disruption)
+        for one in case.plan.tiers
+    ]
+    if [one[0] for one in counted] != [one[0] for one in claimed]:
+        wanted = ", ".join(str(one[0]) for one in counted)
+        yield Violation("tiers", "plan", f"tiers must be {wanted}, highest first")
+        return
+    for actual, said in zip(counted, claimed, strict=True):
+        if actual != said:
+            yield Violation(
+                "tiers",
+                str(actual[0]),
+                f"before, placed, disruption are {actual[1:]}, said {said[1:]}",
+            )
+
+
+def check_bounds(case: Case) -> Iterator[Violation]:
+    """Yield bounds that contradict what was reached, or claims without a proof."""
+    for tier in case.plan.tiers:
+        if tier.upper_bound < tier.placed:
+            yield _contradiction(tier, "upper bound below placed")
+        if tier.disruption_lower_bound > tier.disruption:
+            yield _contradiction(tier, "disruption below its lower bound")
+        closed = (
+            tier.upper_bound == tier.placed
+            and tier.disruption_lower_bound == tier.disruption
+        )
+        if tier.optimal and not closed:
+            yield _contradiction(tier, "optimal, but its bounds are open")
+    proved = [tier.optimal for tier in case.plan.tiers]
+    if proved != sorted(proved, reverse=True):
+        yield Violation("bounds", "plan", "a tier is optimal below one that is not")
+    if case.plan.optimal != all(proved):
+        yield Violation("bounds", "plan", "optimal must mean that every tier is")
+
+
+def _contradiction(tier: pb.TierResult, what: str) -> Violation:
+    return Violation("bounds", str(tier.priority), what)
+
+
+DAEMON = "daemonset"
+"""Why a pod may not be moved that a DaemonSet puts on every node."""
+
+
+def check_emptied(case: Case) -> Iterator[Violation]:
+    """Yield a violation unless every pod keeps a node and fewer nodes are in use."""
+    if case.changes_nothing:
+        return
+    for eviction in case.evictions:
+        yield Violation("worth", eviction.pod_uid, "loses its node for consolidation")
+    before, after = _counted(case)
+    if after >= before:
+        yield Violation("worth", "plan", f"{after} nodes in use, {before} were before")
+
+
+def check_nodes_in_use(case: Case) -> Iterator[Violation]:
+    """Yield false statements of the plan about the nodes in use."""
+    if not case.plan.HasField("nodes_in_use"):
+        return
+    claimed, counted = case.plan.nodes_in_use, _counted(case)
+    if (claimed.before, claimed.after) != counted:
+        problem = f"{counted} before and after, said {(claimed.before, claimed.after)}"
+        yield Violation("nodes-in-use", "plan", problem)
+    if claimed.lower_bound > claimed.after:
+        yield Violation("nodes-in-use", "plan", "fewer nodes than the lower bound")
+    if claimed.moves_lower_bound > len(case.plan.moves):
+        yield Violation("nodes-in-use", "plan", "fewer moves than the lower bound")
+
+
+def _counted(case: Case) -> tuple[int, int]:
+    before = _in_use(case, {uid: pod.node for uid, pod in case.pods.items()})
+    return before, _in_use(case, case.after)
+
+
+def _in_use(case: Case, where: Mapping[str, str]) -> int:
+    """Return how many nodes hold a pod that would not go with its node."""
+    return len(
+        {
+            node
+            for uid, node in where.items()
+            if node
+            and (case.pods[uid].movable or case.pods[uid].immovable_reason != DAEMON)
+        }
+    )
 
 
 def check_worth(case: Case) -> Iterator[Violation]:
@@ -31,3 +144,46 @@ def check_worth(case: Case) -> Iterator[Violation]:
             )
             return
     yield Violation("worth", "plan", "changes something and gains nothing")
+
+
+def check_limits(case: Case) -> Iterator[Violation]:
+    """Yield limits of the request that the plan goes beyond."""
+    asked, plan = case.asked, case.plan
+    if asked.HasField("max_moves") and len(plan.moves) > asked.max_moves:
+        yield _beyond("max_moves", f"{len(plan.moves)}, not {asked.max_moves}")
+    if asked.HasField("max_evictions") and len(plan.evictions) > asked.max_evictions:
+        yield _beyond("max_evictions", f"{len(plan.evictions)}")
+    if asked.HasField("max_disruptions_per_owner"):
+        for owner, count in _by_owner(case).items():
+            if count > asked.max_disruptions_per_owner:
+                yield _beyond("max_disruptions_per_owner", f"{count} of {owner}")
+    least = asked.min_gain_per_move * len(plan.moves)
+    if not case.consolidates and len(plan.placements) < least:
+        yield _beyond("min_gain_per_move", f"{len(plan.placements)}, not {least}")
+
+
+def check_gains(case: Case) -> Iterator[Violation]:
+    """Yield points of the curve that do not rise, or do not end at the plan."""
+    points = [(one.moves, one.placed) for one in case.plan.gain_by_moves]
+    if not points:
+        return
+    placed = sum(case.placed_before.values())
+    placed += sum(
+        bool(node) - bool(case.before[uid]) for uid, node in case.touched.items()
+    )
+    if points[-1] != (len(case.plan.moves), placed):
+        yield Violation("gains", "plan", f"the curve ends at {points[-1]}")
+    for one, other in pairwise(points):
+        if one[0] >= other[0] or one[1] >= other[1]:
+            yield Violation("gains", "plan", f"{other} comes after {one}")
+
+
+def _by_owner(case: Case) -> Counter[str]:
+    disrupted = [one.pod_uid for one in case.moves]
+    disrupted += [one.pod_uid for one in case.evictions]
+    owners = (case.class_of(uid).owner.uid for uid in disrupted)
+    return Counter(owner for owner in owners if owner)
+
+
+def _beyond(limit: str, what: str) -> Violation:
+    return Violation("limits", limit, f"the plan has {what}")

@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_optimizer.cli.policies import POLICIES
-from stowage_optimizer.cli.solve_options import OBJECTIVES
+from stowage_optimizer.cli.solve_options import OBJECTIVES, POLICIES
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.options import DEFAULT_STRATEGY

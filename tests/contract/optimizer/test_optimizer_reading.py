@@ -11,7 +11,7 @@ import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.time_split import grace_s
+from stowage_optimizer.service.solving import grace_s
 from stowage_testbed.wait import wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]

@@ -152,7 +152,7 @@ def test_a_plan_that_fails_the_checker_never_leaves(
     assert len(updates) == 1
     assert updates[0].end_reason == pb.END_REASON_ERROR
     assert not updates[0].HasField("plan")
-    assert "snapshot-id" in updates[0].message
+    assert "capacity" in updates[0].message
     after = counted(service, "stowage_optimizer_verify_failures_total")
     assert after == failures + 1
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_optimizer.search.background_compiler import BACKGROUND_PARTS
-from stowage_optimizer.search.cache import VARIABLE
+from stowage_optimizer.search.cache import BACKGROUND_PARTS, VARIABLE
 from stowage_optimizer.search.warmup import PARTS
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.workers import Workers

@@ -15,7 +15,7 @@ from solving_in_process import finished_answer_to
 from benchmarks.agreement.related_pods import related_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.verify import verify_plan
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
@@ -51,12 +51,12 @@ def test_plans_within_limits_pass_the_checker(
     """What is dropped must leave a plan that is feasible, strict and worth it."""
     for index, one in enumerate(snapshot.pod_classes):
         one.owner.uid = f"owner-{index % owners}"
-    published: list[Plan] = []
+    published: list[Solution] = []
 
     answer = finished_answer_to(snapshot, asked, published=published)
 
     values = []
-    for plan in (*published, answer.plan):
+    for plan in (*published, answer.solution):
         message = encode_plan(plan)
         assert verify_plan(snapshot, message, asked.policy, asked) == []
         values.append(value_of(snapshot, outcome(snapshot, message), asked.policy))
@@ -70,9 +70,9 @@ def test_a_limited_plan_is_called_optimal_only_if_the_free_one_is_as_good(
 ) -> None:
     """Proofs are of the problem without limits; a part of a plan has none."""
     free = pb.SolveOptions(strategy=STRATEGY, policy=asked.policy)
-    best = encode_plan(finished_answer_to(snapshot, free).plan)
+    best = finished_answer_to(snapshot, free).plan
 
-    plan = encode_plan(finished_answer_to(snapshot, asked).plan)
+    plan = finished_answer_to(snapshot, asked).plan
 
     for mine, whole in zip(plan.tiers, best.tiers, strict=True):
         if (mine.placed, mine.disruption) != (whole.placed, whole.disruption):
@@ -108,7 +108,7 @@ def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
 
     answer = finished_answer_to(snapshot, asked)
 
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     assert verify_plan(snapshot, plan, asked.policy, asked) == []
     where = outcome(snapshot, plan)
     nodes = len({node for node in where.values() if node})
@@ -141,7 +141,7 @@ def test_pods_that_demand_things_of_each_other_are_finished_too(
     if rng.randrange(2):
         asked.max_disruptions_per_owner = rng.randrange(2)
 
-    plan = encode_plan(finished_answer_to(snapshot, asked).plan)
+    plan = finished_answer_to(snapshot, asked).plan
 
     assert verify_plan(snapshot, plan, asked.policy, asked) == []
 

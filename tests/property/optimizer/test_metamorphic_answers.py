@@ -17,7 +17,6 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.verify import verify_plan
 
 SEEDS = range(3)
@@ -52,7 +51,7 @@ def solved(snapshot: pb.Snapshot) -> pb.Plan:
     answer = answer_to(
         snapshot, strategy="lexicographic", time_limit_s=LIMIT_S, deterministic=True
     )
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     assert verify_plan(snapshot, plan, POLICY) == []
     return plan
 

@@ -10,17 +10,15 @@ import pytest
 from brute_force import Where, outcome, value_of
 from preference_snapshots import preference_value, with_preferences
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import budget_of, decoded, finished_answer_to
 
 from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Policy
-from stowage_optimizer.strategies.preferring import Preferring
-from stowage_optimizer.strategies.preferring.improving import Improver
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies import pipeline
+from stowage_optimizer.strategies.preferring import preferred
 from stowage_optimizer.verify import verify_plan
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
@@ -68,7 +66,7 @@ def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
     """Nor two that change places; the checker says which of these plans are good."""
     snapshot = pods_with_preferences(seed, demanding=demanding)
 
-    plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+    plan = finished_answer_to(snapshot, ASKED).plan
 
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
     mine = preference_value(snapshot, outcome(snapshot, plan))
@@ -84,10 +82,10 @@ def test_preferences_change_nothing_that_a_plan_is_worth(
     gained = 0
     for seed in range(30):
         snapshot = pods_with_preferences(seed, demanding=bool(seed % 2))
-        plan = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+        plan = finished_answer_to(snapshot, ASKED).plan
         with monkeypatch.context() as patched:
-            patched.setattr(Preferring, "solve", _as_found)
-            found = encode_plan(finished_answer_to(snapshot, ASKED).plan)
+            patched.setattr(pipeline, "preferred", lambda found, *_: found)
+            found = finished_answer_to(snapshot, ASKED).plan
 
         assert _placed(plan) == _placed(found)
         assert _moved(plan) == _moved(found)
@@ -109,10 +107,6 @@ def _placed(plan: pb.Plan) -> set[str]:
 
 def _moved(plan: pb.Plan) -> set[str]:
     return {one.pod_uid for one in plan.moves}
-
-
-def _as_found(self: Preferring, *args: object, **named: object) -> object:
-    return self.inner.solve(*args, **named)  # type: ignore[arg-type] # passed on
 
 
 def test_a_pod_goes_where_it_would_rather_be() -> None:
@@ -154,9 +148,7 @@ def test_no_pod_is_left_evicted_for_a_preference() -> None:
     term = one.preferred_node_affinity.add(weight=1)
     term.term.match_expressions.add(key="disk", operator="DoesNotExist")
     builder.pod("low", of="low", node="a").pod("high", of="high")
-    snapshot = decode_snapshot(builder.message, Issues())
-    packing = reduce_snapshot(snapshot, relations=True)
+    packing = reduce_snapshot(decoded(builder.message), relations=True)
+    solution = Solution(packing, (None, 0))
 
-    improver = Improver(snapshot, packing, Policy.STRICT, (None, 0), lambda: False)
-
-    assert improver.improved() == (None, 0)
+    assert preferred(solution, packing, budget_of(SolveOptions())) == solution

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from random import Random
 
 import pytest
+from brute_force import Where
+from small_plans import feasible
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import Answer, decoded, finished_answer_to
 
 from benchmarks.agreement.related_pods import NODES, crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -15,34 +16,25 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Policy, SolveOptions
-from stowage_optimizer.model.packing import Assignment
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.relation_repair import make_whole
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.program import Row, total
+from stowage_optimizer.strategies.related.program import (
+    RelatedFormulation,
+    with_class_dimension,
+)
+from stowage_optimizer.strategies.repair import make_whole
 from stowage_optimizer.verify import verify_plan
 
 CASES = 100
 
 
-def decoded(snapshot: pb.Snapshot) -> Snapshot:
-    issues = Issues()
-    model = decode_snapshot(snapshot, issues)
-    issues.raise_if_any()
-    return model
-
-
-def answer_to(snapshot: pb.Snapshot) -> Answer:
-    return Related(FirstFitDecreasing()).solve(
-        decoded(snapshot),
-        SolveOptions(time_limit_s=5.0),
-        clock=time.monotonic,
-        publish=lambda _: None,
-    )
+def answer_to(snapshot: pb.Snapshot, time_limit_s: float = 5.0) -> Answer:
+    asked = pb.SolveOptions(strategy="first-fit-decreasing", time_limit_s=time_limit_s)
+    return finished_answer_to(snapshot, asked)
 
 
 @pytest.mark.parametrize("seed", range(CASES))
@@ -50,7 +42,7 @@ def test_what_is_placed_beside_a_plan_passes_the_checker(seed: int) -> None:
     """The checker goes through the arrivals by itself, in its own code (R12)."""
     snapshot = crowded_pods(Random(seed))  # noqa: S311
 
-    plan = encode_plan(answer_to(snapshot).plan)
+    plan = answer_to(snapshot).plan
 
     assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
 
@@ -63,16 +55,15 @@ def test_any_proposal_becomes_a_plan_that_keeps_every_relation(
     """Strategies may propose what they like; moves and evictions are settled too."""
     rng = Random(seed)  # noqa: S311
     snapshot = crowded_pods(rng)
-    model = decoded(snapshot)
-    packing = reduce_snapshot(model, relations=True)
+    packing = reduce_snapshot(decoded(snapshot), relations=True)
     proposal: Assignment = tuple(
         rng.choice([None, item.home, *item.eligible]) for item in packing.items
     )
 
     whole = make_whole(packing, proposal, policy)
 
-    plan = PlanWriter(model, packing, policy).write(whole, trivial_bounds(packing))
-    message = encode_plan(plan)
+    writer = SolutionWriter(packing, policy)
+    message = encode_plan(writer.write(whole, trivial_bounds(packing)))
     asked = pb.POLICY_STRICT if policy is Policy.STRICT else pb.POLICY_PAPER
     broken = {one.rule for one in verify_plan(snapshot, message, asked)}
     # A proposal may move pods for nothing; its worth is not checked here.
@@ -114,7 +105,7 @@ def test_what_cannot_be_placed_evenly_waits_and_that_is_proved() -> None:
     for index in range(4):
         builder.pod(f"p{index}", of="web")
 
-    plan = encode_plan(answer_to(builder.message).plan)
+    plan = answer_to(builder.message).plan
 
     assert len(plan.placements) == 3
     assert plan.tiers[0].upper_bound == 3
@@ -146,16 +137,10 @@ def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
     builder = spread_over_zones()
     for index in range(4):
         builder.pod(f"p{index}", of="web")
-    snapshot = decoded(builder.message)
 
-    answer = Related(FirstFitDecreasing()).solve(
-        snapshot,
-        SolveOptions(time_limit_s=1e-6),
-        clock=time.monotonic,
-        publish=lambda _: None,
-    )
+    answer = answer_to(builder.message, time_limit_s=1e-6)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     assert [one.reason for one in answer.refusals] == ["topology-spread"]
 
 
@@ -168,3 +153,82 @@ def test_counted_work_gives_the_same_plan_again(seed: int) -> None:
     plans = [finished_answer_to(snapshot, asked).plan for _ in range(2)]
 
     assert plans[0] == plans[1]
+
+
+TRIES = 150
+
+
+def roomy(seed: int) -> pb.Snapshot:
+    """Return pods with demands, and room for all of them."""
+    snapshot = crowded_pods(Random(seed), waiting=3)  # noqa: S311
+    for node in snapshot.nodes:
+        node.allocatable.pods = 20
+    return snapshot
+
+
+def anywhere(snapshot: pb.Snapshot, rng: Random) -> Where:
+    names = ["", *(node.name for node in snapshot.nodes)]
+    return {
+        pod.uid: pod.node
+        if pod.node and (not pod.movable or rng.randrange(2))
+        else rng.choice(names)
+        for pod in snapshot.pods
+    }
+
+
+def as_assignment(packing: Packing, where: Where) -> Assignment:
+    number = {name: node for node, name in enumerate(packing.node_names)}
+    return tuple(number.get(where[item.pod_uid]) for item in packing.items)
+
+
+def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
+    """Return which of the rows about relations ``assignment`` does not meet."""
+    formulation = RelatedFormulation(packing, tiers)
+    values = formulation.values(assignment)
+    others = len(CountFormulation(with_class_dimension(packing), tiers).program.rows)
+    return [
+        row
+        for row in formulation.program.rows[others:]
+        if total(row.terms, values) > row.upper
+    ]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_can_be_carried_out_meets_the_rows(seed: int) -> None:
+    """The checker, which shares no code with the rows, says what can be."""
+    rng = Random(seed)  # noqa: S311
+    snapshot = roomy(seed)
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
+    if packing.relations is None:
+        return
+
+    for _ in range(TRIES):
+        where = anywhere(snapshot, rng)
+        if feasible(snapshot, where):
+            assignment = as_assignment(packing, where)
+            for tiers in range(1, len(packing.tiers) + 1):
+                assert unmet(packing, assignment, tiers) == []
+
+
+def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> None:
+    """Two web pods in one zone are fine once a pod they count is in the other one."""
+    builder = SnapshotBuilder()
+    for zone in ("x", "y"):
+        builder.node(zone, labels={"zone": zone})
+    web = builder.pod_class("web", priority=1)
+    web.labels["app"] = builder.pod_class("helper").labels["app"] = "web"
+    web.topology_spread.add(
+        max_skew=1,
+        topology_key="zone",
+        when_unsatisfiable="DoNotSchedule",
+        label_selector=pb.LabelSelector(match_labels=web.labels),
+    )
+    builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
+    snapshot = builder.message
+    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
+
+    where = {"w0": "x", "w1": "x", "h": "y"}
+
+    assert feasible(snapshot, where)
+    assert unmet(packing, as_assignment(packing, where), tiers=1) == []
+    assert unmet(packing, as_assignment(packing, where | {"h": ""}), tiers=2) != []

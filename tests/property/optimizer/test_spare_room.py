@@ -10,7 +10,7 @@ from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case, amounts
-from stowage_optimizer.verify.spare_room import SpareRoom
+from stowage_optimizer.verify.policy import SpareRoom
 
 NODES = ("a", "b", "c")
 HUGE = 2**61

@@ -1,19 +1,24 @@
-"""Every strategy that promises the best against an oracle that tries everything."""
+"""Every strategy against trying every assignment."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import pairwise, product
+from random import Random
 
 import pytest
-from brute_force import best_value, outcome, value_of
+from brute_force import Where, best_value, outcome, value_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_plans import feasible
 from small_snapshots import small_snapshots, tight_snapshots
-from solving_in_process import answer_to
+from snapshot_builder import SnapshotBuilder
+from solving_in_process import answer_to, finished_answer_to
 
+from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import EndReason, Plan
+from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
 
@@ -43,7 +48,7 @@ def test_every_tier_is_as_good_as_the_best_assignment(
     """One objective for all of them, so that they can be compared."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
-    plan = encode_plan(answer.plan)
+    plan = answer.plan
     reached = value_of(snapshot, outcome(snapshot, plan), policy)
     assert reached == best_value(snapshot, policy)
     assert plan.optimal or strategy not in PROVING
@@ -59,7 +64,7 @@ def test_what_is_called_optimal_is(
     """A wrong certificate is worse than none; heuristics may be lucky, not boastful."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
-    reached = value_of(snapshot, outcome(snapshot, encode_plan(answer.plan)), policy)
+    reached = value_of(snapshot, outcome(snapshot, answer.plan), policy)
     best = best_value(snapshot, policy)
     for tier, mine, oracle in zip(answer.plan.tiers, reached, best, strict=True):
         assert not tier.optimal or mine == oracle
@@ -81,7 +86,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
 
     A plan comes again where more is proved of it.
     """
-    published: list[Plan] = []
+    published: list[Solution] = []
 
     answer = answer_to(
         snapshot,
@@ -92,7 +97,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
     )
 
     values = []
-    for plan in (*published, answer.plan):
+    for plan in (*published, answer.solution):
         message = encode_plan(plan)
         assert verify_plan(snapshot, message, policy) == []
         values.append(value_of(snapshot, outcome(snapshot, message), policy))
@@ -102,7 +107,7 @@ def test_every_published_plan_passes_the_checker_and_gets_better(
     assert values[-1] == values[-2]
 
 
-def _more_is_proved(one: Plan, other: Plan) -> bool:
+def _more_is_proved(one: Solution, other: Solution) -> bool:
     """Tell whether no limit of the plan is wider than before, and some are tighter."""
     before, after = (
         [
@@ -139,5 +144,157 @@ def test_an_empty_cluster_is_no_accident(strategy: str) -> None:
     """No nodes, no pods: nothing to do, and nothing to trip over."""
     answer = answer_to(pb.Snapshot(id="empty"), strategy=strategy)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     assert answer.end_reason is EndReason.NO_IMPROVEMENT
+
+
+EXAMPLES = 120
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> pb.Snapshot:
+    """Up to 3 nodes and 6 pods of 3 priorities, some overcommitted, some fixed."""
+    builder = SnapshotBuilder()
+    names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
+    for name in names:
+        builder.node(
+            name,
+            cpu_milli=draw(st.integers(1, 6)),
+            memory_bytes=draw(st.integers(2, 8)),
+            pods=draw(st.integers(1, 4)),
+        )
+    for index in range(draw(st.integers(1, 6))):
+        builder.pod(
+            f"p{index}",
+            cpu_milli=draw(st.integers(0, 4)),
+            memory_bytes=draw(st.integers(1, 5)),
+            priority=draw(st.integers(0, 2)),
+            node=draw(st.sampled_from(["", "", *names])),
+            movable=draw(st.integers(0, 4)) > 0,
+        )
+        if draw(st.integers(0, 5)) == 0:
+            builder.message.forbidden_pairs.add(
+                class_id=f"class-p{index}", node=draw(st.sampled_from(names))
+            )
+    return builder.message
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+@given(snapshot=snapshots())
+def test_every_tier_of_the_paper_is_as_good_as_the_best_assignment(
+    policy: pb.Policy, snapshot: pb.Snapshot
+) -> None:
+    """Both phases of every tier must reach the optimum, for both policies.
+
+    Under STRICT the oracle's value counts the running pods kept before the pods
+    placed, which is the policy's definition: a running pod of a priority goes only
+    if no best answer of the tiers above lets it stay.
+    """
+    answer = answer_to(snapshot, policy=policy)
+
+    plan = answer.plan
+    reached = value_of(snapshot, outcome(snapshot, plan), policy)
+    assert reached == best_value(snapshot, policy)
+    assert plan.optimal
+    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
+    assert answer.end_reason is wanted
+
+
+NAME = "lexicographic"
+LIMIT_S = 5.0
+"""Proofs are tried for shares of it; the smallest one is far longer than needed."""
+
+MANY = settings(
+    max_examples=80,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
+)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+@MANY
+@given(snapshot=SNAPSHOTS)
+def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
+    policy: pb.Policy, deterministic: bool, snapshot: pb.Snapshot
+) -> None:
+    """Small snapshots must be settled, in both ways of counting time."""
+    answer = answer_to(
+        snapshot,
+        policy=policy,
+        strategy=NAME,
+        deterministic=deterministic,
+        time_limit_s=LIMIT_S,
+    )
+
+    plan = answer.plan
+    reached = value_of(snapshot, outcome(snapshot, plan), policy)
+    assert reached == best_value(snapshot, policy)
+    assert plan.optimal
+    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
+    assert answer.end_reason is wanted
+
+
+SEEDS = range(40)
+MOST_ASSIGNMENTS = 1_100
+STRATEGIES = ["cpsat-aggregated", "first-fit-decreasing"]
+
+
+def small(seed: int) -> pb.Snapshot:
+    """Return three nodes and a few pods, of which not all find room."""
+    snapshot = crowded_pods(Random(seed), waiting=2)  # noqa: S311
+    gone = snapshot.nodes[-1].name
+    del snapshot.nodes[-1]
+    kept = [pod for pod in snapshot.pods if pod.node != gone]
+    del snapshot.pods[:]
+    snapshot.pods.extend(kept)
+    for node in snapshot.nodes:
+        node.allocatable.pods = min(3, node.allocatable.pods)
+    return snapshot
+
+
+def assignments(snapshot: pb.Snapshot) -> Iterator[Where]:
+    names = ["", *(node.name for node in snapshot.nodes)]
+    choices = [
+        [pod.node] if pod.node and not pod.movable else names for pod in snapshot.pods
+    ]
+    for nodes in product(*choices):
+        yield {pod.uid: node for pod, node in zip(snapshot.pods, nodes, strict=True)}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_called_optimal_is_beaten_by_no_assignment(
+    seed: int, strategy: str
+) -> None:
+    """Limits come from the problem without demands; so they are never too low."""
+    snapshot = small(seed)
+    count = 1
+    for pod in snapshot.pods:
+        count *= 1 if pod.node and not pod.movable else 1 + len(snapshot.nodes)
+    if count > MOST_ASSIGNMENTS:
+        return
+    asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True)
+
+    plan = finished_answer_to(snapshot, asked).plan
+
+    assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
+    mine = value_of(snapshot, outcome(snapshot, plan), pb.POLICY_STRICT)
+    proved = sum(tier.optimal for tier in plan.tiers)
+    for where in assignments(snapshot):
+        value = value_of(snapshot, where, pb.POLICY_STRICT)
+        better = value[:proved] > mine[:proved]
+        more = (
+            value[:proved] == mine[:proved]
+            and proved < len(value)
+            and value[proved][0] >= mine[proved][0]
+            and value[proved][1] > plan.tiers[proved].upper_bound
+        )
+        assert not ((better or more) and feasible(snapshot, where)), where

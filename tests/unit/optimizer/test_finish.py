@@ -1,17 +1,25 @@
-"""Limits, curve, cheapest pods and consolidation, in cases that one can follow."""
+"""Plans keep within limits, say what moves gain, and are finished in time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
+
 import pytest
 from snapshot_builder import SnapshotBuilder, figure_1
-from solving_in_process import finished_answer_to
+from solving_in_process import decoded, empty, finished_answer_to
 
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.errors import InvalidInputError
-from stowage_optimizer.model.plan import GainPoint, NodesInUse
+from stowage_optimizer.model.options import Limits, Policy, SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import GainPoint, NodesInUse, Solution
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.finish.finishing import finished
+from stowage_optimizer.strategies.finish.limits import Trimming
+from stowage_optimizer.strategies.strategy import Publish
 from stowage_optimizer.verify import verify_plan
 
 STRATEGY = "cpsat-aggregated"
@@ -44,7 +52,7 @@ def test_max_moves_of_zero_moves_nobody() -> None:
     """Unset means no limit, zero means none at all."""
     plan = finished_answer_to(figure_1(), asking(max_moves=0)).plan
 
-    assert plan.empty
+    assert empty(plan)
 
 
 def test_a_limit_that_does_not_bind_changes_nothing() -> None:
@@ -75,7 +83,7 @@ def test_nobody_is_evicted_where_no_eviction_is_allowed() -> None:
     limited = finished_answer_to(builder.message, asking(max_evictions=0)).plan
 
     assert len(free.evictions) == 1
-    assert limited.empty
+    assert empty(limited)
 
 
 def test_moves_that_gain_too_little_are_not_made() -> None:
@@ -88,14 +96,14 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
     assert len(finished_answer_to(builder.message, asking()).plan.moves) == 1
     limited = finished_answer_to(builder.message, asking(min_gain_per_move=1.5)).plan
-    assert limited.empty
+    assert empty(limited)
 
 
 def test_the_curve_tells_what_each_move_gains() -> None:
     """At the start no pod more; then a pod a move."""
-    plan = finished_answer_to(two_moves(), asking()).plan
+    solution = finished_answer_to(two_moves(), asking()).solution
 
-    assert plan.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
+    assert solution.gain_by_moves == (GainPoint(0, 4), GainPoint(1, 5), GainPoint(2, 6))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +114,7 @@ def test_the_checker_rejects_a_curve_that_is_none(
 ) -> None:
     """It ends at the plan and rises in both."""
     snapshot = two_moves()
-    plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
+    plan = finished_answer_to(snapshot, asking()).plan
     del plan.gain_by_moves[:]
     for one, other in zip(moves, placed, strict=True):
         plan.gain_by_moves.add(moves=one, placed=other)
@@ -129,7 +137,7 @@ def test_the_checker_rejects_plans_beyond_the_limits(asked: pb.SolveOptions) -> 
     snapshot = two_moves()
     for one in snapshot.pod_classes:
         one.owner.uid = "web"
-    plan = encode_plan(finished_answer_to(snapshot, asking()).plan)
+    plan = finished_answer_to(snapshot, asking()).plan
 
     violations = verify_plan(snapshot, plan, pb.POLICY_STRICT, asked)
 
@@ -140,7 +148,7 @@ def test_the_checker_rejects_an_eviction_too_many() -> None:
     """Evictions have a limit of their own."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.pod("low", cpu_milli=4, node="n").pod("high", cpu_milli=4, priority=1)
-    plan = encode_plan(finished_answer_to(builder.message, asking()).plan)
+    plan = finished_answer_to(builder.message, asking()).plan
 
     asked = asking(max_evictions=0)
     violations = verify_plan(builder.message, plan, pb.POLICY_STRICT, asked)
@@ -201,7 +209,7 @@ def test_a_daemon_does_not_keep_its_node() -> None:
     with_static_pods = finished_answer_to(builder.message, asked).plan
 
     assert len(with_daemons.moves) == 1
-    assert with_static_pods.empty
+    assert empty(with_static_pods)
 
 
 def test_an_owner_is_spared_by_consolidation_too() -> None:
@@ -215,8 +223,8 @@ def test_an_owner_is_spared_by_consolidation_too() -> None:
 
     answer = finished_answer_to(builder.message, asked)
 
-    assert answer.plan.empty
-    assert answer.plan.nodes_in_use == NodesInUse(2, 2, 1, 0)
+    assert answer.solution.empty
+    assert answer.solution.nodes_in_use == NodesInUse(2, 2, 1, 0)
     assert "not proved fewest, at least 1" in answer.message
 
 
@@ -232,7 +240,7 @@ def test_counting_alone_may_prove_that_no_fewer_nodes_are_possible() -> None:
 
     answer = finished_answer_to(builder.message, asked)
 
-    assert answer.plan.nodes_in_use == NodesInUse(3, 2, 2, 1)
+    assert answer.solution.nodes_in_use == NodesInUse(3, 2, 2, 1)
     assert answer.message.endswith(": proved fewest, with fewest moves")
 
 
@@ -284,6 +292,83 @@ def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:
     limited = finished_answer_to(builder.message, asked).plan
 
     assert len(free.evictions) == 1
-    message = encode_plan(limited)
-    assert verify_plan(builder.message, message, pb.POLICY_STRICT, asked) == []
+    assert verify_plan(builder.message, limited, pb.POLICY_STRICT, asked) == []
     assert not limited.evictions
+
+
+LIMIT_S = 10.0
+NO_LIMITS = Limits()
+
+
+@dataclass(slots=True)
+class Asked:
+    """Finds nothing, and notes how much time it was given."""
+
+    limit_s: list[float] = field(default_factory=list)
+
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Note the limit."""
+        del publish
+        self.limit_s.append(budget.limit_s)
+        return Solution(packing, packing.current)
+
+
+def given_s(
+    pods: int, limits: Limits = NO_LIMITS, *, deterministic: bool = False
+) -> float:
+    """Return the time left for finding plans of so many pods."""
+    builder = SnapshotBuilder().node("n")
+    for number in range(pods):
+        builder.pod(f"p{number}", of="web")
+    builder.pod_class("web")
+    options = SolveOptions(
+        time_limit_s=LIMIT_S, limits=limits, deterministic=deterministic
+    )
+    strategy = Asked()
+    packing = reduce_snapshot(decoded(builder.message))
+    budget = Budget.begin(options, lambda: 0.0)
+    finished(strategy, packing, budget, lambda _: None)
+    (given,) = strategy.limit_s
+    return given
+
+
+def test_large_plans_leave_time_to_be_finished() -> None:
+    """Else they come too late, each by as much as it is large."""
+    small, large = given_s(10), given_s(20_000)
+
+    assert 0.99 * LIMIT_S < small < LIMIT_S
+    assert 0.8 * LIMIT_S < large < small
+
+
+def test_plans_that_may_be_trimmed_leave_more_time() -> None:
+    """Telling steps apart takes longer than writing them down."""
+    assert given_s(10, Limits(max_moves=3)) < 0.95 * LIMIT_S
+
+
+def test_counted_work_is_given_the_same_whatever_the_size() -> None:
+    """Same snapshot, same plan: time must not tell."""
+    assert given_s(20_000, deterministic=True) == LIMIT_S
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) -> None:
+    """Who waits and fits still gets a node: that needs no steps."""
+    message = figure_1()
+    message.pods.add(uid="small", name="small", namespace="default", class_id="small")
+    message.pod_classes.add(
+        id="small", namespace="default", requests=pb.Resources(memory_bytes=1)
+    )
+    packing = reduce_snapshot(decoded(message))
+    trimming = Trimming(
+        packing,
+        policy,
+        replace(Limits(), max_moves=0),
+        owners=("",) * len(packing.items),
+        stop=lambda: True,
+    )
+
+    trimmed = trimming.trim((1, 1, 0, None))
+
+    homes = [item.home for item in packing.items]
+    assert list(trimmed[:3]) == homes[:3]
+    assert trimmed[3] is not None

@@ -9,8 +9,7 @@ from small_grid import crowded
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.plan import EndReason
+from stowage_optimizer.model.solution import EndReason
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.verify import verify_plan
@@ -29,7 +28,7 @@ def test_the_same_seed_brings_the_same_plan_where_work_is_counted() -> None:
     ]
 
     assert plans[0] == plans[1]
-    assert not plans[0].empty
+    assert plans[0].placements
 
 
 @pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
@@ -43,7 +42,7 @@ def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
 
     last = answer.plan.tiers[-1]
     assert last.placed > last.placed_before
-    assert verify_plan(snapshot, encode_plan(answer.plan), policy) == []
+    assert verify_plan(snapshot, answer.plan, policy) == []
 
 
 @pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
@@ -63,7 +62,7 @@ def test_what_is_claimed_with_prices_holds_for_the_independent_checker(
             time_limit_s=1.0,
             deterministic=True,
         )
-        checked = verify_certificates(snapshot, encode_plan(answer.plan), policy)
+        checked = verify_certificates(snapshot, answer.plan, policy)
         assert checked.violations == ()
         made += checked.claims
 
@@ -83,7 +82,7 @@ def test_a_stage_that_hangs_does_not_hold_up_the_answer(
         hanging.set()
 
     assert answer.end_reason in {EndReason.TIME_LIMIT, EndReason.OPTIMAL}
-    assert not answer.plan.empty
+    assert not answer.solution.empty
 
 
 def test_a_stage_that_fails_fails_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:

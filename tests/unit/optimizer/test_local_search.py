@@ -1,4 +1,4 @@
-"""The compiled search: right counts, feasible answers, seeded random choices."""
+"""The compiled search: making room, few moves, and the local search."""
 
 from __future__ import annotations
 
@@ -11,18 +11,38 @@ import pytest
 from checked_indices import run_with_checked_indices
 from random_packings import random_packing
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
+from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
-from stowage_optimizer.search.problem import NOWHERE, Indices, Problem, make_problem
-from stowage_optimizer.search.scoring import value_of
+from stowage_optimizer.search.problem import (
+    NOWHERE,
+    Indices,
+    Problem,
+    make_problem,
+    value_of,
+    without_slack,
+)
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
-from stowage_optimizer.search.slack import without_slack
-from stowage_optimizer.search.state import PLACED, State, make_state
+from stowage_optimizer.search.state import NODE, PLACED, State, make_state
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.lexicographic.local_search import (
+    MANY_ITEMS,
+    LocalSearch,
+)
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.program import STAY
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
@@ -224,3 +244,212 @@ def test_compiled_code_is_not_taken_from_a_folder_that_others_may_write_to(
     place = settle_cache({}, tmp_path / "code", tmp_path)
 
     assert planted not in place.parents
+
+
+MOVES_SEEDS = [3, 5, 6, 9, 20, 25, 32, 44, 67, 90, 101, 117]
+MOST_MOVES = 4
+
+
+def fewest_moves(packing: Packing, steps: int) -> int | None:
+    """Return the fewest moves that place all pods, None if more than can be tried."""
+    problem = make_problem(packing)
+    arrays = make_arrays(problem, strict=False)
+    state = make_state(arrays, problem.tiers, seed=0)
+    waiting = np.flatnonzero(problem.home == NOWHERE).astype(np.int32)
+    frozen = nothing_frozen(arrays)
+    for moves in range(MOST_MOVES + 1):
+        enter(problem.home, problem.tiers - 1, frozen, arrays, state)
+        stack = make_stack(waiting, moves, frozen, len(packing.items))
+        while (ended := seek(steps, stack, arrays, state)[0]) == PAUSED:
+            pass
+        if ended == FOUND:
+            node = state.items[:, NODE]
+            moved = (problem.home != NOWHERE) & (node != problem.home)
+            assert (node != NOWHERE).all()
+            assert (state.free >= 0).all()
+            assert moved.sum() <= moves
+            return moves
+    return None
+
+
+def fewest_by_cp_sat(packing: Packing) -> int | None:
+    """Return the same, by a model that knows nothing of the search."""
+    counts = CountFormulation(packing, len(packing.tiers))
+    total = len(packing.items)
+    lowest = len(packing.tiers) - 1
+    placed = counts.metric(Phase.PLACE, lowest)
+    # What is missing is punished, since the current placement must be a solution.
+    punished = [(variable, 100 * weight) for variable, weight in placed]
+    best: list[tuple[int, ...]] = []
+    task = Task(
+        counts.program,
+        [*punished, *counts.metric(Phase.DISRUPT, lowest)],
+        start=counts.values(packing.current),
+        effort=Effort(amount=20.0, counted=False, seed=1, workers=1),
+        offer=lambda values: best.append(tuple(values)),
+    )
+    CpSat().maximise(task)
+    values = best[-1]
+    if sum(weight * values[variable] for variable, weight in placed) < total:
+        return None
+    running = sum(item.home is not None for item in packing.items)
+    stability = sum(
+        weight * values[variable]
+        for variable, weight in counts.metric(Phase.DISRUPT, lowest)
+    )
+    moves = (STAY * running - stability) // 2
+    return moves if moves <= MOST_MOVES else None
+
+
+@pytest.mark.parametrize("seed", MOVES_SEEDS)
+def test_the_fewest_moves_are_found_and_fewer_are_refuted(seed: int) -> None:
+    """What the search does not find counts as proved impossible."""
+    packing = random_packing(seed, pods=14 + seed % 9)
+
+    assert fewest_moves(packing, steps=10**6) == fewest_by_cp_sat(packing)
+
+
+def test_a_search_in_many_slices_is_the_same_search() -> None:
+    """It is stopped every few milliseconds to look at the clock."""
+    for seed in MOVES_SEEDS:
+        packing = random_packing(seed, pods=14 + seed % 9)
+
+        assert fewest_moves(packing, 7) == fewest_moves(packing, 10**6)
+
+
+ROOM = 16
+
+
+def packing(nodes: int, running: list[Item], waiting: list[tuple[int, int]]) -> Packing:
+    """Return nodes of equal room, and pods that wait, each of a size and priority."""
+    everywhere = tuple(range(nodes))
+    pending = [
+        Item(f"waiting-{index}", priority, (size, 1), everywhere, None)
+        for index, (size, priority) in enumerate(waiting)
+    ]
+    items = (*running, *pending)
+    tiers = tuple(sorted({item.priority for item in items}, reverse=True))
+    names = tuple(f"n{node}" for node in everywhere)
+    return Packing(names, ((ROOM, 110),) * nodes, items, tiers, ())
+
+
+def run_on(node: int, sizes: list[int], nodes: int, priority: int = 0) -> list[Item]:
+    everywhere = tuple(range(nodes))
+    return [
+        Item(f"running-{node}-{index}", priority, (size, 1), everywhere, node)
+        for index, size in enumerate(sizes)
+    ]
+
+
+def cleared(problem: Problem) -> Indices:
+    """Return the first plan, which must be one that can be carried out."""
+    arrays = make_arrays(problem, strict=True)
+    state = make_state(arrays, problem.tiers, seed=0)
+    found = clear_room(problem.home, arrays, state)
+    load = np.zeros_like(problem.room)
+    placed = found != NOWHERE
+    np.add.at(load, found[placed], problem.demand[problem.kind[placed]])
+    assert (load <= problem.room).all()
+    return found
+
+
+def moved(problem: Problem, found: Indices) -> int:
+    running = problem.home != NOWHERE
+    assert (found[running] != NOWHERE).all()
+    return int((found[running] != problem.home[running]).sum())
+
+
+def test_each_waiting_pod_takes_the_place_of_one_where_that_is_enough() -> None:
+    """500 pods that need 500 moves got a plan of 5,462, and seconds later a better."""
+    nodes = 40
+    running = [one for node in range(nodes) for one in run_on(node, [1] * 10, nodes)]
+    problem = make_problem(packing(nodes, running, [(7, 0)] * 20))
+
+    found = cleared(problem)
+
+    assert (found != NOWHERE).all()
+    assert moved(problem, found) == 20
+
+
+def test_several_make_way_for_one_that_needs_a_whole_node() -> None:
+    """250 pods of a whole node each were one of the cases that a user tried."""
+    running = [one for node in range(4) for one in run_on(node, [4, 4], 4)]
+    problem = make_problem(packing(4, running, [(ROOM, 0), (ROOM, 0)]))
+
+    found = cleared(problem)
+
+    assert (found != NOWHERE).all()
+    assert moved(problem, found) == 4
+
+
+def test_nobody_moves_for_a_pod_of_a_lower_tier() -> None:
+    """Above, less disruption counts for more than any pod placed below."""
+    running = [one for node in range(4) for one in run_on(node, [4, 4], 4, priority=1)]
+    problem = make_problem(packing(4, running, [(ROOM, 0)]))
+
+    found = cleared(problem)
+
+    assert moved(problem, found) == 0
+    assert found[-1] == NOWHERE
+
+
+def test_who_cannot_be_helped_stays_out_and_holds_nobody_up() -> None:
+    """What makes way in vain would be disrupted for nothing."""
+    running = [one for node in range(3) for one in run_on(node, [4] * 3, 3)]
+    problem = make_problem(packing(3, running, [(ROOM + 1, 0), (ROOM, 0), (8, 0)]))
+
+    found = cleared(problem)
+
+    assert found[-3] == found[-2] == NOWHERE
+    assert found[-1] != NOWHERE
+    assert moved(problem, found) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_first_plan_is_whole_and_never_worse_than_the_present(seed: int) -> None:
+    """It goes out as it is, and is checked as any other."""
+    draw = np.random.default_rng(seed)
+    nodes, items = 8, []
+    for node in range(nodes):
+        left = ROOM
+        for index in range(6):
+            size = int(draw.integers(1, 6))
+            if size <= left:
+                left -= size
+                reach = {node, *map(int, draw.integers(0, nodes, 4))}
+                items.append(
+                    Item(
+                        f"{node}-{index}",
+                        int(draw.integers(0, 3)),
+                        (size, 1),
+                        tuple(sorted(reach)),
+                        node,
+                    )
+                )
+    waiting = [(int(draw.integers(2, 9)), int(draw.integers(0, 3))) for _ in range(9)]
+    problem = make_problem(packing(nodes, items, waiting))
+
+    found = cleared(problem)
+
+    assert problem.allowed[problem.mask[problem.kind], found][
+        (found != NOWHERE) & (found != problem.home)
+    ].all()
+    before = value_of(problem, problem.home, strict=True)
+    assert value_of(problem, found, strict=True) >= before
+    whole = Mender(problem, strict=True).mend(found)
+    assert value_of(problem, whole, strict=True) >= value_of(
+        problem, found, strict=True
+    )
+
+
+def test_a_large_problem_has_a_plan_before_any_search() -> None:
+    """At a limit of a second, on a busy machine, the search may hardly begin."""
+    nodes = MANY_ITEMS // 10 + 1
+    running = [one for node in range(nodes) for one in run_on(node, [1] * 10, nodes)]
+    whole = packing(nodes, running, [(7, 0)] * 50)
+    problem = make_problem(whole)
+    shared = SharedState(problem, strict=True, bounds=trivial_bounds(whole))
+
+    LocalSearch(shared, WorkClock(lambda: 0.0, counted=True), seed=0).start()
+
+    assert shared.value == ((10 * nodes, 10 * nodes + 50, -2 * 50),)

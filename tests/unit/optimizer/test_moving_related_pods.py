@@ -1,26 +1,23 @@
-"""Pods with demands on each other move, and others make room for them."""
+"""Pods with demands on each other are placed and moved."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import pytest
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import Answer, budget_of, decoded, finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Clock, SolveOptions
-from stowage_optimizer.model.plan import EndReason, Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.related import Related
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.pipeline import Packings, solve
+from stowage_optimizer.strategies.strategy import Publish
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
@@ -32,16 +29,16 @@ def answer_to(builder: SnapshotBuilder, max_moves: int | None = None) -> Answer:
         strategy="cpsat-aggregated", seed=1, deterministic=True, max_moves=max_moves
     )
     answer = finished_answer_to(builder.message, options)
-    message = encode_plan(answer.plan)
+    message = answer.plan
     assert verify_plan(builder.message, message, pb.POLICY_STRICT, options) == []
     return answer
 
 
-def moved(plan: Plan) -> list[tuple[str, str]]:
+def moved(plan: pb.Plan) -> list[tuple[str, str]]:
     return [(one.pod_uid, one.to_node) for one in plan.moves]
 
 
-def placed(plan: Plan) -> list[tuple[str, str]]:
+def placed(plan: pb.Plan) -> list[tuple[str, str]]:
     return sorted((one.pod_uid, one.node) for one in plan.placements)
 
 
@@ -123,7 +120,7 @@ def test_what_demands_cost_is_proved_too() -> None:
 
     (tier,) = plan.tiers
     assert (tier.placed, tier.upper_bound) == (2, 2)
-    assert tier.place.method is ProofMethod.CP_SAT
+    assert tier.place.method == pb.PROOF_METHOD_CP_SAT
     assert plan.optimal
 
 
@@ -152,7 +149,7 @@ def test_limits_hold_for_pods_with_demands_too() -> None:
     builder.pod("w0", of="web", node="a").pod("w1", of="web", node="c")
     builder.pod("large", cpu_milli=4)
 
-    assert answer_to(builder, max_moves=0).plan.empty
+    assert answer_to(builder, max_moves=0).solution.empty
 
 
 def broken_already(kind: str) -> SnapshotBuilder:
@@ -209,26 +206,16 @@ class Chatty:
 
     talks: bool
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        answer = FirstFitDecreasing().solve(
-            snapshot, options, clock=clock, publish=_unheard
-        )
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        found = FirstFitDecreasing().solve(packing, budget, _unheard)
         for node in ("c", "b") if self.talks else ():
-            placements = tuple(
-                replace(one, node=node) for one in answer.plan.placements
-            )
-            publish(replace(answer.plan, placements=placements))
-        return answer
+            elsewhere = packing.node_names.index(node)
+            moved_on = (elsewhere,) * len(packing.items)
+            publish(replace(found, assignment=moved_on))
+        return found
 
 
-def _unheard(_plan: Plan) -> None:
+def _unheard(_solution: Solution) -> None:
     """Take no notice."""
 
 
@@ -236,15 +223,113 @@ def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() ->
     """A strategy with threads of its own tells of more or fewer plans each time."""
     builder = zones(cpu_milli={"a": 4, "b": 4, "c": 4})
     web_class(builder, "apart", cpu_milli=2)
-    snapshot = decode_snapshot(builder.pod("w0", of="web").message, Issues())
+    snapshot = decoded(builder.pod("w0", of="web").message)
     options = SolveOptions(deterministic=True, workers=1)
 
     silent, talkative = (
-        Related(Chatty(talks)).solve(
-            snapshot, options, clock=time.monotonic, publish=_unheard
+        encode_plan(
+            solve(Chatty(talks), Packings(snapshot), budget_of(options), _unheard)
         )
         for talks in (False, True)
     )
 
-    assert placed(silent.plan)
-    assert placed(talkative.plan) == placed(silent.plan)
+    assert placed(silent)
+    assert placed(talkative) == placed(silent)
+
+
+HOST = "kubernetes.io/hostname"
+ASKED = pb.SolveOptions(strategy="boreas", deterministic=True)
+
+
+def shop(nodes: int, *, near: bool = True) -> pb.Snapshot:
+    """Return the shop on nodes of 900 millicores, with no pod running yet."""
+    builder = SnapshotBuilder()
+    for number in range(nodes):
+        name = f"n{number}"
+        builder.node(name, cpu_milli=900, labels={HOST: name})
+    for app, replicas, cpu_milli in (
+        ("backend", 3, 300), ("cache", 3, 200), ("frontend", 3, 300), ("proxy", 2, 300),
+    ):  # fmt: skip
+        one = builder.pod_class(app, cpu_milli=cpu_milli)
+        one.labels["app"] = app
+        if app in {"backend", "frontend"}:
+            _term(one.required_pod_anti_affinity.add(), app)
+        if app == "backend" and near:
+            _term(one.required_pod_affinity.add(), "frontend")
+        for number in range(replicas):
+            builder.pod(f"{app}-{number}", of=app)
+    return builder.message
+
+
+def _term(term: pb.PodAffinityTerm, app: str) -> None:
+    term.topology_key = HOST
+    term.label_selector.match_labels["app"] = app
+
+
+def placed_by_boreas(snapshot: pb.Snapshot) -> dict[str, str]:
+    """Return the node of each pod that the plan places; the plan is checked."""
+    plan = finished_answer_to(snapshot, ASKED).plan
+    assert verify_plan(snapshot, plan, pb.POLICY_STRICT, ASKED) == []
+    assert not plan.moves
+    assert not plan.evictions
+    return {one.pod_uid: one.node for one in plan.placements}
+
+
+def test_the_affinity_test_is_placed_on_four_nodes() -> None:
+    """83 % of the CPU is asked for, and the stock scheduler mostly fails."""
+    where = placed_by_boreas(shop(4))
+
+    assert len(where) == 11
+    frontends = {where[f"frontend-{number}"] for number in range(3)}
+    assert frontends == {where[f"backend-{number}"] for number in range(3)}
+    assert len(frontends) == 3
+
+
+def test_as_few_nodes_are_used_as_relations_allow() -> None:
+    """Half of the nodes that there are stay empty for others."""
+    assert len(set(placed_by_boreas(shop(8)).values())) == 4
+
+
+def test_a_batch_whose_relations_cannot_be_kept_stays_pending_whole() -> None:
+    """All or nothing: two nodes cannot keep three frontends apart."""
+    assert placed_by_boreas(shop(2)) == {}
+
+
+@pytest.mark.parametrize(("skew", "pods"), [(1, 4), (2, 6)])
+def test_spread_is_kept_by_whole_batches(skew: int, pods: int) -> None:
+    """The operator that the paper names as left for later."""
+    builder = SnapshotBuilder()
+    for number, zone in enumerate(("a", "a", "b")):
+        builder.node(f"n{number}", cpu_milli=300, labels={"zone": zone})
+    one = builder.pod_class("web", cpu_milli=100)
+    one.labels["app"] = "web"
+    spread = one.topology_spread.add(max_skew=skew, topology_key="zone")
+    spread.when_unsatisfiable = "DoNotSchedule"
+    spread.label_selector.match_labels["app"] = "web"
+    for number in range(pods):
+        builder.pod(f"web-{number}", of="web")
+
+    where = placed_by_boreas(builder.message)
+
+    counts = Counter("b" if node == "n2" else "a" for node in where.values())
+    assert sum(counts.values()) == pods
+    assert abs(counts["a"] - counts["b"]) <= skew
+
+
+def test_those_who_run_count_for_relations() -> None:
+    """A backend goes to the frontend that is there, though another node is empty."""
+    builder = SnapshotBuilder()
+    for name in ("empty", "taken"):
+        builder.node(name, cpu_milli=900, labels={HOST: name})
+    builder.pod_class("frontend", cpu_milli=300).labels["app"] = "frontend"
+    backend = builder.pod_class("backend", cpu_milli=300)
+    _term(backend.required_pod_affinity.add(), "frontend")
+    builder.pod("frontend-0", of="frontend", node="taken")
+    builder.pod("backend-0", of="backend")
+
+    assert placed_by_boreas(builder.message) == {"backend-0": "taken"}
+
+
+def test_one_relation_fewer_is_placed_as_well() -> None:
+    """Backends that need no frontend may still not meet each other."""
+    assert len(placed_by_boreas(shop(4, near=False))) == 11

@@ -12,7 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.errors import InvalidInputError
-from stowage_optimizer.model.integers import parse_integer
+from stowage_optimizer.model.selectors import parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
 
 Spoil = Callable[[pb.Snapshot], object]

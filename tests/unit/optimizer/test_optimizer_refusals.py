@@ -10,7 +10,7 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import LONGEST_DETAIL, encode_refusals
-from stowage_optimizer.model.refusal import Refusal
+from stowage_optimizer.model.snapshot import Refusal
 
 Need = Callable[[pb.PodClass], object]
 
@@ -52,7 +52,7 @@ def test_a_pending_pod_that_cannot_be_expressed_is_left_out(
 
     answer = answer_to(snapshot)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     found = [(one.subject, one.reason) for one in answer.refusals]
     assert found == [("class class-pod-3", reason)]
 
@@ -68,7 +68,7 @@ def test_a_running_pod_that_cannot_be_expressed_stays_and_its_room_counts(
 
     answer = answer_to(snapshot)
 
-    assert answer.plan.empty
+    assert answer.solution.empty
     assert {one.reason for one in answer.refusals} - {"kept-away"} == {reason}
 
 
@@ -133,7 +133,7 @@ def test_a_spent_disruption_budget_holds_its_pods(allowed: int) -> None:
 
     answer = answer_to(snapshot)
 
-    assert answer.plan.empty is (allowed < 1)
+    assert answer.solution.empty is (allowed < 1)
 
 
 def test_preferences_are_no_reason_to_refuse() -> None:
@@ -150,7 +150,7 @@ def test_preferences_are_no_reason_to_refuse() -> None:
 
 def test_a_pod_that_may_not_move_stays(fixed_figure_1: pb.Snapshot) -> None:
     """DaemonSets, bare pods and the like: the snapshot says so."""
-    assert answer_to(fixed_figure_1).plan.empty
+    assert answer_to(fixed_figure_1).solution.empty
 
 
 @pytest.fixture

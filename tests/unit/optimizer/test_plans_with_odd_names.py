@@ -13,13 +13,12 @@ from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.service.metrics import Metrics
-from stowage_optimizer.service.plan_gate import PlanGate
+from stowage_optimizer.service.vetting import PlanGate
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.checker import NAMES, RULES
+from stowage_optimizer.verify.checker import NAMES, RULES, check_snapshot
 from stowage_optimizer.verify.movability import disruptable_pods
-from stowage_optimizer.verify.references import check_snapshot
-from stowage_optimizer.verify.tiers import count_tiers
+from stowage_optimizer.verify.worth import count_tiers
 
 LOOKS: tuple[Callable[[Case], Collection[object] | object], ...] = (
     *NAMES,

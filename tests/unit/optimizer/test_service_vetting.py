@@ -11,10 +11,9 @@ from typing import cast
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.service.last_update import last_update
-from stowage_optimizer.service.plan_gate import PlanGate
 from stowage_optimizer.service.run import Run
-from stowage_optimizer.service.vetting import Vetting
+from stowage_optimizer.service.updates import last_update
+from stowage_optimizer.service.vetting import PlanGate, Vetting
 
 LONG_S = 60.0
 """No test gets there: what it waits for happens before, or it hangs and fails."""

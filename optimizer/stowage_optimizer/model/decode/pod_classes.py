@@ -1,30 +1,162 @@
-"""Decoding pod classes."""
+"""Decoding pod classes: needs, ties to other pods, preferences, and their totals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.preferences import (
-    decode_preferred_nodes,
-    decode_preferred_pods,
+from stowage_optimizer.model.decode.shared import (
+    decode_label_selector,
+    decode_resources,
+    decode_term,
+    decode_terms,
+    within_range,
 )
-from stowage_optimizer.model.decode.relations import (
-    decode_affinity_terms,
-    decode_host_ports,
-    decode_spread,
-)
-from stowage_optimizer.model.decode.resources import decode_resources, within_range
-from stowage_optimizer.model.decode.selectors import decode_terms
 from stowage_optimizer.model.node import TaintEffect
 from stowage_optimizer.model.pod_class import (
+    HostPort,
     Owner,
+    PodAffinityTerm,
     PodClass,
+    PreferredNodeTerm,
+    PreferredPodTerm,
     Toleration,
     TolerationOperator,
+    TopologySpread,
 )
+from stowage_optimizer.model.selectors import LabelSelector
+from stowage_optimizer.model.snapshot import Pod
+
+LARGEST_PORT = 65535
+
+
+def decode_affinity_terms(
+    where: str, messages: Iterable[pb.PodAffinityTerm], issues: Issues
+) -> tuple[PodAffinityTerm, ...]:
+    """Return the terms of a required affinity or anti-affinity."""
+    return tuple(
+        PodAffinityTerm(
+            topology_key=issues.require(
+                f"{where}[{index}].topology_key", message.topology_key
+            ),
+            label_selector=_selector(f"{where}[{index}]", message, issues),
+            namespaces=tuple(message.namespaces),
+            namespace_selector=decode_label_selector(
+                f"{where}[{index}].namespace_selector",
+                message.namespace_selector,
+                issues,
+            )
+            if message.HasField("namespace_selector")
+            else None,
+            match_label_keys=tuple(message.match_label_keys),
+            mismatch_label_keys=tuple(message.mismatch_label_keys),
+        )
+        for index, message in enumerate(messages)
+    )
+
+
+def decode_spread(
+    where: str, messages: Iterable[pb.TopologySpreadConstraint], issues: Issues
+) -> tuple[TopologySpread, ...]:
+    """Return the topology spread constraints."""
+    return tuple(
+        _spread(f"{where}[{index}]", message, issues)
+        for index, message in enumerate(messages)
+    )
+
+
+def decode_host_ports(
+    where: str, messages: Iterable[pb.HostPort], issues: Issues
+) -> tuple[HostPort, ...]:
+    """Return the host ports."""
+    ports = []
+    for index, message in enumerate(messages):
+        if not 0 < message.port <= LARGEST_PORT:
+            issues.add(f"{where}[{index}].port", f"is {message.port}, not in 1..65535")
+        ports.append(HostPort(message.protocol, message.host_ip, message.port))
+    return tuple(ports)
+
+
+def _spread(
+    where: str, message: pb.TopologySpreadConstraint, issues: Issues
+) -> TopologySpread:
+    if message.max_skew < 1:
+        issues.add(f"{where}.max_skew", f"is {message.max_skew}, must be at least 1")
+    _one_of(
+        f"{where}.when_unsatisfiable",
+        message.when_unsatisfiable,
+        ("DoNotSchedule", "ScheduleAnyway"),
+        issues,
+    )
+    for name in ("node_affinity_policy", "node_taints_policy"):
+        policy = getattr(message, name)
+        _one_of(f"{where}.{name}", policy, ("", "Honor", "Ignore"), issues)
+    return TopologySpread(
+        max_skew=message.max_skew,
+        topology_key=issues.require(f"{where}.topology_key", message.topology_key),
+        hard=message.when_unsatisfiable == "DoNotSchedule",
+        label_selector=_selector(where, message, issues),
+        min_domains=message.min_domains,
+        honor_node_affinity=message.node_affinity_policy != "Ignore",
+        honor_node_taints=message.node_taints_policy == "Honor",
+        match_label_keys=tuple(message.match_label_keys),
+    )
+
+
+def _selector(
+    where: str,
+    message: pb.PodAffinityTerm | pb.TopologySpreadConstraint,
+    issues: Issues,
+) -> LabelSelector | None:
+    if not message.HasField("label_selector"):
+        return None
+    return decode_label_selector(
+        f"{where}.label_selector", message.label_selector, issues
+    )
+
+
+def _one_of(where: str, value: str, allowed: tuple[str, ...], issues: Issues) -> None:
+    if value not in allowed:
+        names = ", ".join(repr(name) for name in allowed)
+        issues.add(where, f"is {value!r}, not one of {names}")
+
+
+LARGEST_WEIGHT = 100
+
+
+def decode_preferred_nodes(
+    where: str, messages: Iterable[pb.PreferredNodeTerm], issues: Issues
+) -> tuple[PreferredNodeTerm, ...]:
+    """Return the preferences for nodes."""
+    terms = []
+    for index, message in enumerate(messages):
+        _check_weight(f"{where}[{index}].weight", message.weight, issues)
+        term = decode_term(f"{where}[{index}].term", message.term, issues)
+        terms.append(PreferredNodeTerm(message.weight, term))
+    return tuple(terms)
+
+
+def decode_preferred_pods(
+    where: str, messages: Iterable[pb.PreferredPodTerm], issues: Issues
+) -> tuple[PreferredPodTerm, ...]:
+    """Return the preferences for other pods."""
+    terms = []
+    for index, message in enumerate(messages):
+        _check_weight(f"{where}[{index}].weight", message.weight, issues)
+        (term,) = decode_affinity_terms(
+            f"{where}[{index}].term", [message.term], issues
+        )
+        terms.append(PreferredPodTerm(message.weight, term))
+    return tuple(terms)
+
+
+def _check_weight(where: str, weight: int, issues: Issues) -> None:
+    if not 1 <= weight <= LARGEST_WEIGHT:
+        issues.add(where, f"is {weight}, not in 1..{LARGEST_WEIGHT}")
+
 
 PLAIN = frozenset({"id", "namespace", "priority", "requests", "labels", "owner"})
 """What every class may have; the rest takes long to read, and few have it."""
@@ -140,3 +272,40 @@ def _toleration(where: str, message: pb.Toleration, issues: Issues) -> Toleratio
     if not message.key and operator is not TolerationOperator.EXISTS:
         issues.add(f"{where}.key", "is empty, which only Exists allows")
     return Toleration(message.key, operator, message.value, effect)
+
+
+LARGEST_TOTAL = 2**60
+"""Four times this still fits into 64 bits with a sign."""
+
+
+def within_totals(
+    pods: Sequence[Pod], classes: Mapping[str, PodClass], issues: Issues
+) -> dict[str, PodClass]:
+    """Return ``classes``; those whose pods request too much together are unsupported.
+
+    The classes that request most are left out, as few as possible: they must not keep
+    others from being planned.
+    """
+    counts = Counter(pod.class_id for pod in pods)
+    asked: dict[str, dict[str, int]] = {}
+    totals: Counter[str] = Counter()
+    for class_id, pod_class in classes.items():
+        # Pods of unsupported classes are not part of the problem.
+        if counts[class_id] and not pod_class.unsupported:
+            asked[class_id] = {
+                name: counts[class_id] * amount
+                for name, amount in pod_class.requests.amounts().items()
+            }
+            totals.update(asked[class_id])
+    sound = dict(classes)
+    for name, total in totals.items():
+        left = total
+        by_amount = sorted(asked, key=lambda one: asked[one].get(name, 0))
+        while left > LARGEST_TOTAL:
+            class_id = by_amount.pop()
+            left -= asked.pop(class_id).get(name, 0)
+            own = Issues()
+            own.add("pods", f"request {total} of {name} together, over 2^60")
+            why = issues.set_aside(own)
+            sound[class_id] = replace(sound[class_id], unsupported=(why,))
+    return sound

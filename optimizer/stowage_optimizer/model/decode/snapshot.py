@@ -2,17 +2,147 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.nodes import decode_nodes
-from stowage_optimizer.model.decode.pod_classes import decode_pod_classes
-from stowage_optimizer.model.decode.pods import decode_pods
-from stowage_optimizer.model.decode.resources import decode_resources, within_range
-from stowage_optimizer.model.decode.selectors import decode_label_selector
-from stowage_optimizer.model.decode.totals import within_totals
-from stowage_optimizer.model.refusal import Refusal
+from stowage_optimizer.model.decode.pod_classes import decode_pod_classes, within_totals
+from stowage_optimizer.model.decode.shared import (
+    decode_label_selector,
+    decode_resources,
+    within_range,
+)
+from stowage_optimizer.model.node import Node, Resources, Taint, TaintEffect
+from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.selectors import LabelSelector
-from stowage_optimizer.model.snapshot import DisruptionBudget, Reservation, Snapshot
+from stowage_optimizer.model.snapshot import (
+    DisruptionBudget,
+    Pod,
+    Refusal,
+    Reservation,
+    Snapshot,
+)
+
+
+def decode_nodes(
+    messages: Iterable[pb.Node], issues: Issues
+) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
+    """Return the nodes in their order, and those that no pod may come to.
+
+    Names must be unique.
+    """
+    seen: set[str] = set()
+    nodes = []
+    refusals = []
+    for index, message in enumerate(messages):
+        where = f"nodes[{index}]"
+        issues.require(f"{where}.name", message.name)
+        issues.unique(f"{where}.name", "node", seen, message.name)
+        own = Issues()
+        node = _node(where, message, own)
+        if summary := issues.set_aside(own):
+            # Pods that run there stay or leave; no other pod may come.
+            node = Node(message.name, Resources(), dict(message.labels), (), True)
+            refusals.append(Refusal(f"node {message.name}", "unreadable", summary))
+        nodes.append(node)
+    return tuple(nodes), tuple(refusals)
+
+
+def _node(where: str, message: pb.Node, issues: Issues) -> Node:
+    return Node(
+        name=message.name,
+        allocatable=decode_resources(
+            f"{where}.allocatable", message.allocatable, issues
+        ),
+        labels=dict(message.labels) if len(message.labels) else {},
+        taints=tuple(
+            _taint(f"{where}.taints[{index}]", taint, issues)
+            for index, taint in enumerate(message.taints)
+        ),
+        unschedulable=message.unschedulable,
+    )
+
+
+def _taint(where: str, message: pb.Taint, issues: Issues) -> Taint:
+    return Taint(
+        key=issues.require(f"{where}.key", message.key),
+        value=message.value,
+        effect=issues.member(
+            f"{where}.effect", message.effect, TaintEffect, TaintEffect.NO_SCHEDULE
+        ),
+    )
+
+
+def decode_pods(
+    messages: Iterable[pb.Pod],
+    classes: Mapping[str, PodClass],
+    nodes: set[str],
+    issues: Issues,
+) -> tuple[Pod, ...]:
+    """Return the pods in their order; UIDs and names must be unique."""
+    uids: set[str] = set()
+    names: set[str] = set()
+    pods = []
+    for index, message in enumerate(messages):
+        pod = _pod(message)
+        pods.append(pod)
+        full_name = f"{pod.namespace}/{pod.name}"
+        # Nearly all are sound: what is wrong is looked for in the others only.
+        if not (
+            pod.uid
+            and pod.name
+            and pod.uid not in uids
+            and full_name not in names
+            and pod.age_s >= 0
+            and (pod.node is None or pod.node in nodes)
+            and (pod_class := classes.get(pod.class_id)) is not None
+            and pod_class.namespace == pod.namespace
+        ):
+            where = f"pods[{index}]"
+            issues.unique(f"{where}.uid", "pod UID", uids, pod.uid)
+            issues.unique(f"{where}.name", "pod", names, full_name)
+            _check(where, pod, classes, nodes, issues)
+        uids.add(pod.uid)
+        names.add(full_name)
+    return tuple(pods)
+
+
+def _check(
+    where: str,
+    pod: Pod,
+    classes: Mapping[str, PodClass],
+    nodes: set[str],
+    issues: Issues,
+) -> None:
+    issues.require(f"{where}.uid", pod.uid)
+    issues.require(f"{where}.name", pod.name)
+    if pod.age_s < 0:
+        issues.add(f"{where}.age_s", f"is negative ({pod.age_s})")
+    pod_class = classes.get(pod.class_id)
+    if pod_class is None:
+        issues.known(f"{where}.class_id", "class", classes, pod.class_id)
+    elif pod.namespace != pod_class.namespace:
+        issues.add(
+            f"{where}.namespace",
+            f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
+            f"namespace {pod_class.namespace!r}",
+        )
+    if pod.node is not None:
+        issues.known(f"{where}.node", "node", nodes, pod.node)
+
+
+def _pod(message: pb.Pod) -> Pod:
+    return Pod(
+        message.uid,
+        message.namespace,
+        message.name,
+        message.class_id,
+        message.node or None,
+        message.movable,
+        message.immovable_reason,
+        message.deletion_cost,
+        message.age_s,
+    )
 
 
 def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
+from stowage_optimizer.strategies.finish.limits import Tally
 from stowage_optimizer.strategies.finish.steps import Step
-from stowage_optimizer.strategies.finish.tally import Tally
 
 
 def emptied(
@@ -17,19 +17,7 @@ def emptied(
     tally: Tally,
     stop: Callable[[], bool],
 ) -> Assignment:
-    """Return an assignment in which the emptiest nodes have given their pods away.
-
-    Parameters
-    ----------
-    packing
-        The problem; all of its pods run.
-    others
-        Nodes that are in use whatever happens.
-    tally
-        Keeps the moves within the limits.
-    stop
-        Returns True when to stop.
-    """
+    """Return an assignment in which the emptiest nodes have given their pods away."""
     return _Emptying(packing, others, tally, stop).run()
 
 

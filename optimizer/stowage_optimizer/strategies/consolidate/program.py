@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.formulation import STAY, Phase
-from stowage_optimizer.strategies.linear.program import Terms, Values
+from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
@@ -21,16 +20,8 @@ class FewestNodes:
 
     Parameters
     ----------
-    packing
-        The problem.
-    others
-        Nodes that are in use whatever happens.
-    solver
-        Solves it.
     max_moves
         Limit on the moves, None for none.
-    assignment
-        The best so far; every pod has a node.
     """
 
     packing: Packing
@@ -84,6 +75,5 @@ class FewestNodes:
         def take(values: Values) -> None:
             self.assignment = self._formulation.read(values, self.assignment)
 
-        return self.solver.maximise(
-            self._formulation.program, metric, start=start, effort=effort, offer=take
-        ).bound
+        task = Task(self._formulation.program, metric, start, effort, offer=take)
+        return self.solver.maximise(task).bound

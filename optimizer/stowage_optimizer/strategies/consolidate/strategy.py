@@ -6,69 +6,52 @@ first: node after node, the emptiest first, is emptied into the others if there 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.plan import EndReason, NodesInUse, Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import NodesInUse, Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.consolidate.emptying import emptied
-from stowage_optimizer.strategies.consolidate.in_use import (
+from stowage_optimizer.strategies.consolidate.nodes import (
+    fewest_moves,
+    fewest_nodes,
     nodes_in_use,
     nodes_of_others,
 )
-from stowage_optimizer.strategies.consolidate.limits import fewest_moves, fewest_nodes
 from stowage_optimizer.strategies.consolidate.program import FewestNodes
-from stowage_optimizer.strategies.finish.owners import owners_of
-from stowage_optimizer.strategies.finish.tally import Tally
-from stowage_optimizer.strategies.keeping_relations import keeps_relations
-from stowage_optimizer.strategies.linear.backend import SHORTEST_SOLVE_S, Effort
+from stowage_optimizer.strategies.finish.limits import Tally, owners_of
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.solver import SHORTEST_SOLVE_S, CpSat, Effort
 from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
+from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Answer
+from stowage_optimizer.strategies.strategy import Publish
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidate:
     """The strategy for the objective `CONSOLIDATE`."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the plan; it reports the nodes in use, and what is proved of them.
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the solution; it reports the nodes in use, and what is proved of them.
 
         Its tiers claim nothing: their limits are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
         """
-        deadline = clock() + options.time_limit_s
-        run = _Run(snapshot, reduced(snapshot), options, clock, deadline)
-        publish(run.plan())
+        run = _Run(packing, budget)
+        publish(run.solution())
         run.empty()
-        publish(run.plan())
+        publish(run.solution())
         run.solve()
-        plan = run.plan()
-        reason = EndReason.NO_IMPROVEMENT if plan.empty else EndReason.TIME_LIMIT
-        return Answer(plan, reason, run.whole.refusals, run.message())
+        return replace(run.solution(), message=run.message())
 
 
 @dataclass(slots=True)
 class _Run:
-    snapshot: Snapshot
     whole: Packing
-    options: SolveOptions
-    clock: Clock
-    deadline: float
+    budget: Budget
     _packing: Packing = field(init=False)
     _others: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
@@ -80,19 +63,19 @@ class _Run:
             i for i, item in enumerate(self.whole.items) if item.home is not None
         ]
         self._packing = restricted(self.whole, running, self.whole.current)
-        self._others = nodes_of_others(self.snapshot, self._packing)
+        self._others = nodes_of_others(self._packing)
         self._assignment = self._packing.current
         self._fewest = fewest_nodes(self._packing, self._others)
 
     def empty(self) -> None:
         """Make the quick start."""
-        limits = replace(self.options.limits, min_gain_per_move=0.0)
-        tally = Tally(limits, owners_of(self.snapshot, self._packing))
-        self._take(emptied(self._packing, self._others, tally, self._late))
+        limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
+        tally = Tally(limits, owners_of(self._packing))
+        self._take(emptied(self._packing, self._others, tally, self.budget.over))
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
-        limits = self.options.limits
+        limits = self.budget.options.limits
         # Counts of replicas do not distinguish owners.
         if limits.max_disruptions_per_owner is not None or self._proved():
             return
@@ -101,14 +84,14 @@ class _Run:
         program = FewestNodes(
             self._packing,
             self._others,
-            CpSat(self.clock),
+            CpSat(self.budget.clock),
             limits.max_moves,
             self._assignment,
         )
         # Relations are not in the program, so that its limits hold with them too.
-        if self._left() > SHORTEST_SOLVE_S:
+        if self.budget.left_s() > SHORTEST_SOLVE_S:
             self._fewest = max(self._fewest, program.fewest(self._effort(0.5)))
-        if self._left() > SHORTEST_SOLVE_S:
+        if self.budget.left_s() > SHORTEST_SOLVE_S:
             given = self._nodes(program.assignment)
             self._fewest_moves[given] = program.fewest_moves(self._effort(1))
         self._take(program.assignment)
@@ -120,18 +103,12 @@ class _Run:
         self._assignment = assignment
         return True
 
-    def plan(self) -> Plan:
+    def solution(self) -> Solution:
         """Return the best so far, empty unless it empties a node."""
-        kept = self._kept()
-        after = dict(
-            zip((item.pod_uid for item in self._packing.items), kept, strict=True)
-        )
-        assignment = tuple(
-            after.get(item.pod_uid, item.home) for item in self.whole.items
-        )
-        writer = PlanWriter(self.snapshot, self.whole, self.options.policy)
-        plan = writer.write(assignment, trivial_bounds(self.whole))
-        return replace(plan, nodes_in_use=self._in_use())
+        kept = Solution(self._packing, self._kept())
+        writer = SolutionWriter(self.whole, self.budget.policy)
+        solution = writer.write(kept.on(self.whole), trivial_bounds(self.whole))
+        return replace(solution, nodes_in_use=self._in_use())
 
     def message(self) -> str:
         """Return what was reached."""
@@ -173,15 +150,7 @@ class _Run:
 
     def _may_build(self) -> bool:
         size = CountFormulation.variables(self._packing, len(self._packing.tiers))
-        return size <= min(MOST_VARIABLES, self._left() * BUILT_PER_S)
-
-    def _left(self) -> float:
-        if self.options.deterministic:
-            return self.options.time_limit_s
-        return self.deadline - self.clock()
+        return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
 
     def _effort(self, share: float) -> Effort:
-        return Effort.of(self.options, share * self._left())
-
-    def _late(self) -> bool:
-        return not self.options.deterministic and self.clock() > self.deadline
+        return Effort.of(self.budget.options, share * self.budget.left_s())

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from stowage_optimizer.bounds.bound import Bound
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.strategies.bounds import Proof
-from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext
-from stowage_optimizer.strategies.lexicographic.closing import Closing
-from stowage_optimizer.strategies.lexicographic.counting import Counting
-from stowage_optimizer.strategies.lexicographic.dual_slices import (
+from stowage_optimizer.strategies.lexicographic.attempt_context import (
+    AttemptContext,
+    OpenPhase,
+)
+from stowage_optimizer.strategies.lexicographic.closing import (
+    Closing,
     DualSlices,
     beyond_prices,
 )
+from stowage_optimizer.strategies.lexicographic.counting import Counting
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
-from stowage_optimizer.strategies.lexicographic.open_phase import OpenPhase
 
 MOVES_SHARES = (0.04, 0.2)
 """Shares of the time left for the exact search, before the dual bound and after."""
@@ -52,8 +53,6 @@ class Attempt:
 
     Parameters
     ----------
-    context
-        What it works with.
     phase
         The phase.
     """

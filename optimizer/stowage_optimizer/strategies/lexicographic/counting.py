@@ -14,11 +14,9 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
     as_assignment,
     as_nodes,
 )
-from stowage_optimizer.strategies.linear import formulation
-from stowage_optimizer.strategies.linear.backend import Effort
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.cpsat import CpSat
-from stowage_optimizer.strategies.linear.program import Values
+from stowage_optimizer.strategies.linear.program import STAY, Values
+from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
@@ -32,12 +30,6 @@ MOST_VARIABLES = 500_000
 BUILDING_SHARE = 0.5
 """Largest share of the time that may go into writing the program down."""
 
-_PHASES = {
-    Phase.KEEP: formulation.Phase.KEEP,
-    Phase.PLACE: formulation.Phase.PLACE,
-    Phase.DISRUPT: formulation.Phase.DISRUPT,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Counting:
@@ -47,10 +39,6 @@ class Counting:
     ----------
     shared
         Where solutions are offered and bounds are read.
-    packing, options
-        The problem, and how to solve it.
-    mender
-        Makes solutions whole.
     """
 
     shared: SharedState
@@ -75,8 +63,6 @@ class Counting:
         ----------
         tier, phase
             What to maximise, or for `Phase.DISRUPT` to minimise.
-        seconds
-            How long to try.
         """
         started = CpSat().clock()
         counts = CountFormulation(self.packing, tier + 1)
@@ -90,16 +76,17 @@ class Counting:
 
         if not self.options.deterministic:
             seconds -= CpSat().clock() - started
-        outcome = CpSat().maximise(
+        task = Task(
             counts.program,
-            counts.metric(_PHASES[phase], tier),
+            counts.metric(phase, tier),
             start=counts.values(assignment),
             effort=Effort.of(self.options, seconds),
             offer=offer,
         )
+        outcome = CpSat().maximise(task)
         limit = outcome.bound
         if limit is not None and phase is Phase.DISRUPT:
-            limit = formulation.STAY * self._running(tier) - limit
+            limit = STAY * self._running(tier) - limit
         return limit, outcome.spent
 
     def _hold(
@@ -119,7 +106,7 @@ class Counting:
                 if above == tier and row.value > phase.value:
                     continue
                 counts.program.between(
-                    counts.metric(_PHASES[row], above), reached, max(reached, limit)
+                    counts.metric(row, above), reached, max(reached, limit)
                 )
 
     def _running(self, tier: int) -> int:

@@ -25,8 +25,10 @@ from stowage_optimizer.search.search_arrays import (
 )
 from stowage_optimizer.search.state import NODE, State, make_state
 from stowage_optimizer.strategies.bounds import Proof
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
 
 MOST_WAITING = 10
 """Waiting pods from which there are too many ways to make room."""
@@ -49,17 +51,6 @@ class MoveSearch:
 
     Only for tiers below which nothing is disrupted yet: then running pods of the tiers
     above stay at home in every optimal answer.
-
-    Parameters
-    ----------
-    shared
-        Where finds and bounds go.
-    work_clock
-        This thread's time.
-    mender
-        Makes finds whole.
-    tier
-        The tier.
     """
 
     shared: SharedState

@@ -22,8 +22,10 @@ from stowage_optimizer.search.state import (
     State,
     make_state,
 )
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
 
 SLICE_S = 0.02
 """Longest time between two looks at the clock and at the bounds."""
@@ -62,10 +64,6 @@ class LocalSearch:
     ----------
     shared
         Where bounds are read and what is found is offered.
-    work_clock
-        This thread's time.
-    seed
-        Seed of every random choice.
     """
 
     shared: SharedState

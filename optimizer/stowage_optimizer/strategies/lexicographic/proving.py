@@ -14,27 +14,22 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.slack import without_slack
+from stowage_optimizer.search.problem import without_slack
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
-from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext
-from stowage_optimizer.strategies.lexicographic.open_phase import ANYTHING, OpenPhase
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.attempt_context import (
+    ANYTHING,
+    AttemptContext,
+    OpenPhase,
+)
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
 
 
 @dataclass(slots=True)
 class Prover:
-    """Tightens the shared bounds, and offers what it finds on the way.
-
-    Parameters
-    ----------
-    shared
-        Where everything goes.
-    packing, options
-        The problem, and how to solve it.
-    work_clock
-        This thread's time.
-    """
+    """Tightens the shared bounds, and offers what it finds on the way."""
 
     shared: SharedState
     packing: Packing

@@ -1,4 +1,4 @@
-"""What search and proof share: the best assignment, and limits on any."""
+"""What search and proof share: the best assignment, limits on any, and time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,72 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Problem
-from stowage_optimizer.search.scoring import Value, value_of
+from stowage_optimizer.search.problem import (
+    NOWHERE,
+    Flags,
+    Indices,
+    Problem,
+    Value,
+    value_of,
+)
 from stowage_optimizer.strategies.bounds import Proof, TierBounds
+
+COUNTED_RATE = 100_000.0
+"""Steps that count as one second where work is counted; a third of what a busy core
+does, so that the wall-clock kill stays far off."""
+
+FIRST_RATE = 100_000.0
+"""Steps a second until the first are measured; too few are made good for at once."""
+
+FEWEST = 64
+"""Steps of the shortest slice."""
+
+
+@dataclass(slots=True)
+class WorkClock:
+    """Time as one thread of work sees it.
+
+    Parameters
+    ----------
+    counted
+        Time passes only by work done: the same work, the same answer.
+    """
+
+    clock: Clock
+    counted: bool
+    _rate: float = FIRST_RATE
+    _worked_s: float = field(default=0.0)
+
+    def now(self) -> float:
+        """Return seconds since an arbitrary, fixed moment."""
+        return self._worked_s if self.counted else self.clock()
+
+    def steps(self, seconds: float) -> int:
+        """Return how many steps are worth ``seconds``."""
+        rate = COUNTED_RATE if self.counted else self._rate
+        return max(FEWEST, int(seconds * rate))
+
+    def done(self, steps: int, began: float) -> None:
+        """Note that ``steps`` were made since ``began``."""
+        if self.counted:
+            self._worked_s += steps / COUNTED_RATE
+            return
+        seconds = self.clock() - began
+        if seconds > 0:
+            # Slices grow at most fourfold, even with a coarse clock.
+            self._rate = min(0.5 * self._rate + 0.5 * steps / seconds, 4 * self._rate)
+
+    def spend_steps(self, steps: int) -> None:
+        """Note ``steps`` made, which do not measure how fast others are."""
+        self.spend(steps / COUNTED_RATE)
+
+    def spend(self, seconds: float) -> None:
+        """Note work that counts itself in seconds."""
+        if self.counted:
+            self._worked_s += seconds
 
 
 @dataclass(slots=True)
@@ -24,12 +85,8 @@ class SharedState:
 
     Parameters
     ----------
-    problem
-        The problem.
     strict
         Whether running pods are kept before pending ones of their tier are placed.
-    bounds
-        One entry a tier; only ever tightened.
     """
 
     problem: Problem

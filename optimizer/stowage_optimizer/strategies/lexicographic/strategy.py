@@ -1,32 +1,29 @@
-"""The strategy from outside: what is found is published, and time is kept.
+"""The strategy ``lexicographic``: search and proof side by side, tier by tier.
 
-The caller's thread does no work of its own. It publishes each better plan and returns
-the best one when the time is up, whatever the working threads are doing then.
+What is found is published, and time is kept. The caller's thread does no work of its
+own. It publishes each better solution and returns the best one when the time is up,
+whatever the working threads are doing then.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.options import Clock, Policy, SolveOptions
-from stowage_optimizer.model.plan import Plan, TierResult
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.options import Clock, Policy
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,
     as_assignment,
 )
-from stowage_optimizer.strategies.lexicographic.work import Work
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reduced import reduced
-from stowage_optimizer.strategies.strategy import Answer, end_reason_of
-
-MARGIN_S = 0.01
-"""Kept back from the limit, besides the time that writing a plan takes."""
+from stowage_optimizer.strategies.lexicographic.work import MARGIN_S, Work
+from stowage_optimizer.strategies.strategy import Publish
 
 LARGEST_MARGIN = 0.3
 """Largest share of the limit that is kept back."""
@@ -48,38 +45,29 @@ FOREVER_S = 24 * 3600.0
 class LexicographicStrategy:
     """Local search, bounds and proofs, tier by tier from the highest."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the best plan found in time; see `Strategy.solve`."""
-        deadline = clock() + options.time_limit_s
-        packing = reduced(snapshot)
-        strict = options.policy is Policy.STRICT
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution found in time; see `Strategy.solve`."""
+        strict = budget.policy is Policy.STRICT
         shared = SharedState(make_problem(packing), strict, trivial_bounds(packing))
-        work = Work(shared, packing, options, clock, deadline - MARGIN_S)
+        work = Work(shared, packing, budget)
         # Not a daemon: an interpreter that ends before its solver does would crash it.
         thread = threading.Thread(target=work.run, name="lexicographic")
         thread.start()
         try:
-            writer = PlanWriter(snapshot, packing, options.policy)
-            publisher = _Publisher(shared, writer, publish, clock)
+            writer = SolutionWriter(packing, budget.policy)
+            publisher = _Publisher(shared, writer, publish, budget.clock)
             publisher.publish()
-            latest = deadline - LARGEST_MARGIN * options.time_limit_s
-            if options.deterministic:
-                deadline = latest = math.inf
+            deadline = latest = math.inf
+            if not budget.counted:
+                deadline = budget.ends
+                latest = deadline - LARGEST_MARGIN * budget.limit_s
             publisher.publish_until(deadline, latest)
         finally:
             shared.close()
         thread.join(JOIN_S)
         if shared.failure is not None:
             raise shared.failure
-        plan = publisher.publish_final()
-        return Answer(plan, end_reason_of(plan), packing.refusals)
+        return publisher.publish()
 
 
 @dataclass(slots=True)
@@ -87,8 +75,8 @@ class _Publisher:
     """The publisher: sends out each better plan, and the final plan."""
 
     shared: SharedState
-    writer: PlanWriter
-    send: Callable[[Plan], None]
+    writer: SolutionWriter
+    send: Publish
     clock: Clock
     writing_s: float = 0.0
     _seen: int = field(default=-1)
@@ -96,25 +84,23 @@ class _Publisher:
     _tiers: tuple[TierResult, ...] = field(default=())
     _sent: float = field(default=0.0)
 
-    def publish(self) -> Plan:
-        """Write the best assignment as a plan, and publish it if it is new."""
+    def publish(self) -> Solution:
+        """Return the best solution, after publishing it if it is new."""
         began = self.clock()
         self._filled = self.shared.filled
         version, nodes, bounds = self.shared.read()
-        plan = self.writer.write(as_assignment(nodes), bounds)
-        if (version, plan.tiers) != (self._seen, self._tiers):
-            self.send(plan)
-        self._seen, self._tiers, self._sent = version, plan.tiers, began
+        solution = self.writer.write(as_assignment(nodes), bounds)
+        if (version, solution.tiers) != (self._seen, self._tiers):
+            self.send(solution)
+        self._seen, self._tiers, self._sent = version, solution.tiers, began
         self.writing_s = max(self.writing_s, self.clock() - began)
-        return plan
+        return solution
 
     def last_start(self, deadline: float, latest: float) -> float:
         """Return when the last plan must be begun so that it is there in time.
 
         Parameters
         ----------
-        deadline
-            When it must be there.
         latest
             The answer is never earlier, however long writing takes.
         """
@@ -142,7 +128,3 @@ class _Publisher:
     def _due(self) -> bool:
         better = self.shared.version != self._seen
         return better or self.clock() - self._sent >= PROOF_INTERVAL_S
-
-    def publish_final(self) -> Plan:
-        """Return the best plan, after publishing it if it is new."""
-        return self.publish()

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.dual_slices import beyond_prices
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.lexicographic.closing import beyond_prices
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
-from stowage_optimizer.strategies.lexicographic.work_clock import WorkClock
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    SharedState,
+    WorkClock,
+)
+
+MARGIN_S = 0.01
+"""Kept back from the limit, besides the time that writing a solution takes."""
 
 FIRST_SHARE = 0.2
 """Share of the time after which the search has found nearly all that it will, if it has
@@ -27,25 +32,15 @@ there is one thread: most is settled early, and the rest needs long stretches.""
 
 @dataclass(slots=True)
 class Work:
-    """Everything that is done in one solve.
-
-    Parameters
-    ----------
-    shared
-        Where all results go.
-    packing
-        The problem.
-    options
-        Options of the solve.
-    clock, deadline
-        The real time, and when the work must end.
-    """
+    """Everything that is done in one solve."""
 
     shared: SharedState
     packing: Packing
-    options: SolveOptions
-    clock: Clock
-    deadline: float
+    budget: Budget
+    _deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._deadline = self.budget.ends - MARGIN_S
 
     def run(self) -> None:
         """Work until all is proved or time is up, then close the shared state."""
@@ -56,13 +51,13 @@ class Work:
         self.shared.close()
 
     def _run(self) -> None:
-        counted = self.options.deterministic
-        work_clock = WorkClock(self.clock, counted)
-        local_search = LocalSearch(self.shared, work_clock, self.options.seed)
+        counted, options = self.budget.counted, self.budget.options
+        work_clock = WorkClock(self.budget.clock, counted)
+        local_search = LocalSearch(self.shared, work_clock, options.seed)
         local_search.start()
         if self.shared.finished:
             return
-        threads = self.options.workers or len(os.sched_getaffinity(0))
+        threads = options.workers or len(os.sched_getaffinity(0))
         if counted or threads == 1:
             self._take_turns(local_search, work_clock)
             return
@@ -70,16 +65,16 @@ class Work:
             target=self._search, args=(local_search,), name="search"
         )
         search.start()
-        Prover(self.shared, self.packing, self.options, work_clock).prove(self.deadline)
+        Prover(self.shared, self.packing, options, work_clock).prove(self._deadline)
         search.join()
 
     def _search(self, local_search: LocalSearch) -> None:
         try:
             if not beyond_prices(self.shared.problem):
                 began = local_search.work_clock.now()
-                local_search.run(began + FIRST_SHARE * (self.deadline - began))
+                local_search.run(began + FIRST_SHARE * (self._deadline - began))
                 self._refute(local_search.work_clock)
-            local_search.run(self.deadline)
+            local_search.run(self._deadline)
         except Exception as error:  # the edge of the thread
             self.shared.close(error)
 
@@ -91,14 +86,15 @@ class Work:
         mender = Mender(shared.problem, strict=shared.strict)
         moves = MoveSearch(shared, work_clock, mender, shared.problem.tiers - 1)
         if moves.all_placed:
-            moves.run(self.deadline)
+            moves.run(self._deadline)
 
     def _take_turns(self, local_search: LocalSearch, work_clock: WorkClock) -> None:
         began = work_clock.now()
-        total = self.deadline - began
+        total = self._deadline - began
         if work_clock.counted:
-            total = self.options.time_limit_s
-        prover = Prover(self.shared, self.packing, self.options, work_clock)
+            total = self.budget.limit_s
+        options = self.budget.options
+        prover = Prover(self.shared, self.packing, options, work_clock)
         for turn in TURNS:
             until = began + turn * total
             local_search.run(work_clock.now() + (until - work_clock.now()) / 2)

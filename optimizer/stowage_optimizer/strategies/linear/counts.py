@@ -7,14 +7,68 @@ which is better and needs no more room.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.linear.capacity import Presence, add_capacity
-from stowage_optimizer.strategies.linear.formulation import ARRIVAL, STAY, Phase
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
-from stowage_optimizer.strategies.linear.replicas import Replicas, replicas_of
+from stowage_optimizer.strategies.linear.program import (
+    ARRIVAL,
+    STAY,
+    LinearProgram,
+    Presence,
+    Terms,
+    Values,
+    add_capacity,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """Items that differ in their homes only."""
+
+    priority: int
+    demand: tuple[int, ...]
+    eligible: tuple[int, ...]
+    pending: tuple[int, ...]
+    at_home: Mapping[int, tuple[int, ...]]
+
+    @property
+    def running(self) -> int:
+        """How many have a node."""
+        return sum(len(members) for members in self.at_home.values())
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.pending) + self.running
+
+
+def replicas_of(packing: Packing, tiers: int) -> list[Replicas]:
+    """Return the items of the first ``tiers`` tiers by kind, in order of appearance."""
+    if not tiers:
+        return []
+    lowest = packing.tiers[tiers - 1]
+    kinds: dict[tuple[object, ...], dict[int | None, list[int]]] = {}
+    for index, item in enumerate(packing.items):
+        if item.priority >= lowest:
+            key = (item.priority, item.demand, item.eligible)
+            kinds.setdefault(key, defaultdict(list))[item.home].append(index)
+    return [_replicas(packing, homes) for homes in kinds.values()]
+
+
+def _replicas(packing: Packing, homes: Mapping[int | None, list[int]]) -> Replicas:
+    item = packing.items[next(iter(homes.values()))[0]]
+    return Replicas(
+        priority=item.priority,
+        demand=item.demand,
+        eligible=item.eligible,
+        pending=tuple(homes.get(None, ())),
+        at_home={
+            home: tuple(members) for home, members in homes.items() if home is not None
+        },
+    )
 
 
 @dataclass(slots=True)
@@ -33,12 +87,8 @@ class CountFormulation:
 
     Parameters
     ----------
-    packing
-        The problem.
     tiers
         How many of its tiers are in the program, from the highest.
-    kinds
-        The variables by kind.
     """
 
     packing: Packing

@@ -1,15 +1,14 @@
-"""HiGHS as the solver of integer programs, through OR-Tools.
+"""`milp`: Algorithm 1 as mixed-integer programs on HiGHS, replicas counted together.
 
-It computes in floating point: a row may be broken by a little, and a branch cut off
-that held the best answer. So its solutions are rounded, and checked by the caller; its
-bounds end the search but are no proofs.
+HiGHS is used through OR-Tools. It computes in floating point: a row may be broken by a
+little, and a branch cut off that held the best answer. So its solutions are rounded,
+and checked by the caller; its bounds end the search but are no proofs.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -17,8 +16,10 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.strategies.linear.backend import Effort, Outcome
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms
+from stowage_optimizer.strategies.linear.solver import Effort, Outcome, Task
+from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""
@@ -33,31 +34,23 @@ class Highs:
     exact: bool = False
     flaw: str = "it computes with rounded numbers"
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric``; see `Backend.maximise`."""
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`."""
         began = self.clock()
-        model, variables = _model(program, metric)
+        model, variables = _model(task.program, task.metric)
         hint = mathopt.SolutionHint(
-            variable_values=dict(zip(variables, map(float, start), strict=True))
+            variable_values=dict(zip(variables, map(float, task.start), strict=True))
         )
         result = mathopt.solve(
             model,
             mathopt.SolverType.HIGHS,
-            params=_parameters(effort, self.clock() - began),
+            params=_parameters(task.effort, self.clock() - began),
             model_params=mathopt.ModelSolveParameters(solution_hints=[hint]),
         )
         if result.has_primal_feasible_solution():
-            offer([round(value) for value in result.variable_values(variables)])
+            task.offer([round(value) for value in result.variable_values(variables)])
         bound = result.termination.objective_bounds.dual_bound
-        spent = effort.amount if effort.counted else self.clock() - began
+        spent = task.effort.amount if task.effort.counted else self.clock() - began
         # A claim of infeasibility has no bound; the incumbent refutes it.
         believed = math.isfinite(bound) and result.has_primal_feasible_solution()
         return Outcome(math.floor(bound + 0.5) if believed else None, spent)
@@ -95,3 +88,8 @@ def _parameters(effort: Effort, gone_s: float) -> mathopt.SolveParameters:
         absolute_gap_tolerance=0.0,
         highs=options,
     )
+
+
+def milp() -> LinearStrategy:
+    """Return the strategy."""
+    return LinearStrategy(CountFormulation, Highs)

@@ -1,9 +1,13 @@
-"""An integer program with linear rows, before any solver has seen it."""
+"""Integer programs with linear rows, and what the loop over the tiers needs of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
+
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.packing import Assignment, Packing
 
 Terms = Sequence[tuple[int, int]]
 """A sum: pairs of variable and coefficient."""
@@ -45,3 +49,88 @@ class LinearProgram:
 def total(terms: Terms, values: Values) -> int:
     """Return the sum of ``terms`` at ``values``."""
     return sum(coefficient * values[variable] for variable, coefficient in terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Pods of one demand that may be on a node, counted by one variable.
+
+    ``stays`` means that they run there now.
+    """
+
+    variable: int
+    demand: tuple[int, ...]
+    stays: bool
+
+
+def add_capacity(
+    program: LinearProgram, room: Sequence[int], present: Sequence[Presence]
+) -> None:
+    """Add the rows of one node."""
+    for dimension, limit in enumerate(room):
+        asking = [one for one in present if one.demand[dimension]]
+        load = [(one.variable, one.demand[dimension]) for one in asking]
+        if _most(program, asking, dimension) <= limit:
+            continue
+        at_home = _most(program, [one for one in asking if one.stays], dimension)
+        if at_home <= limit:
+            program.at_most(load, limit)
+            continue
+        # Overcommitted already: its pods may stay, but none that asks for this
+        # dimension may come until everything fits.
+        open_ = program.variable()
+        program.at_most([*load, (open_, at_home - limit)], at_home)
+        for one in asking:
+            if not one.stays:
+                program.at_most(
+                    [(one.variable, 1), (open_, -program.upper[one.variable])], 0
+                )
+
+
+def _most(program: LinearProgram, members: Sequence[Presence], dimension: int) -> int:
+    return sum(one.demand[dimension] * program.upper[one.variable] for one in members)
+
+
+STAY = 3
+"""Weight of a running pod that stays, in the phase `DISRUPT` (Algorithm 1, line 13)."""
+
+ARRIVAL = 1
+"""Weight of a running pod that moves; one that is evicted weighs nothing."""
+
+
+class Formulation(Protocol):
+    """The packing problem of the highest tiers as an integer program."""
+
+    program: LinearProgram
+
+    def metric(self, phase: Phase, tier: int) -> Terms:
+        """Return what ``phase`` of ``tier`` maximises.
+
+        `KEEP` counts the running pods of exactly this tier that have a node, `PLACE`
+        all pods of this tier and above that have one, and `DISRUPT` weighs the running
+        pods of this tier and above.
+        """
+        ...
+
+    def values(self, assignment: Assignment) -> Values:
+        """Return ``assignment`` as values of the variables, to start from."""
+        ...
+
+    def read(self, values: Values, otherwise: Assignment) -> Assignment:
+        """Return the assignment that ``values`` stand for.
+
+        Pods below the tiers of the program keep their node of ``otherwise``.
+        """
+        ...
+
+
+class Formulate(Protocol):
+    """Makes the formulation of the first ``tiers`` tiers."""
+
+    def __call__(self, packing: Packing, tiers: int) -> Formulation:
+        """Return it."""
+        ...
+
+    def variables(self, packing: Packing, tiers: int) -> int:
+        """Return about how many variables it will have, without making it."""
+        ...

@@ -10,23 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_optimizer.model.options import Clock, Policy, SolveOptions
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.strategies.bounds import TierBounds
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies.bounds import TierBounds, trivial_bounds
+from stowage_optimizer.strategies.budget import HALF, Budget, TimeSplit
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.backend import (
-    SHORTEST_SOLVE_S,
-    Backend,
-    Effort,
-)
-from stowage_optimizer.strategies.linear.formulation import (
+from stowage_optimizer.strategies.linear.counts import CountFormulation
+from stowage_optimizer.strategies.linear.program import (
     STAY,
     Formulate,
     Formulation,
-    Phase,
+    Values,
 )
-from stowage_optimizer.strategies.linear.program import Values
-from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
+from stowage_optimizer.strategies.linear.solver import (
+    SHORTEST_SOLVE_S,
+    Backend,
+    CpSat,
+    Effort,
+    Task,
+)
+from stowage_optimizer.strategies.strategy import Publish
 
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least. A program that would take longer
@@ -50,22 +55,12 @@ class TierLoop:
 
     Parameters
     ----------
-    packing, options, clock
-        As of the strategy that runs it.
-    deadline
-        Time of the clock at which to stop.
-    incumbent
-        Takes every solution.
     bounds
         Bounds of each tier, which exact solvers tighten.
-    formulate, backend
-        How to formulate the problem, and the solver.
     """
 
     packing: Packing
-    options: SolveOptions
-    clock: Clock
-    deadline: float
+    budget: Budget
     incumbent: Incumbent
     bounds: list[TierBounds]
     formulate: Formulate
@@ -76,17 +71,15 @@ class TierLoop:
     _formulation: Formulation | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        total = self.deadline - self.clock()
-        if self.options.deterministic:
-            total = self.options.time_limit_s
-        self._split = TimeSplit(total, self.options.alpha, len(self.packing.tiers))
+        alpha, tiers = self.budget.options.alpha, len(self.packing.tiers)
+        self._split = TimeSplit(self.budget.left_s(), alpha, tiers)
 
     def run(self) -> None:
         """Go through the tiers from the highest.
 
         Afterwards ``complete`` means that the solver believes every phase solved.
         """
-        strict = self.options.policy is Policy.STRICT
+        strict = self.budget.policy is Policy.STRICT
         for tier, bounds in enumerate(self.bounds):
             self._formulation = None
             if strict:
@@ -111,37 +104,32 @@ class TierLoop:
         return max(proved, reached())
 
     def _solve(self, phase: Phase, tier: int, limit: int, share: float) -> int:
-        budget = self._budget(share)
-        if budget < SHORTEST_SOLVE_S or not self._may_build(tier):
+        clock, amount = self.budget.clock, self._split.phase(share)
+        if not self.budget.counted:
+            amount = min(amount, self.budget.left_s())
+        if amount < SHORTEST_SOLVE_S or not self._may_build(tier):
             return limit
-        began = self.clock()
+        began = clock()
         formulation = self._built(tier)
-        if not self.options.deterministic:
-            budget -= self.clock() - began
-        outcome = self.backend.maximise(
+        if not self.budget.counted:
+            amount -= clock() - began
+        task = Task(
             formulation.program,
             formulation.metric(phase, tier),
             start=formulation.values(self.incumbent.assignment),
-            effort=Effort.of(self.options, budget),
+            effort=Effort.of(self.budget.options, amount),
             offer=self._offering(formulation),
         )
+        outcome = self.backend.maximise(task)
         self._split.spent(outcome.spent, share)
         return limit if outcome.bound is None else outcome.bound
-
-    def _budget(self, share: float) -> float:
-        budget = self._split.phase(share)
-        if self.options.deterministic:
-            return budget
-        return min(budget, self.deadline - self.clock())
 
     def _may_build(self, tier: int) -> bool:
         if self._formulation is not None:
             return True
         size = self.formulate.variables(self.packing, tier + 1)
-        if self.options.deterministic:
-            return size <= MOST_VARIABLES
-        left_s = self.deadline - self.clock()
-        return size <= min(MOST_VARIABLES, left_s * BUILT_PER_S)
+        quick = self.budget.counted or size <= self.budget.left_s() * BUILT_PER_S
+        return quick and size <= MOST_VARIABLES
 
     def _built(self, tier: int) -> Formulation:
         if self._formulation is None:
@@ -186,3 +174,32 @@ def _add(formulation: Formulation, held: _Held) -> None:
     formulation.program.between(
         formulation.metric(held.phase, held.tier), held.reached, held.limit
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LinearStrategy:
+    """Algorithm 1 with this formulation and this solver."""
+
+    formulate: Formulate
+    backend: Callable[[Clock], Backend]
+
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution found in time; see `Strategy.solve`."""
+        bounds = trivial_bounds(packing)
+        incumbent = Incumbent(packing, bounds, budget.policy, publish)
+        publish(incumbent.solution())
+        backend = self.backend(budget.clock)
+        loop = TierLoop(packing, budget, incumbent, bounds, self.formulate, backend)
+        loop.run()
+        solution = incumbent.solution()
+        if solution.optimal or not loop.complete:
+            return solution
+        return incumbent.solution(
+            f"{backend.name} takes this for optimal, but {backend.flaw}: that is no "
+            "proof"
+        )
+
+
+def cpsat_aggregated() -> LinearStrategy:
+    """Return `cpsat-aggregated`: CP-SAT, replicas counted together."""
+    return LinearStrategy(CountFormulation, CpSat)

@@ -1,4 +1,9 @@
-"""Z3 as the solver of integer programs, as the thesis uses it.
+"""`z3`, `z3-symmetry`: the thesis's integer variables for each pod and node, on Z3.
+
+The thesis's phase 2 counts moves and evictions equally. Under the `STRICT` policy that
+asks for the same plans as our weights do, since the pods evicted of a tier are settled
+before its moves; under `PAPER` the paper's weights hold, so that strategies can be
+compared.
 
 Z3's own ``maximize`` reports nothing before the optimum is proved. So, as in the thesis
 (section 4.2.2, custom minimize and maximize), plain checks ask for a solution that is
@@ -9,19 +14,24 @@ computes with exact numbers, so this is a proof.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import z3
 
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.strategies.linear.backend import Effort, Outcome
 from stowage_optimizer.strategies.linear.program import (
     LinearProgram,
     Terms,
-    Values,
     total,
 )
+from stowage_optimizer.strategies.linear.solver import Effort, Outcome, Task
+from stowage_optimizer.strategies.linear.thesis import (
+    FLAW,
+    Doubted,
+    ItemFormulation,
+    SymmetryFormulation,
+)
+from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""
@@ -36,27 +46,19 @@ class Z3:
     exact: bool = True
     flaw: str = ""
 
-    def maximise(
-        self,
-        program: LinearProgram,
-        metric: Terms,
-        *,
-        start: Values,
-        effort: Effort,
-        offer: Callable[[Values], None],
-    ) -> Outcome:
-        """Maximise ``metric``; see `Backend.maximise`."""
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`."""
         began = self.clock()
-        solver, variables = _model(program)
-        solver.set("random_seed", effort.seed)
-        best, used = total(metric, start), 0.0
+        solver, variables = _model(task.program)
+        solver.set("random_seed", task.effort.seed)
+        best, used = total(task.metric, task.start), 0.0
         bound = None
-        while used < effort.amount:
-            solver.add(_sum(variables, metric) > best)
-            _limit(solver, effort, used)
+        while used < task.effort.amount:
+            solver.add(_sum(variables, task.metric) > best)
+            _limit(solver, task.effort, used)
             verdict = solver.check()
             used = self.clock() - began
-            if effort.counted:
+            if task.effort.counted:
                 used = _work(solver) / WORK_PER_STEP
             if verdict == z3.unsat:
                 bound = best
@@ -64,8 +66,8 @@ class Z3:
             if verdict != z3.sat:
                 break
             values = _values(solver.model(), variables)
-            best = total(metric, values)
-            offer(values)
+            best = total(task.metric, values)
+            task.offer(values)
         return Outcome(bound, used)
 
 
@@ -115,3 +117,13 @@ def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
     return [
         model.eval(variable, model_completion=True).as_long() for variable in variables
     ]
+
+
+def z3_items() -> LinearStrategy:
+    """Return the strategy without the thesis's rows; needs ``z3-solver``."""
+    return LinearStrategy(ItemFormulation, Z3)
+
+
+def z3_symmetry() -> LinearStrategy:
+    """Return the strategy with them."""
+    return LinearStrategy(SymmetryFormulation, lambda clock: Doubted(Z3(clock), FLAW))

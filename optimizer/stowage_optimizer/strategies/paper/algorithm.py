@@ -21,51 +21,30 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.model.options import Clock, Policy, SolveOptions
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.plan import Plan
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
+from stowage_optimizer.strategies.budget import HALF, Budget, TimeSplit
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.paper import solving
+from stowage_optimizer.strategies.linear.solver import SHORTEST_SOLVE_S, Effort
 from stowage_optimizer.strategies.paper.model import PaperModel
-from stowage_optimizer.strategies.paper.time_split import HALF, TimeSplit
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.strategy import Answer, end_reason_of
-
-SHORTEST_SOLVE_S = 0.001
-"""Less than this is no time to solve anything in."""
-
-STEPS_PER_S = 0.25
-"""Deterministic steps a second of the time limit. One step took between 0.4 and 1.1 s
-(2 busy cores, 8 to 32 nodes), so that the wall-clock kill stays far off."""
+from stowage_optimizer.strategies.strategy import Publish
 
 
 @dataclass(frozen=True, slots=True)
 class PaperStrategy:
     """The paper's Algorithm 1 (Christensen, Giallorenzo, Mauro)."""
 
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the best plan found in time; see `Strategy.solve`."""
-        deadline = clock() + options.time_limit_s
-        packing = reduce_snapshot(snapshot)
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution found in time; see `Strategy.solve`."""
         bounds = trivial_bounds(packing)
-        writer = PlanWriter(snapshot, packing, options.policy)
-        incumbent = Incumbent(packing, bounds, writer, publish)
-        publish(incumbent.plan())
-        _Run(packing, options, clock, deadline, incumbent, bounds).all_tiers()
-        plan = incumbent.plan()
-        return Answer(plan, end_reason_of(plan), packing.refusals)
+        incumbent = Incumbent(packing, bounds, budget.policy, publish)
+        publish(incumbent.solution())
+        _Run(packing, budget, incumbent, bounds).all_tiers()
+        return incumbent.solution()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +59,7 @@ class _Run:
     """One run of the loop over the tiers."""
 
     packing: Packing
-    options: SolveOptions
-    clock: Clock
-    deadline: float
+    budget: Budget
     incumbent: Incumbent
     bounds: list[TierBounds]
     _model: PaperModel = field(init=False)
@@ -90,16 +67,14 @@ class _Run:
 
     def __post_init__(self) -> None:
         self._model = PaperModel(self.packing)
-        total = self.deadline - self.clock()
-        if self.options.deterministic:
-            total = self.options.time_limit_s * STEPS_PER_S
-        self._split = TimeSplit(total, self.options.alpha, len(self.packing.tiers))
+        alpha, tiers = self.budget.options.alpha, len(self.packing.tiers)
+        self._split = TimeSplit(self.budget.left_s(), alpha, tiers)
 
     def all_tiers(self) -> None:
         """Go through the tiers from the highest (Algorithm 1, line 2)."""
         for tier, priority in enumerate(self.packing.tiers):
             self._model.add_tier(priority)
-            if self.options.policy is Policy.STRICT:
+            if self.budget.policy is Policy.STRICT:
                 self._keep(tier, priority)
             self._place(tier)
             self._disrupt(tier)
@@ -117,7 +92,7 @@ class _Run:
         """Phase 1: place as many pods as possible (lines 5 to 10)."""
         bounds = self.bounds[tier]
         name = f"tier {self.packing.tiers[tier]}, place"
-        strict = self.options.policy is Policy.STRICT
+        strict = self.budget.policy is Policy.STRICT
         placed = self._phase(
             _Phase(name, self._model.placed(), HALF / 2 if strict else HALF),
             lambda: self._reached(tier).placed,
@@ -156,19 +131,14 @@ class _Run:
         return limit
 
     def _solve(self, phase: _Phase, limit: int) -> int:
-        budget = self._split.phase(phase.share)
-        if not self.options.deterministic:
-            budget = min(budget, self.deadline - self.clock())
-        if budget < SHORTEST_SOLVE_S:
+        amount = self._split.phase(phase.share)
+        if not self.budget.counted:
+            amount = min(amount, self.budget.left_s())
+        if amount < SHORTEST_SOLVE_S:
             return limit
-        outcome = solving.maximise(
-            phase.metric,
-            phase=phase.name,
-            model=self._model,
-            incumbent=self.incumbent,
-            limit=budget,
-            options=self.options,
-            clock=self.clock,
+        effort = Effort.of(self.budget.options, amount)
+        outcome = self._model.maximise(
+            phase.metric, phase.name, self.incumbent, effort, self.budget.clock
         )
         self._split.spent(outcome.spent, phase.share)
         return limit if outcome.bound is None else outcome.bound

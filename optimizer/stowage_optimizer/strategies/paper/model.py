@@ -6,20 +6,24 @@ from collections.abc import Callable
 
 from ortools.sat.python import cp_model
 
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.bounds import round_bound
+from stowage_optimizer.strategies.incumbent import Incumbent
+from stowage_optimizer.strategies.linear.solver import (
+    CP_SAT_STEPS,
+    Effort,
+    Outcome,
+    SolverContradictionError,
+    configure,
+)
 
 Value = Callable[[cp_model.IntVar], bool]
 """Reads a variable of a solution."""
 
 
 class PaperModel:
-    """Bin-packing constraints that grow tier by tier.
-
-    Parameters
-    ----------
-    packing
-        The problem.
-    """
+    """Bin-packing constraints that grow tier by tier."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
@@ -73,12 +77,39 @@ class PaperModel:
         items = self.packing.items
         return sum(1 for index in self._x if items[index].home is not None)
 
-    def hint(self, assignment: Assignment) -> None:
-        """Start the next solve from ``assignment``."""
+    def maximise(
+        self,
+        metric: cp_model.LinearExpr,
+        phase: str,
+        incumbent: Incumbent,
+        effort: Effort,
+        clock: Clock,
+    ) -> Outcome:
+        """Maximise ``metric`` from the incumbent on, offering it each solution.
+
+        Raises
+        ------
+        SolverContradictionError
+            The solver finds ``phase`` infeasible, which the incumbent refutes.
+        """
+        began = clock()
         self.cp.proto.clear_solution_hint()
         for index, row in self._x.items():
             for node, x in row.items():
-                self.cp.add_hint(x, int(assignment[index] == node))
+                self.cp.add_hint(x, int(incumbent.assignment[index] == node))
+        self.cp.maximize(metric)
+        solver = cp_model.CpSolver()
+        configure(solver, effort)
+        status = solver.solve(self.cp, _Listener(self, incumbent))
+        if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
+            raise SolverContradictionError(phase, solver.status_name(status))
+        bound = None
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            # The callback has seen every solution, also the last.
+            bound = round_bound(solver.best_objective_bound)
+        if effort.counted:
+            return Outcome(bound, solver.deterministic_time / CP_SAT_STEPS)
+        return Outcome(bound, clock() - began)
 
     def read(self, value: Value, otherwise: Assignment) -> Assignment:
         """Return the assignment of a solution.
@@ -124,3 +155,18 @@ class PaperModel:
         for item, x in asking:
             if item.home != node:
                 self.cp.add_implication(x, open_)
+
+
+class _Listener(cp_model.CpSolverSolutionCallback):
+    """Offers each solution to the incumbent as it is found."""
+
+    def __init__(self, model: PaperModel, incumbent: Incumbent) -> None:
+        super().__init__()
+        self._model = model
+        self._incumbent = incumbent
+
+    def on_solution_callback(self) -> None:
+        """Read the solution and offer it."""
+        self._incumbent.offer(
+            self._model.read(self.boolean_value, self._incumbent.assignment)
+        )

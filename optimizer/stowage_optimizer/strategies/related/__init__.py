@@ -1,5 +1,1 @@
-"""Any strategy, extended to pods with relations to other pods."""
-
-from stowage_optimizer.strategies.related.strategy import Related, demanded
-
-__all__ = ["Related", "demanded"]
+"""The stage for pods with relations to other pods."""

@@ -6,20 +6,19 @@ proposals that mostly can be carried out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.objective import Score, score
-from stowage_optimizer.model.options import Clock, SolveOptions
+from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.plan import Plan
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.keeping_relations import keeps_relations
-from stowage_optimizer.strategies.linear.cpsat import CpSat
+from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import TierLoop
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.related.formulation import RelatedFormulation
+from stowage_optimizer.strategies.related.program import RelatedFormulation
+from stowage_optimizer.strategies.repair import keeps_relations
 
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""
@@ -46,72 +45,38 @@ class _Settled(Incumbent):
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate`` if it, or what can be made of it, is better."""
-        reached = score(self.packing, candidate, self.writer.policy)
+        reached = score(self.packing, candidate, self.policy)
         if reached > self.score and keeps_relations(self.packing, candidate):
             self.assignment, self.score = candidate, reached
         else:
             super().offer(candidate)
 
 
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """One run of CP-SAT.
+def improved(
+    packing: Packing, assignment: Assignment, proved: int, budget: Budget
+) -> Solution:
+    """Return the best that one run of CP-SAT finds, with what it proves.
 
     Parameters
     ----------
-    packing, writer
-        The problem with relations, and the writer of its plans.
-    options, clock
-        How to solve; the time limit is that of the run.
+    proved
+        In how many tiers, from the highest, it is known to be the best.
     """
-
-    packing: Packing
-    writer: PlanWriter
-    options: SolveOptions
-    clock: Clock
-
-    def improve(self, assignment: Assignment, proved: int) -> tuple[Assignment, Plan]:
-        """Return the best found from ``assignment`` on, and what it may claim.
-
-        Parameters
-        ----------
-        assignment
-            Keeps every relation.
-        proved
-            In how many tiers, from the highest, it is known to be the best.
-        """
-        value = score(self.packing, assignment, self.writer.policy)
-        bounds = self._bounds(value, proved)
-        incumbent = _Settled(self.packing, bounds, self.writer, _ignored)
-        incumbent.assignment, incumbent.score = assignment, value
-        TierLoop(
-            self.packing,
-            self.options,
-            self.clock,
-            self.clock() + self.options.time_limit_s,
-            incumbent,
-            bounds,
-            RelatedFormulation,
-            CpSat(self.clock),
-        ).run()
-        found = incumbent.assignment
-        proofs = [
-            _with_proofs(mine, trivial)
-            for mine, trivial in zip(bounds, trivial_bounds(self.packing), strict=True)
-        ]
-        return found, self.writer.write(found, proofs)
-
-    def _bounds(self, value: Score, proved: int) -> list[TierBounds]:
-        bounds = trivial_bounds(self.packing)
-        for known, reached in zip(bounds[:proved], value, strict=False):
-            known.placed, known.disruption = reached.placed, -reached.stability
-            if reached.kept:
-                known.kept = reached.kept
-        return bounds
-
-
-def _ignored(_plan: Plan) -> None:
-    """Take no notice of plans before the last one."""
+    value = score(packing, assignment, budget.policy)
+    bounds = trivial_bounds(packing)
+    for known, reached in zip(bounds[:proved], value, strict=False):
+        known.placed, known.disruption = reached.placed, -reached.stability
+        if reached.kept:
+            known.kept = reached.kept
+    incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
+    incumbent.assignment, incumbent.score = assignment, value
+    solver = CpSat(budget.clock)
+    TierLoop(packing, budget, incumbent, bounds, RelatedFormulation, solver).run()
+    incumbent.bounds = [
+        _with_proofs(mine, trivial)
+        for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)
+    ]
+    return incumbent.solution()
 
 
 def _with_proofs(bounds: TierBounds, trivial: TierBounds) -> TierBounds:

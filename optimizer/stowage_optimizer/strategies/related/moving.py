@@ -9,20 +9,21 @@ again, with other domains each time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.constraints.relaxing import relaxed
-from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.plan import Plan
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.reading import assignment_of
-from stowage_optimizer.strategies.related.exact import Exact, manageable
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.finish.finishing import finished
+from stowage_optimizer.strategies.related.checker import RelationChecker
+from stowage_optimizer.strategies.related.exact import improved, manageable
 from stowage_optimizer.strategies.related.pinning import domains_for, perturbed, pinned
-from stowage_optimizer.strategies.related.relation_checker import RelationChecker
-from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
+from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 EASIER_SHARE = 0.7
 """Part of the time limit for the problem without demands, at the most."""
@@ -49,56 +50,46 @@ COUNTED_SHARE = 0.1
 """Rounds where work is counted, and what each is given of the limit."""
 
 
-@dataclass(slots=True)
-class Moving:
-    """One solve.
+def moved(
+    strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
+) -> Solution:
+    """Return the best solution found in time that keeps every relation.
 
     Parameters
     ----------
-    inner
-        Finds the plans of problems without demands.
-    snapshot, packing
-        The snapshot and the problem with relations.
-    options, clock, deadline
-        How to solve, and until when.
-    publish
-        Called with each better plan.
+    strategy
+        Finds the solutions of problems without demands.
     """
+    return _Moving(strategy, packing, budget, publish).solve()
 
-    inner: Strategy
-    snapshot: Snapshot
+
+@dataclass(slots=True)
+class _Moving:
+    strategy: Strategy
     packing: Packing
-    options: SolveOptions
-    clock: Clock
-    deadline: float
-    publish: Callable[[Plan], None]
+    budget: Budget
+    publish: Publish
+    _snapshot: Snapshot = field(init=False)
     _wholes_s: float = field(init=False, default=0.0)
     _preparing_s: float = field(init=False)
 
     def __post_init__(self) -> None:
+        self._snapshot = self.packing.snapshot
         self._preparing_s = self._repairing_s()
 
-    def solve(self) -> Answer:
-        """Return the best plan found in time."""
-        checker = RelationChecker(
-            self.snapshot,
-            self.packing,
-            self.options,
-            self.publish,
-            self._late,
-            self._hurry,
-        )
-        checker.publish(checker.plan())
+    def solve(self) -> Solution:
+        checker = RelationChecker(self.packing, self.budget, self.publish, self._hurry)
+        checker.publish(checker.solution())
 
-        def look(plan: Plan) -> None:
-            # Which plans are seen on the way depends on the time.
-            if not self.options.deterministic:
-                checker.limit(plan, repair=False)
+        def look(found: Solution) -> None:
+            # Which solutions are seen on the way depends on the time.
+            if not self.budget.counted:
+                checker.limit(found, repair=False)
 
-        self._limit(checker, self._solve(relaxed(self.snapshot), self._first(), look))
+        easier = self._solve(relaxed(self._snapshot), self._first(), look)
+        self._timed(partial(checker.limit, easier, repair=True))
         self._go_on(checker)
-        plan = checker.plan()
-        return Answer(plan, end_reason_of(plan), self.packing.refusals)
+        return checker.solution()
 
     def _go_on(self, checker: RelationChecker) -> None:
         if checker.matches():
@@ -108,8 +99,7 @@ class Moving:
         idle, tried = 0, False
         for snapshot, share in self._rounds(checker):
             before = checker.value
-            plan = self._solve(snapshot, share, _ignored)
-            proposal = assignment_of(self.packing, plan)
+            proposal = self._solve(snapshot, share, _ignored).on(self.packing)
             self._timed(partial(checker.consider, proposal))
             if not tried and self._exact(checker):
                 return
@@ -122,31 +112,28 @@ class Moving:
         """Solve the easier problem in the time that nothing else needs."""
         share = self._share(0)
         if share:
-            seed = self.options.seed + 1
-            self._limit(
-                checker, self._solve(relaxed(self.snapshot), share, _ignored, seed)
-            )
+            seed = self.budget.options.seed + 1
+            easier = self._solve(relaxed(self._snapshot), share, _ignored, seed)
+            self._timed(partial(checker.limit, easier, repair=True))
 
     def _exact(self, checker: RelationChecker) -> bool:
         """Let CP-SAT improve and prove limits; return whether all is proved."""
         share = self._share(0)
         if checker.matches() or not (share and manageable(self.packing)):
             return False
-        limit_s = share * self.options.time_limit_s
-        asked = replace(self.options, time_limit_s=limit_s)
-        exact = Exact(self.packing, checker.writer, asked, self.clock)
-        found, plan = exact.improve(checker.best, checker.proved())
-        self._timed(partial(checker.attest, found, plan))
-        return checker.plan().optimal
+        budget = self.budget.part(share * self.budget.limit_s)
+        found = improved(self.packing, checker.best, checker.proved(), budget)
+        self._timed(partial(checker.attest, found))
+        return checker.solution().optimal
 
     def _rounds(self, checker: RelationChecker) -> Iterator[tuple[Snapshot, float]]:
         """Yield problems, and the part of the time limit that each is given."""
-        rng = Random(self.options.seed)  # noqa: S311 - not for secrets
+        rng = Random(self.budget.options.seed)  # noqa: S311 - not for secrets
         number = 0
         while share := self._share(number):
             if number == 1:
                 # As if pods with demands could not move at all.
-                yield self.snapshot, share
+                yield self._snapshot, share
             else:
                 yield self._pinned(checker, rng if number else None), share
             number += 1
@@ -156,18 +143,18 @@ class Moving:
         proposal = checker.reached
         if rng is not None:
             proposal = perturbed(self.packing, proposal, checker.best, rng)
-        began = self.clock()
-        proposal = domains_for(self.packing, proposal, self.options.policy)
-        snapshot = pinned(self.snapshot, self.packing, proposal)
-        self._preparing_s = self.clock() - began
+        began = self.budget.clock()
+        proposal = domains_for(self.packing, proposal, self.budget.policy)
+        snapshot = pinned(self.packing, proposal)
+        self._preparing_s = self.budget.clock() - began
         return snapshot
 
     def _share(self, number: int) -> float:
         """Return the part of the limit for round ``number``, 0 if there is none."""
-        if self.options.deterministic:
+        if self.budget.counted:
             return COUNTED_SHARE if number < COUNTED_ROUNDS else 0.0
-        limit_s = self.options.time_limit_s
-        left_s = self._until() - self._preparing_s - self.clock()
+        limit_s = self.budget.limit_s
+        left_s = self._until() - self._preparing_s - self.budget.clock()
         left = left_s / limit_s if limit_s else 0.0
         if left < LEAST_SHARE:
             return 0.0
@@ -175,51 +162,40 @@ class Moving:
 
     def _until(self) -> float:
         """Return when nothing new is started."""
-        kept_s = KEPT_SHARE * self.options.time_limit_s
-        return self.deadline - max(kept_s, 2 * self._wholes_s)
+        kept_s = KEPT_SHARE * self.budget.limit_s
+        return self.budget.ends - max(kept_s, 2 * self._wholes_s)
 
     def _solve(
         self,
         snapshot: Snapshot,
         share: float,
-        publish: Callable[[Plan], None],
+        publish: Publish,
         seed: int | None = None,
-    ) -> Plan:
-        asked = replace(
-            self.options,
-            time_limit_s=share * self.options.time_limit_s,
-            seed=self.options.seed if seed is None else seed,
-        )
-        answer = self.inner.solve(snapshot, asked, clock=self.clock, publish=publish)
-        return answer.plan
-
-    def _limit(self, checker: RelationChecker, plan: Plan) -> None:
-        self._timed(partial(checker.limit, plan, repair=True))
+    ) -> Solution:
+        budget = self.budget.part(share * self.budget.limit_s, seed=seed)
+        return finished(self.strategy, reduce_snapshot(snapshot), budget, publish)
 
     def _timed(self, work: Callable[[], None]) -> None:
-        began = self.clock()
+        began = self.budget.clock()
         work()
-        self._wholes_s = max(self._wholes_s, self.clock() - began)
+        self._wholes_s = max(self._wholes_s, self.budget.clock() - began)
 
     def _first(self) -> float:
         """Return the part of the time limit for the problem without demands."""
-        limit_s = self.options.time_limit_s
-        if self.options.deterministic or not limit_s:
+        limit_s = self.budget.limit_s
+        if self.budget.counted or not limit_s:
             return EASIER_SHARE
         # Reading the snapshot has taken some of it.
-        return EASIER_SHARE * max(0.0, self.deadline - self.clock()) / limit_s
+        return EASIER_SHARE * max(0.0, self.budget.left_s()) / limit_s
 
     def _hurry(self) -> bool:
-        hurry = self.clock() + self._repairing_s() > self.deadline
-        return hurry and not self.options.deterministic
+        repaired_at = self.budget.clock() + self._repairing_s()
+        return not self.budget.counted and repaired_at > self.budget.ends
 
     def _repairing_s(self) -> float:
         """Return the seconds that repairing one proposal takes at the most."""
-        return (len(self.snapshot.pods) / REPAIRED_IN_A_SECOND) ** 2
-
-    def _late(self) -> bool:
-        return not self.options.deterministic and self.clock() > self.deadline
+        return (len(self._snapshot.pods) / REPAIRED_IN_A_SECOND) ** 2
 
 
-def _ignored(_plan: Plan) -> None:
-    """Take no notice of a plan that is not the last one."""
+def _ignored(_solution: Solution) -> None:
+    """Take no notice of a solution that is not the last one."""

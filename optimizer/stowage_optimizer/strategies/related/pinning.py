@@ -17,7 +17,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.relation_repair import make_whole, repair_relations
+from stowage_optimizer.strategies.repair import make_whole, repair_relations
 
 PERTURBED_SHARE = 0.5
 """Of the pods with demands that have a node, when others are tried."""
@@ -63,18 +63,16 @@ def perturbed(
     return tuple(changed)
 
 
-def pinned(snapshot: Snapshot, packing: Packing, proposal: Assignment) -> Snapshot:
-    """Return ``snapshot`` with relations put as forbidden pairs.
+def pinned(packing: Packing, proposal: Assignment) -> Snapshot:
+    """Return the snapshot of ``packing`` with relations put as forbidden pairs.
 
     Parameters
     ----------
-    snapshot, packing
-        The snapshot and the problem with relations that it was reduced to.
     proposal
         Where pods with demands would like to be; they may go to any node of the same
         domains.
     """
-    relations = packing.relations
+    snapshot, relations = packing.snapshot, packing.relations
     if relations is None:
         return snapshot
     allowed: dict[str, frozenset[int]] = {}

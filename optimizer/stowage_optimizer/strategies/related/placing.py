@@ -7,68 +7,27 @@ pod moves for them. This takes little time, also where there are many pods.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.plan import Plan, TierResult
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.early import Afterwards, solved_early
-from stowage_optimizer.strategies.planning import PlanWriter
-from stowage_optimizer.strategies.reading import assignment_of
-from stowage_optimizer.strategies.relation_repair import repair_relations
-from stowage_optimizer.strategies.strategy import Answer, Strategy, end_reason_of
+from stowage_optimizer.strategies.budget import Budget, Reserve
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.repair import repair_relations
 
-SETTLING = Afterwards(least_share=0.1, pods_per_s=15_000, most_share=0.5)
-"""Going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other work on
-2 cores. Where it takes too much of the limit, pods are left waiting."""
+SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
+"""For going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other
+work on 2 cores. Where it takes too much of the limit, pods are left waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placing:
-    """A strategy whose last plan also places pods with demands on other pods.
-
-    Parameters
-    ----------
-    inner
-        Finds the plans for all other pods.
-    """
-
-    inner: Strategy
-
-    def solve(
-        self,
-        snapshot: Snapshot,
-        options: SolveOptions,
-        *,
-        clock: Clock,
-        publish: Callable[[Plan], None],
-    ) -> Answer:
-        """Return the inner plan with more pods placed; see `Strategy.solve`."""
-        kept_back_s = SETTLING.kept_back_s(snapshot, options)
-        if kept_back_s is None or not _waiting(snapshot):
-            return self.inner.solve(snapshot, options, clock=clock, publish=publish)
-        answer, stop = solved_early(
-            self.inner, kept_back_s, snapshot, options, clock=clock, publish=publish
-        )
-        packing = reduce_snapshot(snapshot, relations=True)
-        wanted = assignment_of(packing, answer.plan)
-        settled = repair_relations(packing, wanted, stop)
-        if settled is None or not _only_adds(wanted, settled):
-            return answer
-        writer = PlanWriter(snapshot, packing, options.policy)
-        plan = _extended(writer, answer.plan, settled)
-        publish(plan)
-        return replace(answer, plan=plan, end_reason=end_reason_of(plan))
-
-
-def _waiting(snapshot: Snapshot) -> bool:
-    """Return whether a pod waits whose class has demands on other pods."""
-    demanding = {name for name, one in snapshot.classes.items() if one.demanding}
-    return any(pod.node is None and pod.class_id in demanding for pod in snapshot.pods)
+def placed(solution: Solution, packing: Packing, budget: Budget) -> Solution:
+    """Return ``solution`` with more pods placed, if there are any that may be."""
+    wanted = solution.on(packing)
+    settled = repair_relations(packing, wanted, budget.over)
+    if settled is None or not _only_adds(wanted, settled):
+        return solution
+    return _extended(SolutionWriter(packing, budget.policy), solution, settled)
 
 
 def _only_adds(wanted: Assignment, settled: Assignment) -> bool:
@@ -78,15 +37,14 @@ def _only_adds(wanted: Assignment, settled: Assignment) -> bool:
     )
 
 
-def _extended(writer: PlanWriter, whole: Plan, settled: Assignment) -> Plan:
-    """Return ``settled`` as a plan that claims what is proved of ``whole`` and more."""
-    packing = writer.packing
-    plan = writer.write(settled, trivial_bounds(packing))
+def _extended(writer: SolutionWriter, whole: Solution, settled: Assignment) -> Solution:
+    """Return ``settled``, claiming what is proved of ``whole`` and more."""
+    more = writer.write(settled, trivial_bounds(writer.packing))
     tiers: list[TierResult] = []
     proved = True
-    for mine, known in zip(plan.tiers, whole.tiers, strict=True):
-        waiting = _demanding_from(packing, mine.priority)
-        # All pods that the inner plan was proved for, and those that it left out.
+    for mine, known in zip(more.tiers, whole.tiers, strict=True):
+        waiting = _demanding_from(writer.packing, mine.priority)
+        # All pods that the inner solution was proved for, and those that it left out.
         limit = max(mine.placed, min(mine.upper_bound, known.upper_bound + waiting))
         proved = proved and known.optimal and mine.placed == known.placed + waiting
         tiers.append(
@@ -96,9 +54,14 @@ def _extended(writer: PlanWriter, whole: Plan, settled: Assignment) -> Plan:
         )
     curve = whole.gain_by_moves
     if curve:
-        placed = plan.tiers[-1].placed
-        curve = (*curve[:-1], replace(curve[-1], placed=placed))
-    return replace(plan, tiers=tuple(tiers), gain_by_moves=curve)
+        curve = (*curve[:-1], replace(curve[-1], placed=more.tiers[-1].placed))
+    return replace(
+        whole,
+        packing=writer.packing,
+        assignment=settled,
+        tiers=tuple(tiers),
+        gain_by_moves=curve,
+    )
 
 
 def _demanding_from(packing: Packing, priority: int) -> int:

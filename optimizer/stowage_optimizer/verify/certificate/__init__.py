@@ -13,25 +13,15 @@ from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.certificate.claim import Claim, claims
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
-from stowage_optimizer.verify.certificate.pods import Pods
-from stowage_optimizer.verify.certificate.pricing import proved_limit
-from stowage_optimizer.verify.certificate.weights import Weights
+from stowage_optimizer.verify.certificate.pods import Claim, Pods, claims
+from stowage_optimizer.verify.certificate.pricing import Weights, proved_limit
 from stowage_optimizer.verify.violation import Violation
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of it.
-
-    Parameters
-    ----------
-    claims
-        Number of limits that came with prices.
-    violations
-        Those that their prices do not prove, and why.
-    """
+    """What came of it."""
 
     claims: int
     violations: tuple[Violation, ...]

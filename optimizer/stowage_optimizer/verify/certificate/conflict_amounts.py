@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.verify.anti_affinity import anti_affinity_rules
 from stowage_optimizer.verify.case import Case, amounts
-from stowage_optimizer.verify.ports import ALL
+from stowage_optimizer.verify.places import ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,6 @@ class ConflictAmount:
     ----------
     name
         Differs from every other such amount, and from every resource.
-    takes
-        What one pod takes, by class id.
-    units
-        What a node offers.
     key
         Only nodes with this label are concerned; all of them if empty.
     """
@@ -42,13 +38,7 @@ class ConflictAmount:
 
 @dataclass(slots=True)
 class Amounts:
-    """What pods take of nodes: resources, and conflict amounts.
-
-    Parameters
-    ----------
-    case
-        The case at hand.
-    """
+    """What pods take of nodes: resources, and conflict amounts."""
 
     case: Case
     _number: Counter[str] = field(init=False)

@@ -32,12 +32,8 @@ def most_valuable(
 
     Parameters
     ----------
-    choices
-        What may be on the node.
     room
         Room by resource; a content fits if it fits in each.
-    slack
-        By how much the number may be too large.
     """
     useful = []
     for one in choices:

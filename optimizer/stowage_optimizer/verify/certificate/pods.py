@@ -1,4 +1,7 @@
-"""The pods that a claim is about, and those that stay where they are."""
+"""A claim, the pods that it is about, and those that stay where they are.
+
+A claim is the limit that a plan states for one phase of a tier, with its prices.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,52 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case, amounts
-from stowage_optimizer.verify.certificate.claim import Claim
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.movability import budget_problems, covers
-from stowage_optimizer.verify.tiers import count_tiers
+from stowage_optimizer.verify.worth import count_tiers
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """No plan that is as good in everything before has more (or disrupts less).
+
+    Parameters
+    ----------
+    priority
+        Of the tier.
+    phase
+        `PHASE_PLACE` or `PHASE_DISRUPT`.
+    limit
+        Most pods placed, or least disruption.
+    """
+
+    priority: int
+    phase: pb.Phase
+    limit: int
+    dual: pb.DualBound
+
+    @property
+    def name(self) -> str:
+        """What the claim is of, for messages."""
+        return f"{self.priority}/{pb.Phase.Name(self.phase)}"
+
+
+def claims(plan: pb.Plan) -> Iterator[Claim]:
+    """Yield each limit of ``plan`` that comes with prices."""
+    for tier in plan.tiers:
+        if tier.place.HasField("dual_bound"):
+            yield Claim(
+                tier.priority, pb.PHASE_PLACE, tier.upper_bound, tier.place.dual_bound
+            )
+        if tier.disrupt.HasField("dual_bound"):
+            yield Claim(
+                tier.priority,
+                pb.PHASE_DISRUPT,
+                tier.disruption_lower_bound,
+                tier.disrupt.dual_bound,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +73,6 @@ class Pods:
 
     Parameters
     ----------
-    case, claim
-        The snapshot and plan, and what is claimed.
-    amounts
-        What pods take and nodes offer.
     left_alone
         Classes that the strategy refused, whose pods stay as they are; and budgets,
         as in ``budget namespace/name``, of which those stay that have no price.

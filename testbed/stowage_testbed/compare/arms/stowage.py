@@ -37,7 +37,12 @@ from stowage_testbed.compare.arms.program import READY, Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.helm.values import Values, merge_values, testbed_values
+from stowage_testbed.helm.values import (
+    Values,
+    merge_values,
+    testbed_values,
+    values_refused,
+)
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import (
     ArmSettings,

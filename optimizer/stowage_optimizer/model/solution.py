@@ -1,0 +1,136 @@
+"""A solution: where each pod ends up, and what is proved of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from stowage_optimizer.model.certificate import NOTHING_PROVED, Certificate
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.snapshot import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class TierResult:
+    """What a solution does for the pods of ``priority`` and above.
+
+    Parameters
+    ----------
+    priority
+        Lowest priority of the tier; larger is more important.
+    placed_before, placed
+        Pods of the tier that have a node before and after.
+    upper_bound
+        Proved limit on ``placed``, given what the tiers above reached.
+    optimal
+        Nothing better exists for this tier or for any above.
+    disruption
+        Sum over running pods: 0 stays, 2 moves, 3 is left unplaced.
+    disruption_lower_bound
+        Proved limit on ``disruption``, given ``placed``.
+    place, disrupt
+        How ``upper_bound`` and ``disruption_lower_bound`` are proved.
+    """
+
+    priority: int
+    placed_before: int
+    placed: int
+    upper_bound: int
+    optimal: bool
+    disruption: int
+    disruption_lower_bound: int
+    place: Certificate = NOTHING_PROVED
+    disrupt: Certificate = NOTHING_PROVED
+
+
+@dataclass(frozen=True, slots=True)
+class GainPoint:
+    """With at most so many ``moves`` a part of the plan has ``placed`` pods placed."""
+
+    moves: int
+    placed: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodesInUse:
+    """How many nodes a plan that consolidates leaves in use.
+
+    Parameters
+    ----------
+    before, after
+        Nodes that hold a pod which would not go with its node.
+    lower_bound
+        Proved limit on ``after``, within the limits that were asked for.
+    moves_lower_bound
+        Proved limit on the moves, given ``after``.
+    """
+
+    before: int
+    after: int
+    lower_bound: int
+    moves_lower_bound: int
+
+
+class EndReason(Enum):
+    """Why a solve ended; the value is the contract's number."""
+
+    OPTIMAL = 1
+    TIME_LIMIT = 2
+    NO_IMPROVEMENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """One answer to a packing problem; without changes it keeps everything as it is.
+
+    Parameters
+    ----------
+    tiers
+        What is reached and proved, the highest tier first.
+    """
+
+    packing: Packing
+    assignment: Assignment
+    tiers: tuple[TierResult, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    message: str = ""
+    gain_by_moves: tuple[GainPoint, ...] = ()
+    nodes_in_use: NodesInUse | None = None
+
+    @property
+    def optimal(self) -> bool:
+        """Whether every tier is optimal."""
+        return all(tier.optimal for tier in self.tiers)
+
+    @property
+    def empty(self) -> bool:
+        """Whether it changes nothing."""
+        return self.assignment == self.packing.current
+
+    @property
+    def moves(self) -> int:
+        """How many running pods change their node."""
+        return sum(
+            node is not None and item.home not in (None, node)
+            for item, node in zip(self.packing.items, self.assignment, strict=True)
+        )
+
+    @property
+    def end_reason(self) -> EndReason:
+        """Why a strategy ended that ended by itself with this."""
+        if self.empty:
+            return EndReason.NO_IMPROVEMENT
+        return EndReason.OPTIMAL if self.optimal else EndReason.TIME_LIMIT
+
+    def on(self, packing: Packing) -> Assignment:
+        """Return the same for another problem of the same nodes, pod by pod.
+
+        Pods that are only in the other problem stay where they are.
+        """
+        if packing is self.packing:
+            return self.assignment
+        after = {
+            item.pod_uid: node
+            for item, node in zip(self.packing.items, self.assignment, strict=True)
+        }
+        return tuple(after.get(item.pod_uid, item.home) for item in packing.items)

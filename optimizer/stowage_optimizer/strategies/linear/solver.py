@@ -1,0 +1,219 @@
+"""What the loop over the tiers needs of a solver, and CP-SAT as one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ortools.sat.python import cp_model
+
+from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.model.options import Clock, SolveOptions
+from stowage_optimizer.strategies.bounds import round_bound
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+
+CP_SAT_STEPS = 0.25
+"""Deterministic steps of CP-SAT in one of ours. One of its own took between 0.4 and
+1.1 s (2 busy cores, 8 to 32 nodes), so that the wall-clock kill stays far off."""
+
+LARGEST_SEED = 2**31
+"""The solvers take 31 bits of seed."""
+
+SHORTEST_SOLVE_S = 0.001
+"""Less than this is no time to solve anything in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much a solve may use.
+
+    Parameters
+    ----------
+    amount
+        Seconds; where work is counted, steps of about a second each.
+    counted
+        Whether work is counted in steps, so that it does not depend on the machine.
+    seed
+        Of every random choice, from 0 to below `LARGEST_SEED`.
+    workers
+        Threads, at least 1.
+    """
+
+    amount: float
+    counted: bool
+    seed: int
+    workers: int
+
+    @classmethod
+    def of(cls, options: SolveOptions, amount: float) -> Effort:
+        """Return ``amount`` of effort in the way that ``options`` ask for."""
+        return cls(
+            amount=max(SHORTEST_SOLVE_S, amount),
+            counted=options.deterministic,
+            seed=options.seed % LARGEST_SEED,
+            workers=options.workers or len(os.sched_getaffinity(0)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a solver is to maximise.
+
+    Parameters
+    ----------
+    program, metric
+        The sum, and what bounds it.
+    start
+        Values to start from, which meet every row.
+    offer
+        Called with each better solution, at the latest with the last.
+    """
+
+    program: LinearProgram
+    metric: Terms
+    start: Values
+    effort: Effort
+    offer: Callable[[Values], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a solve proved, or believes, and what it used.
+
+    Parameters
+    ----------
+    bound
+        Upper limit on the sum, None if there is none.
+    spent
+        Seconds, or steps.
+    """
+
+    bound: int | None
+    spent: float
+
+
+class Backend(Protocol):
+    """Solves integer programs."""
+
+    @property
+    def name(self) -> str:
+        """How the solver is called."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Whether its bounds are proofs; those of floating-point solvers are not."""
+        ...
+
+    @property
+    def flaw(self) -> str:
+        """Why they are none, as the end of a sentence; empty if they are."""
+        ...
+
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum of ``task``, and offer each better solution.
+
+        Raises
+        ------
+        SolverContradictionError
+            The solver denies that the start is possible.
+        """
+        ...
+
+
+class SolverContradictionError(OptimizerError):
+    """The solver denies what is known to be possible."""
+
+    def __init__(self, phase: str, status: str) -> None:
+        self.phase = phase
+        self.status = status
+        super().__init__(
+            f"the solver says {status} in {phase}, although the placement it was "
+            "given as a hint meets every constraint; report this snapshot as a bug"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CpSat:
+    """CP-SAT; its bounds are integers and count as proofs."""
+
+    clock: Clock = time.monotonic
+    name: str = "CP-SAT"
+    exact: bool = True
+    flaw: str = ""
+
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`."""
+        began = self.clock()
+        model, variables = _model(task.program)
+        for variable, value in zip(variables, task.start, strict=True):
+            model.add_hint(variable, value)
+        model.maximize(_sum(variables, task.metric))
+        solver = cp_model.CpSolver()
+        configure(solver, task.effort)
+        status = solver.solve(model, _Listener(variables, task.offer))
+        if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
+            raise SolverContradictionError(self.name, solver.status_name(status))
+        bound = None
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            bound = round_bound(solver.best_objective_bound)
+        spent = self.clock() - began
+        if task.effort.counted:
+            spent = solver.deterministic_time / CP_SAT_STEPS
+        return Outcome(bound, spent)
+
+
+def _model(program: LinearProgram) -> tuple[cp_model.CpModel, list[cp_model.IntVar]]:
+    model = cp_model.CpModel()
+    variables = [model.new_int_var(0, upper, "") for upper in program.upper]
+    for row in program.rows:
+        load = _sum(variables, row.terms)
+        if row.lower is None:
+            model.add(load <= row.upper)
+        else:
+            model.add_linear_constraint(load, row.lower, row.upper)
+    return model, variables
+
+
+def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
+    return cp_model.LinearExpr.weighted_sum(
+        [variables[variable] for variable, _ in terms],
+        [coefficient for _, coefficient in terms],
+    )
+
+
+def configure(solver: cp_model.CpSolver, effort: Effort) -> None:
+    """Set the limits, and keep presolve from losing hints and solutions."""
+    parameters = solver.parameters
+    # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is
+    # lost: on 32 nodes and 256 pods the search then starts below it and a second late.
+    parameters.symmetry_level = 0
+    # At-most-one rows within linear ones: version 9.15 removes feasible solutions, and
+    # then proves that there are none better (google/or-tools issue 5293).
+    parameters.presolve_inclusion_work_limit = 0
+    parameters.random_seed = effort.seed
+    if effort.counted:
+        # Interleaved workers would be deterministic too, but overrun their steps.
+        parameters.num_workers = 1
+        parameters.max_deterministic_time = effort.amount * CP_SAT_STEPS
+    else:
+        parameters.num_workers = effort.workers
+        parameters.max_time_in_seconds = effort.amount
+
+
+class _Listener(cp_model.CpSolverSolutionCallback):
+    """Offers each solution as it is found."""
+
+    def __init__(
+        self, variables: list[cp_model.IntVar], offer: Callable[[Values], None]
+    ) -> None:
+        super().__init__()
+        self._variables = variables
+        self._offer = offer
+
+    def on_solution_callback(self) -> None:
+        """Read the solution and offer it."""
+        self._offer([self.value(variable) for variable in self._variables])

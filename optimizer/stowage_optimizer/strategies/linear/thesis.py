@@ -1,0 +1,195 @@
+"""`cpsat-items`, `cpsat-items-symmetry`: the thesis's programs on OR-Tools.
+
+"Scheduling Optimization in Kubernetes" (Canova), chapter 4: integer variables for each
+pod and node, with and without its rows for equal pods and equal nodes.
+
+Of two equal pods the later one is on every node behind that of the first, and of two
+equal nodes the later one has at least as much memory in use (section 4.1.1, optional
+constraints, as they are printed). Both order by index alone. So they cut off answers:
+that in which pods that run stay where they are, most of all. Nothing that is found with
+them is known to be the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.packing import Assignment, Item, Packing
+from stowage_optimizer.strategies.linear.program import (
+    ARRIVAL,
+    STAY,
+    LinearProgram,
+    Presence,
+    Terms,
+    Values,
+    add_capacity,
+)
+from stowage_optimizer.strategies.linear.solver import (
+    Backend,
+    CpSat,
+    Outcome,
+    SolverContradictionError,
+    Task,
+)
+from stowage_optimizer.strategies.linear.tiers import LinearStrategy
+
+FLAW = "the thesis's rows for equal pods and nodes cut off answers"
+
+MEMORY = 1
+"""Dimension of a packing; see `stowage_optimizer.constraints.resources.dimensions`."""
+
+
+@dataclass(slots=True)
+class ItemFormulation:
+    """One variable for each pod and node.
+
+    Parameters
+    ----------
+    tiers
+        How many of its tiers are in the program, from the highest.
+    """
+
+    packing: Packing
+    tiers: int
+    program: LinearProgram = field(default_factory=LinearProgram)
+    x: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        present: list[list[Presence]] = [[] for _ in self.packing.room]
+        for index, item in _members(self.packing, self.tiers):
+            row = {node: self.program.variable() for node in item.eligible}
+            self.x[index] = row
+            # Equation (3): on at most one node.
+            self.program.at_most([(x, 1) for x in row.values()], 1)
+            for node, x in row.items():
+                present[node].append(Presence(x, item.demand, node == item.home))
+        for room, members in zip(self.packing.room, present, strict=True):
+            add_capacity(self.program, room, members)
+
+    @staticmethod
+    def variables(packing: Packing, tiers: int) -> int:
+        """Return how many variables the program will have."""
+        return sum(len(item.eligible) for _, item in _members(packing, tiers))
+
+    def metric(self, phase: Phase, tier: int) -> Terms:
+        """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
+        lowest = self.packing.tiers[tier]
+        terms = []
+        for index, row in self.x.items():
+            item = self.packing.items[index]
+            if item.priority < lowest:
+                continue
+            if phase is Phase.PLACE:
+                terms += [(x, 1) for x in row.values()]
+            elif item.home is not None and phase is Phase.DISRUPT:
+                terms += [
+                    (x, STAY if node == item.home else ARRIVAL)
+                    for node, x in row.items()
+                ]
+            elif item.home is not None and item.priority == lowest:
+                terms += [(x, 1) for x in row.values()]
+        return terms
+
+    def values(self, assignment: Assignment) -> Values:
+        """Return ``assignment`` as values of the variables."""
+        values = [0] * len(self.program.upper)
+        for index, row in self.x.items():
+            node = assignment[index]
+            if node is not None:
+                values[row[node]] = 1
+        return values
+
+    def read(self, values: Values, otherwise: Assignment) -> Assignment:
+        """Return the assignment that ``values`` stand for."""
+        assignment = list(otherwise)
+        for index, row in self.x.items():
+            nodes = (node for node, x in row.items() if values[x])
+            assignment[index] = next(nodes, None)
+        return tuple(assignment)
+
+
+def _members(packing: Packing, tiers: int) -> list[tuple[int, Item]]:
+    lowest = packing.tiers[tiers - 1]
+    return [
+        (index, item)
+        for index, item in enumerate(packing.items)
+        if item.priority >= lowest
+    ]
+
+
+@dataclass(slots=True)
+class SymmetryFormulation(ItemFormulation):
+    """An `ItemFormulation` with the printed rows, which `values` need not meet."""
+
+    def __post_init__(self) -> None:
+        ItemFormulation.__post_init__(self)
+        self._order_pods()
+        self._order_nodes()
+
+    def _order_pods(self) -> None:
+        equal: dict[object, list[int]] = {}
+        for index in self.x:
+            item = self.packing.items[index]
+            # The same nodes are open to pods of the same affinity and anti-affinity.
+            key = (item.demand, item.priority, item.eligible)
+            equal.setdefault(key, []).append(index)
+        for members in equal.values():
+            for first, second in combinations(members, 2):
+                of_first, of_second = self.x[first], self.x[second]
+                for before, behind in combinations(sorted(of_first), 2):
+                    if behind in of_second:
+                        self.program.at_most(
+                            [(of_first[before], 1), (of_second[behind], -1)], 0
+                        )
+
+    def _order_nodes(self) -> None:
+        loads: dict[int, list[tuple[int, int]]] = {}
+        for index, row in self.x.items():
+            memory = self.packing.items[index].demand[MEMORY]
+            for node, x in row.items():
+                loads.setdefault(node, []).append((x, memory))
+        for one, other in combinations(sorted(loads), 2):
+            if self.packing.room[one] == self.packing.room[other]:
+                less = [(x, -memory) for x, memory in loads[other]]
+                self.program.at_most([*loads[one], *less], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubted:
+    """Another solver, whose limits and refusals do not count as proofs.
+
+    Parameters
+    ----------
+    flaw
+        What is wrong with the program, as the end of a sentence.
+    """
+
+    inner: Backend
+    flaw: str
+    exact: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return how the solver is called."""
+        return self.inner.name
+
+    def maximise(self, task: Task) -> Outcome:
+        """Maximise the sum; see `Backend.maximise`. The start may break rows."""
+        try:
+            return self.inner.maximise(task)
+        except SolverContradictionError:
+            return Outcome(None, 0.0)
+
+
+def cpsat_items() -> LinearStrategy:
+    """Return the strategy without the rows."""
+    return LinearStrategy(ItemFormulation, CpSat)
+
+
+def cpsat_items_symmetry() -> LinearStrategy:
+    """Return the strategy with the rows."""
+    return LinearStrategy(
+        SymmetryFormulation, lambda clock: Doubted(CpSat(clock), FLAW)
+    )

@@ -1,0 +1,231 @@
+"""The best solution with relations so far, and what it may claim.
+
+Proposals are made whole and checked. The limits are those of the same problem without
+relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
+from stowage_optimizer.model.objective import Score, score
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.strategies.bounds import trivial_bounds
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.finish.cheapest import Replicas
+from stowage_optimizer.strategies.finish.finishing import gain_by_moves
+from stowage_optimizer.strategies.finish.limits import Tally, owners_of
+from stowage_optimizer.strategies.finish.steps import Steps
+from stowage_optimizer.strategies.first_fit_decreasing import filled
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.repair import make_whole, repair_relations
+from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.strategies.unjust_displacement import has_unjust_displacement
+
+
+@dataclass(slots=True)
+class RelationChecker:
+    """Takes proposals, and keeps the best that can be carried out.
+
+    Parameters
+    ----------
+    hurry
+        Returns True when there is no time left to repair a proposal.
+    """
+
+    packing: Packing
+    budget: Budget
+    publish: Publish
+    hurry: Callable[[], bool]
+    best: Assignment = field(init=False)
+    value: Score = field(init=False)
+    easier: Solution = field(init=False)
+    _writer: SolutionWriter = field(init=False)
+    _replicas: Replicas = field(init=False)
+    _attested: Solution | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._writer = SolutionWriter(self.packing, self.budget.policy)
+        self._replicas = Replicas(self.packing)
+        self.best = self.packing.current
+        self.easier = Solution(self.packing, self.best)
+        self.value = self._score(self.best)
+
+    def matches(self) -> bool:
+        """Whether the best is worth as much as the solution without relations."""
+        return self.value == self._score(self.reached)
+
+    @property
+    def reached(self) -> Assignment:
+        """The assignment of the solution without relations."""
+        return self.easier.on(self.packing)
+
+    def limit(self, easier: Solution, *, repair: bool) -> None:
+        """Take ``easier`` as what is proved of the problem without relations.
+
+        Of two solutions the better one counts, and of equal ones the later.
+        """
+        reached = easier.on(self.packing)
+        if self._score(reached) >= self._score(self.reached):
+            self.easier = easier
+        self.consider(reached, repair=repair)
+
+    def consider(self, proposal: Assignment, *, repair: bool = True) -> None:
+        """Keep ``proposal``, or what can be made of it, if that is the best so far.
+
+        Without ``repair`` no more is made of it than takes little time.
+        """
+        for candidate in self._candidates(proposal, repair=repair):
+            value = self._score(candidate)
+            if value > self.value and self._allowed(candidate):
+                self.best, self.value = candidate, value
+                self.publish(self.solution())
+            if self.budget.over():
+                return
+
+    def proved(self) -> int:
+        """Return in how many tiers of the problem the best is known to be the best."""
+        optimal = {tier.priority for tier in self.solution().tiers if tier.optimal}
+        count = 0
+        for priority in self.packing.tiers:
+            if priority not in optimal:
+                break
+            count += 1
+        return count
+
+    def attest(self, found: Solution) -> None:
+        """Take ``found`` as a proposal, with what is proved of it."""
+        self._attested = found
+        self.consider(found.assignment)
+
+    def solution(self) -> Solution:
+        """Return the best with what is proved of it."""
+        best = claimed(self._writer, self.best, self.easier)
+        if self._attested is not None and self._attested.assignment == self.best:
+            best = replace(best, tiers=tightest(best.tiers, self._attested.tiers))
+        best = self._replicas.disrupt_cheapest(best)
+        return replace(best, gain_by_moves=gain_by_moves(best, ()))
+
+    def _candidates(
+        self, proposal: Assignment, *, repair: bool
+    ) -> Iterator[Assignment]:
+        """Yield what can be made of ``proposal``, as it is first."""
+        settled = repair_relations(self.packing, proposal, self.budget.over)
+        if settled is not None:
+            yield settled
+            if settled == proposal:
+                return
+        if not repair or self.hurry():
+            return
+        whole = make_whole(self.packing, proposal, self.budget.policy)
+        yield whole
+        full = filled(self.packing, whole)
+        more = repair_relations(self.packing, full, self.budget.over)
+        if more is not None:
+            yield more
+
+    def _allowed(self, candidate: Assignment) -> bool:
+        """Return whether ``candidate`` keeps within policy and limits."""
+        limits = self.budget.options.limits
+        if not limits.none:
+            owners = owners_of(self.packing)
+            whole = Steps(self.packing, candidate).whole()
+            if not Tally(limits, owners).take(whole):
+                return False
+        strict = self.budget.policy is Policy.STRICT
+        return not (strict and has_unjust_displacement(self.packing, candidate))
+
+    def _score(self, assignment: Assignment) -> Score:
+        return score(self.packing, assignment, self.budget.policy)
+
+
+def claimed(
+    writer: SolutionWriter, assignment: Assignment, easier: Solution
+) -> Solution:
+    """Return ``assignment`` with the limits that ``easier`` proves for it.
+
+    A limit is of all plans that are as good in everything before. So it holds down to
+    the first phase in which the two differ; below, nothing is known.
+
+    Parameters
+    ----------
+    writer
+        Writes solutions of the problem with relations.
+    easier
+        A solution for the same pods without relations.
+    """
+    solution = writer.write(assignment, trivial_bounds(writer.packing))
+    if not easier.tiers:
+        return solution
+    tiers = _tiers(writer, solution, easier)
+    return replace(solution, tiers=tuple(tiers))
+
+
+def tightest(
+    some: Sequence[TierResult], others: Sequence[TierResult]
+) -> tuple[TierResult, ...]:
+    """Return of each tier of one plan the better of two accounts of what is proved."""
+    return tuple(
+        max(pair, key=lambda tier: (tier.optimal, -tier.upper_bound))
+        for pair in zip(some, others, strict=True)
+    )
+
+
+def _tiers(
+    writer: SolutionWriter, solution: Solution, easier: Solution
+) -> Iterator[TierResult]:
+    packing = writer.packing
+    mine = score(packing, solution.assignment, writer.policy)
+    theirs = score(packing, easier.on(packing), writer.policy)
+    kept = {
+        priority: one.kept == other.kept
+        for priority, one, other in zip(packing.tiers, mine, theirs, strict=True)
+    }
+    same = proved = True
+    for own, known in zip(solution.tiers, easier.tiers, strict=True):
+        same = same and kept.get(own.priority, True)
+        if not same:
+            yield replace(own, optimal=False)
+            proved = False
+            continue
+        same = (own.placed, own.disruption) == (known.placed, known.disruption)
+        # Equal to what is proved of it, or open somewhere.
+        proved = proved and same and known.optimal
+        tier = known if same else _limited(own, known)
+        yield replace(tier, optimal=proved)
+
+
+def _limited(own: TierResult, known: TierResult) -> TierResult:
+    """Return ``own``, the first to differ, with the limits of ``known``.
+
+    With more or fewer pods placed nothing is known of the disruption.
+    """
+    limit = max(own.placed, known.upper_bound)
+    place = _open(known.place, reached=own.placed == limit)
+    if own.placed != known.placed:
+        return replace(own, upper_bound=limit, place=place)
+    least = min(own.disruption, known.disruption_lower_bound)
+    disrupt = _open(known.disrupt, reached=own.disruption == least)
+    return replace(
+        own,
+        upper_bound=limit,
+        disruption_lower_bound=least,
+        place=place,
+        disrupt=disrupt,
+    )
+
+
+def _open(certificate: Certificate, *, reached: bool) -> Certificate:
+    """Return ``certificate`` of a limit that may be reached by one plan only."""
+    if reached:
+        return replace(certificate, status=ProofStatus.PROVED)
+    if certificate.status is not ProofStatus.PROVED:
+        return certificate
+    trivial = certificate.method in (ProofMethod.TRIVIAL, ProofMethod.UNSPECIFIED)
+    return replace(
+        certificate, status=ProofStatus.GAP if trivial else ProofStatus.BOUND
+    )

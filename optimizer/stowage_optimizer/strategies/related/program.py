@@ -1,0 +1,257 @@
+"""Counts of replicas on nodes, with what the relations between pods allow.
+
+What every plan that keeps the relations must meet is written as linear rows. Relations
+are about the order in which pods come. They restrict the final state less, and these
+rows express only that: whatever a plan can reach meets them, but not all that meets
+them can be reached. So limits that are proved with them hold.
+
+While a plan is carried out, counts only rise, once all leaving pods have left. So the
+last pod of a class that comes to a domain finds all staying pods there, and all of its
+class that came before it; and no domain has more pods then than in the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
+from stowage_optimizer.strategies.linear.counts import CountFormulation, Kind
+from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+
+NOWHERE = -2
+"""A domain without pods, that counts where there are too few others."""
+
+Sums = Mapping[int, list[int]]
+"""Variables by domain."""
+
+
+@dataclass(slots=True)
+class RelatedFormulation(CountFormulation):
+    """A `CountFormulation` whose kinds are of one class, with more rows."""
+
+    _rows: RelationRows | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        relations = self.packing.relations
+        self.packing = with_class_dimension(self.packing)
+        CountFormulation.__post_init__(self)
+        if relations is None:
+            return
+        names = sorted(set(relations.class_of))
+        kinds: defaultdict[str, list[Kind]] = defaultdict(list)
+        for kind in self.kinds:
+            kinds[names[kind.replicas.demand[-1]]].append(kind)
+        lowest = self.packing.tiers[self.tiers - 1]
+        pairs = zip(self.packing.items, relations.class_of, strict=True)
+        missing = Counter(name for item, name in pairs if item.priority < lowest)
+        self._rows = RelationRows(relations, self.program, kinds, missing)
+        self._rows.add()
+
+    @staticmethod
+    def variables(packing: Packing, tiers: int) -> int:
+        """Return about how many variables the program will have."""
+        return CountFormulation.variables(with_class_dimension(packing), tiers)
+
+    def values(self, assignment: Assignment) -> Values:
+        """Return ``assignment`` as values of the variables."""
+        values = list(CountFormulation.values(self, assignment))
+        if self._rows is not None:
+            for came, comes in self._rows.arrivals:
+                values[came] = int(any(values[one] for one in comes))
+        return values
+
+
+def with_class_dimension(packing: Packing) -> Packing:
+    """Return ``packing`` with one more dimension, of which there is plenty.
+
+    Pods of one class take the same amount of it, and others another one.
+    """
+    relations = packing.relations
+    if relations is None:
+        return packing
+    number = {name: at for at, name in enumerate(sorted(set(relations.class_of)))}
+    plenty = len(number) * len(packing.items)
+    return replace(
+        packing,
+        room=tuple((*amounts, plenty) for amounts in packing.room),
+        items=tuple(
+            replace(item, demand=(*item.demand, number[class_id]))
+            for item, class_id in zip(packing.items, relations.class_of, strict=True)
+        ),
+    )
+
+
+@dataclass(slots=True)
+class RelationRows:
+    """Writes the rows of one program.
+
+    Parameters
+    ----------
+    kinds
+        The variables by class; the pods of a kind are all of one class.
+    missing
+        Pods in play that the program does not have, by class.
+    """
+
+    relations: Relations
+    program: LinearProgram
+    kinds: Mapping[str, list[Kind]]
+    missing: Mapping[str, int]
+    arrivals: list[tuple[int, list[int]]] = field(default_factory=list)
+    """Variables that say whether any of some others is more than 0."""
+
+    def add(self) -> None:
+        """Add the rows of every class with demands."""
+        for class_id, rules in self.relations.rules.items():
+            if class_id in self.kinds:
+                self._close_nodes(class_id, rules)
+                for tally in rules.anti_affinity:
+                    self._add_anti_affinity(class_id, tally)
+                for spread in rules.spread:
+                    self._add_spread(class_id, spread)
+                if rules.affinity is not None and not rules.affinity.matches_itself:
+                    for tally in rules.affinity.tallies:
+                        self._add_affinity(class_id, tally)
+
+    def _close_nodes(self, class_id: str, rules: Rules) -> None:
+        """Close the nodes that have none of the labels that a class needs."""
+        needed = [spread.tally for spread in rules.spread]
+        needed += [] if rules.affinity is None else rules.affinity.tallies
+        for index in needed:
+            domain_of = self.relations.tallies[index].domain_of
+            for node, come in self._comes(class_id):
+                if domain_of[node] == NO_DOMAIN:
+                    self.program.at_most([(come, 1)], 0)
+
+    def _add_anti_affinity(self, class_id: str, index: int) -> None:
+        """Where a pod of the class came, no other pod may be counted."""
+        tally = self.relations.tallies[index]
+        itself = int(index in self.relations.counting.get(class_id, ()))
+        fixed, counted = self._fixed(index), self._counted(index)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            terms = [(one, 1) for one in counted.get(domain, ())]
+            most = self._most(terms) + fixed[domain]
+            if most > itself:
+                came = self._came(comes)
+                limit = most - fixed[domain]
+                self.program.at_most([*terms, (came, most - itself)], limit)
+
+    def _add_affinity(self, class_id: str, index: int) -> None:
+        """Where a pod of the class came, some pod must be counted."""
+        if self._unknown(index):
+            return
+        tally, fixed = self.relations.tallies[index], self._fixed(index)
+        counted = self._counted(index)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            if not fixed[domain]:
+                there = [(one, -1) for one in counted.get(domain, ())]
+                self.program.at_most([*there, (self._came(comes), 1)], 0)
+
+    def _unknown(self, index: int) -> int:
+        """Return how many pods that the program does not have a tally may count."""
+        return sum(
+            count
+            for class_id, count in self.missing.items()
+            if index in self.relations.counting.get(class_id, ())
+        )
+
+    def _add_spread(self, class_id: str, spread: Spread) -> None:
+        """Where a pod of the class came, there are not many more than elsewhere."""
+        tally = self.relations.tallies[spread.tally]
+        fixed = self._fixed(spread.tally)
+        unknown = self._unknown(spread.tally)
+        total = self._counted(spread.tally)
+        for domain, comes in self._by_domain(class_id, tally).items():
+            found = self._found(class_id, spread, domain)
+            came = self._came(comes)
+            for other in self._least(spread):
+                if other == domain:
+                    continue
+                # came = 1 demands: found + fixed - elsewhere <= max_skew.
+                there = [(one, -1) for one in total.get(other, ())]
+                rest = 0 if other == NOWHERE else fixed[other] + unknown
+                limit = spread.max_skew - fixed[domain] + rest
+                slack = max(0, self._most(found) - limit)
+                if slack:
+                    self.program.at_most([*found, *there, (came, slack)], limit + slack)
+
+    def _least(self, spread: Spread) -> tuple[int, ...]:
+        """Return the domains that are compared with."""
+        if len(spread.domains) < max(1, spread.min_domains):
+            return (NOWHERE,)
+        return spread.domains
+
+    def _found(self, class_id: str, spread: Spread, domain: int) -> Terms:
+        """Return the pods that are there once the last pod of the class has come."""
+        index = spread.tally
+        tally = self.relations.tallies[index]
+        terms = [
+            (stay, 1)
+            for other in self.kinds
+            if index in self.relations.counting.get(other, ())
+            for kind in self.kinds[other]
+            for node, stay in kind.stay.items()
+            if _counts(tally, node) and tally.domain_of[node] == domain
+        ]
+        if spread.self_match and index in self.relations.counting.get(class_id, ()):
+            terms += [
+                (come, 1)
+                for node, come in self._comes(class_id)
+                if _counts(tally, node) and tally.domain_of[node] == domain
+            ]
+        return terms
+
+    def _came(self, comes: list[int]) -> int:
+        """Return a variable that is 1 if any pod of ``comes`` comes."""
+        came = self.program.variable()
+        for one in comes:
+            self.program.at_most([(one, 1), (came, -self.program.upper[one])], 0)
+        self.arrivals.append((came, comes))
+        return came
+
+    def _comes(self, class_id: str) -> Iterator[tuple[int, int]]:
+        for kind in self.kinds[class_id]:
+            yield from kind.come.items()
+
+    def _by_domain(self, class_id: str, tally: Tally) -> Sums:
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for node, come in self._comes(class_id):
+            if tally.domain_of[node] != NO_DOMAIN:
+                found[tally.domain_of[node]].append(come)
+        return found
+
+    def _counted(self, index: int) -> Sums:
+        """Return the variables of all pods that a tally counts, by domain."""
+        tally = self.relations.tallies[index]
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for class_id, kinds in self.kinds.items():
+            if index not in self.relations.counting.get(class_id, ()):
+                continue
+            for kind in kinds:
+                for node, variable in (*kind.stay.items(), *kind.come.items()):
+                    if _counts(tally, node):
+                        found[tally.domain_of[node]].append(variable)
+        return found
+
+    def _fixed(self, index: int) -> defaultdict[int, int]:
+        """Return how many pods that stay anyway a tally counts, by domain."""
+        tally = self.relations.tallies[index]
+        found: defaultdict[int, int] = defaultdict(int)
+        for class_id, node, terminating in self.relations.staying:
+            counted = index in self.relations.counting.get(class_id, ())
+            if counted and _counts(tally, node) and not (tally.living and terminating):
+                found[tally.domain_of[node]] += 1
+        return found
+
+    def _most(self, terms: Terms) -> int:
+        return sum(self.program.upper[variable] for variable, _ in terms)
+
+
+def _counts(tally: Tally, node: int) -> bool:
+    """Return whether pods on ``node`` count."""
+    if tally.domain_of[node] == NO_DOMAIN:
+        return False
+    return tally.counted is None or node in tally.counted

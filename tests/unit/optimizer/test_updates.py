@@ -1,0 +1,288 @@
+"""What a child sends on the way, and what its reader is shown of it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from itertools import count
+from pathlib import Path
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+from snapshot_builder import figure_1
+from solving_in_process import decoded
+
+from stowage_optimizer.cli import main
+from stowage_optimizer.cli.solve import ProgressLines
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.service.child import UpdateWriter
+from stowage_optimizer.service.metrics import Metrics
+from stowage_optimizer.service.outbox import Outbox
+from stowage_optimizer.service.updates import progress_line, progress_of
+from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
+from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.strategy import (
+    PROOF_INTERVAL_S,
+    _Publisher,
+)
+
+
+class Letters:
+    """Receives plans; the first one is held back until `go`."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, float]] = []
+        self.arrived = threading.Event()
+        self.go = threading.Event()
+
+    def send(self, plan: Solution, found: float) -> None:
+        self.arrived.set()
+        assert self.go.wait(20)
+        self.sent.append((plan.packing.snapshot.id, found))
+
+
+def a_plan(name: str, node: int | None = 0) -> Solution:
+    pod, snapshot = Item("pod", 0, (), (0,), None), Snapshot(name, (), {}, ())
+    packing = Packing(("node",), ((),), (pod,), (0,), (), snapshot=snapshot)
+    return Solution(packing, (node,))
+
+
+def test_plans_that_were_overtaken_are_not_sent() -> None:
+    """A thousand improvements a second would each be checked for nothing."""
+    letters, clock = Letters(), iter(range(2000))
+    done = threading.Event()
+
+    def send(plan: Solution, found: float) -> None:
+        letters.send(plan, found)
+        if plan.packing.snapshot.id == "999":
+            done.set()
+
+    with Outbox(send, clock=lambda: float(next(clock)), interval_s=0) as outbox:
+        outbox.publish(a_plan("first"))
+        assert letters.arrived.wait(20)
+        for number in range(1000):
+            outbox.publish(a_plan(str(number)))
+        letters.go.set()
+        assert done.wait(20)
+
+    assert letters.sent == [("first", 0.0), ("999", 1000.0)]
+
+
+def test_publishing_does_not_wait_for_the_reader() -> None:
+    """The search goes on while a plan is being checked."""
+    letters = Letters()
+
+    with Outbox(letters.send, clock=lambda: 0.0) as outbox:
+        outbox.publish(a_plan("first"))
+        assert letters.arrived.wait(20)
+        outbox.publish(a_plan("second"))
+        assert letters.sent == []
+        letters.go.set()
+
+
+def test_a_plan_that_waits_gives_way_to_the_answer_but_not_to_a_failure() -> None:
+    """The answer is at least as good; after a crash the plan is all there is."""
+    ended, crashed = Letters(), Letters()
+    for letters in (ended, crashed):
+        letters.go.set()
+
+    with Outbox(ended.send, clock=lambda: 0.0, interval_s=60) as outbox:
+        _publish_two(outbox, ended)
+    with pytest.raises(RuntimeError):
+        _publish_two_and_crash(crashed)
+
+    assert [name for name, _ in ended.sent] == ["first"]
+    assert [name for name, _ in crashed.sent] == ["first", "second"]
+
+
+def test_bounds_alone_do_not_put_off_the_first_plan() -> None:
+    """The empty plan comes first and tells the bounds; the interval is for plans."""
+    names: list[str] = []
+    second = threading.Event()
+
+    def send(plan: Solution, _found: float) -> None:
+        names.append(plan.packing.snapshot.id)
+        if plan.packing.snapshot.id == "plan":
+            second.set()
+
+    with Outbox(send, clock=lambda: 0.0, interval_s=3600) as outbox:
+        outbox.publish(a_plan("bounds", node=None))
+        outbox.publish(a_plan("plan"))
+        assert second.wait(20)
+
+    assert names[-1] == "plan"
+
+
+def test_a_reader_that_went_away_does_not_stop_the_search() -> None:
+    """The process is killed by then; no traceback must be shown."""
+
+    def send(_plan: Solution, _found: float) -> None:
+        raise BrokenPipeError
+
+    with Outbox(send, clock=lambda: 0.0) as outbox:
+        outbox.publish(a_plan("first"))
+        outbox.publish(a_plan("second"))
+
+
+def _publish_two(outbox: Outbox, letters: Letters) -> None:
+    outbox.publish(a_plan("first"))
+    assert letters.arrived.wait(20)
+    outbox.publish(a_plan("second"))
+
+
+def _publish_two_and_crash(letters: Letters) -> None:
+    with Outbox(letters.send, clock=lambda: 0.0, interval_s=60) as outbox:
+        _publish_two(outbox, letters)
+        raise RuntimeError
+
+
+def a_bounded_plan(upper_bound: int) -> Solution:
+    tier = TierResult(
+        priority=7,
+        placed_before=0,
+        placed=1,
+        upper_bound=upper_bound,
+        optimal=False,
+        disruption=0,
+        disruption_lower_bound=0,
+    )
+    packing = Packing(("n",), ((),), (Item("p", 7, (), (0,), None),), (7,), ())
+    return Solution(packing, (0,), (tier,))
+
+
+def test_a_plan_that_is_better_proved_is_told_as_progress_only() -> None:
+    """The service would check the same changes anew, for a second if it is large."""
+    sent: list[bytes] = []
+    writer = UpdateWriter(sent.append, "s", started=0.0, decoded=1.0)
+
+    writer.write(a_bounded_plan(upper_bound=9), found=2.0)
+    writer.write(a_bounded_plan(upper_bound=5), found=3.0)
+
+    first, second = (pb.SolveUpdate.FromString(one) for one in sent)
+    assert first.plan.tiers[0].upper_bound == 9
+    assert not second.HasField("plan")
+    assert (second.progress.priority, second.progress.upper_bound) == (7, 5)
+
+
+def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
+    """A long proof is seen to go on."""
+    packing = reduce_snapshot(decoded(figure_1()))
+    bounds = trivial_bounds(packing)
+    bounds[-1].placed += 2
+    shared = SharedState(make_problem(packing), strict=True, bounds=bounds)
+    published: list[Solution] = []
+    moments = count(0.0, PROOF_INTERVAL_S / 10)
+    publisher = _Publisher(
+        shared,
+        SolutionWriter(packing, Policy.STRICT),
+        published.append,
+        lambda: next(moments),
+    )
+    publisher.publish()
+    loose = published[0].tiers[-1].upper_bound
+
+    shared.limit_placed(0, loose - 1, Proof(ProofMethod.KNAPSACK))
+    publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
+
+    assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]
+
+
+def test_a_line_of_progress_is_printed_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Plans come faster than anything changes in it."""
+    lines = ProgressLines()
+
+    for upper_bound in (9, 9, 8):
+        lines.show(pb.Progress(priority=1, placed=3, upper_bound=upper_bound))
+
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 2
+    assert "3 of at most 8" in printed[1]
+
+
+def an_update(*proved: bool) -> pb.SolveUpdate:
+    tiers = [
+        pb.TierResult(
+            priority=9 - index,
+            placed=10 + index,
+            upper_bound=20,
+            optimal=optimal,
+            disruption=4,
+            disruption_lower_bound=2,
+        )
+        for index, optimal in enumerate(proved)
+    ]
+    return pb.SolveUpdate(plan=pb.Plan(tiers=tiers))
+
+
+def test_the_tier_at_work_is_the_first_that_is_not_proved() -> None:
+    """Tiers above it are settled, those below wait for it."""
+    progress = progress_of(an_update(True, False, False))
+
+    assert progress is not None
+    assert (progress.priority, progress.placed, progress.upper_bound) == (8, 11, 20)
+
+
+def test_a_solve_that_is_done_shows_its_last_tier() -> None:
+    """There the numbers of all pods stand."""
+    progress = progress_of(an_update(True, True))
+
+    assert progress is not None
+    assert progress.priority == 8
+
+
+def test_what_the_solver_says_itself_goes_before() -> None:
+    """It knows of more than its newest plan."""
+    update = an_update(False)
+    update.progress.stage = "dual bound"
+
+    progress = progress_of(update)
+
+    assert progress is not None
+    assert progress.stage == "dual bound"
+    assert progress_line(progress, 1.5).endswith(", dual bound")
+
+
+def test_an_update_without_tiers_tells_nothing() -> None:
+    """As of a snapshot that was refused."""
+    assert progress_of(pb.SolveUpdate(message="refused")) is None
+
+
+def test_metrics_show_the_tier_at_work() -> None:
+    """A dashboard sees a long solve, not only its end."""
+    metrics = Metrics()
+    progress = progress_of(an_update(False))
+    assert progress is not None
+
+    metrics.progressed(progress)
+
+    for what, value in (("priority", 9), ("placed", 10), ("upper_bound", 20)):
+        sample = metrics.registry.get_sample_value(
+            "stowage_optimizer_progress", {"what": what}
+        )
+        assert sample == value
+
+
+def test_the_command_line_tells_progress_beside_the_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, so that JSON stays JSON."""
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(MessageToDict(figure_1())))
+
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", str(path), "--strategy", "paper", "--json", "--progress"])
+
+    said = capfd.readouterr()
+    assert ended.value.code == 0
+    assert json.loads(said.out)["plan"]["optimal"]
+    assert "priority 0 and above: 3 of at most 3 placed" in said.err
