@@ -14,7 +14,7 @@ WITH_CLUSTERS = ("e2e", "fault")
 """Folders of tests that use clusters."""
 
 SENSITIVE = ("benchmarks", "cluster", "compare", "container", "hpa", "run")
-"""Folders of ``e2e`` whose tests another cluster would disturb.
+"""Folders of ``e2e`` whose tests a second cluster would change.
 
 They measure, expect an end within seconds, own the machine's containers, or kill the
 owner of a cluster and look at what is left: whoever starts a cluster purges that.
@@ -25,7 +25,7 @@ ALONE = "sensitive clusters"
 
 
 class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyped
-    """Deals tests out so that no cluster disturbs one that is measured.
+    """Deals tests out so that no cluster runs beside one that is measured.
 
     Tests without clusters are dealt out by their file, those with clusters by their
     folder, which has fixtures of its own, and the sensitive ones as one scope. That
