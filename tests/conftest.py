@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 
 import pytest
+from coverage import Coverage
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -90,6 +91,22 @@ def pytest_xdist_make_scheduler(
 ) -> LoadScopeScheduling:
     """Deal tests out to the processes of pytest-xdist."""
     return ClustersApart(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave what tests with clusters run out of the coverage, if that is measured.
+
+    They run nearly all of the code, and look at little of it.
+    """
+    measured = Coverage.current()
+    if measured is None or not _has_cluster(item.nodeid):
+        return (yield)
+    measured.stop()
+    try:
+        return (yield)
+    finally:
+        measured.start()
 
 
 @pytest.fixture(scope="session", autouse=True)

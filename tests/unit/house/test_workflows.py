@@ -18,7 +18,10 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted([ROOT / "action.yml", *ROOT.glob(".github/actions/*/action.yml")])
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 VERSION_BESIDE = re.compile(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
-MAKE = re.compile(r"make (?P<target>[a-z0-9-]+)( [A-Z]+=(\"\$[A-Z_]+\"|[\w-]+))*")
+MAKE = re.compile(
+    r"make (?P<target>[a-z0-9-]+)( KINDS=(?P<kinds>\w+))?"
+    r"( [A-Z]+=(\"\$[A-Z_]+\"|[\w-]+))*"
+)
 SCRIPT = re.compile(
     r"(?P<quote>\"\$GITHUB_ACTION_PATH/)?(?P<path>ci/[\w.-]+)(?(quote)\")"
     r"( [\w./*=-]+| \"[\w./*-]*(\$[A-Z_]+[\w./*-]*)+\")*"
@@ -218,6 +221,17 @@ def test_one_workflow_alone_publishes_pages() -> None:
 
     assert publishing == {"pages"}
     assert calling == {"nightly", "release"}
+
+
+def test_what_is_checked_before_a_commit_is_checked_by_ci() -> None:
+    """Whoever passes the one must not be surprised by the other."""
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    called = [MAKE.fullmatch(h["entry"]) for r in config["repos"] for h in r["hooks"]]
+    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    kinds = set(re.findall(r"^check (\w+) ", (ROOT / "ci" / "lint").read_text(), re.M))
+
+    assert [one for one in called if one and f"make {one['target']}\n" not in ci] == []
+    assert {one["kinds"] for one in called if one and one["kinds"]} == kinds
 
 
 def test_scripts_of_ci_can_be_called_by_hand() -> None:
