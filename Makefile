@@ -26,6 +26,7 @@ REPEAT ?= 1
 SCENARIOS ?= scenarios
 BACKEND ?= kwok-binary
 RESULTS ?= results
+TEST_TOOLS ?= metrics compare
 
 .PHONY: help
 help: ## List the targets.
@@ -157,9 +158,9 @@ fmt: $(READY) ## Format Python and Go.
 	@gofmt -w scheduler testbed/stowage_testbed/toolchain/modules
 
 .PHONY: lint
-lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart.
+lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart (KINDS="python go").
 	@stowage tools install --quiet helm
-	@ci/lint
+	@ci/lint $(KINDS)
 
 .PHONY: type
 type: $(READY) ## Check types.
@@ -170,27 +171,35 @@ type: $(READY) ## Check types.
 .PHONY: test-go
 test-go: $(READY) $(COMPILED) ## Run the Go tests under the race detector.
 	@ci/c-compiler
-	@cd scheduler && CGO_ENABLED=1 go test -race -trimpath -shuffle=on ./...
+	@mkdir -p .cache
+	@cd scheduler && CGO_ENABLED=1 go test -race -trimpath -shuffle=on -coverprofile=../.cache/coverage-go.out ./...
 
 .PHONY: test-fast
 test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
-	@pytest -m "not e2e and not chart and not browser"
+	@pytest -m "not e2e and not chart and not browser" $$(ci/coverage --options)
 
 .PHONY: test-chart
 test-chart: $(READY) ## Run the tests of the Helm chart.
 	@stowage tools install --quiet helm
 	@pytest -m chart
 
-# Two processes: one has the clusters to itself, the other does all the rest meanwhile.
+# Two processes; tests/conftest.py says which tests may run side by side. What a machine lacks is installed where that
+# is possible; tests of what cannot be installed are skipped, with the reason.
 .PHONY: test-python
 test-python: setup ## Run the Python tests, with chart, property, container and end-to-end tests.
-	@stowage tools install --quiet --group metrics
+	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
+	@ci/chromium || true
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@stowage docker --optional -- pytest --numprocesses 2 $(PYTEST_ARGS)
+	@stowage docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.
 	@$(MAKE) --no-print-directory test-python
+
+.PHONY: coverage
+coverage: test-go ## Print how much of the code the tests without clusters run, with a slower Python as well.
+	@pytest -q -m "not e2e and not chart and not browser" --cov --cov-report=
+	@ci/coverage
 
 # None of these needs another one, nor the whole machine.
 .PHONY: checks
@@ -200,6 +209,7 @@ checks: lint type verify-proto test-go
 verify: $(READY) ## Everything that CI runs; the tests on clusters have the machine to themselves.
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checks
 	@$(MAKE) --no-print-directory test-python
+	@ci/coverage
 
 .PHONY: proto
 proto: $(READY) devtools ## Generate Python and Go from the contract.

@@ -2,27 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 
 import pytest
+from coverage import Coverage
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 WITH_CLUSTERS = ("e2e", "fault")
 """Folders of tests that use clusters."""
 
+SENSITIVE = ("benchmarks", "cluster", "compare", "container", "hpa", "run")
+"""Folders of ``e2e`` whose tests a second cluster would change.
+
+They measure, expect an end within seconds, own the machine's containers, or kill the
+owner of a cluster and look at what is left: whoever starts a cluster purges that.
+"""
+
+ALONE = "sensitive clusters"
+"""The scope of all such tests, and of those that inject faults."""
+
 
 class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyped
-    """Gives the tests with clusters to one process, and others by their file.
+    """Deals tests out so that no cluster runs beside one that is measured.
 
-    So no two clusters compete for the machine. Groups by mark would say the same, but
-    pytest-xdist 3.8 cannot put them into the names of pytest 9.2.
+    Tests without clusters are dealt out by their file, those with clusters by their
+    folder, which has fixtures of its own, and the sensitive ones as one scope. That
+    goes to one process at the start. While it lasts, the other processes run tests
+    without clusters, which load the machine evenly; if they run out of these, they
+    wait. Afterwards folders with clusters go to every process, yet two at a time only
+    if nothing else is left: such a test mostly waits, a test without clusters
+    computes, and the two fit together on a small machine.
+
+    Groups by mark would not say as much, and pytest-xdist 3.8 cannot put them into the
+    names of pytest 9.2.
     """
+
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None:
+        """Note that a test is done, which may be what another process waits for."""
+        nodeid = self.registered_collections[node][item_index]
+        self.assigned_work[node][self._split_scope(nodeid)][nodeid] = True
+        works = self.assigned_work
+        for one in sorted(works, key=lambda one: self._pending_of(works[one])):
+            self._reschedule(one)
 
     def _split_scope(self, nodeid: str) -> str:
         file = PurePosixPath(nodeid.split("::", maxsplit=1)[0])
-        return "clusters" if file.parts[1] in WITH_CLUSTERS else str(file)
+        if file.parts[1] not in WITH_CLUSTERS:
+            return str(file)
+        sensitive = file.parts[1] == "fault" or file.parts[2] in SENSITIVE
+        return ALONE if sensitive else str(file.parent)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        scope = self._next_scope(node)
+        if scope is not None:
+            self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
+
+    def _next_scope(self, node: WorkerController) -> str | None:
+        """Return what a process gets next, or None if it has to wait."""
+        elsewhere = {
+            scope
+            for other, scopes in self.assigned_work.items()
+            for scope, tests in scopes.items()
+            if other is not node and _has_cluster(scope) and not all(tests.values())
+        }
+        folders = [one for one in self.workqueue if _has_cluster(one) and one != ALONE]
+        files = [one for one in self.workqueue if not _has_cluster(one)]
+        if ALONE in self.workqueue:
+            choice = files if elsewhere else [ALONE]
+        elif ALONE in elsewhere:
+            choice = files
+        else:
+            choice = [*files, *folders] if elsewhere else [*folders, *files]
+        return next(iter(choice), None)
+
+
+def _has_cluster(scope: str) -> bool:
+    return scope == ALONE or PurePosixPath(scope).parts[1] in WITH_CLUSTERS
 
 
 def pytest_xdist_make_scheduler(
@@ -30,6 +91,22 @@ def pytest_xdist_make_scheduler(
 ) -> LoadScopeScheduling:
     """Deal tests out to the processes of pytest-xdist."""
     return ClustersApart(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave what tests with clusters run out of the coverage, if that is measured.
+
+    They run nearly all of the code, and look at little of it.
+    """
+    measured = Coverage.current()
+    if measured is None or not _has_cluster(item.nodeid):
+        return (yield)
+    measured.stop()
+    try:
+        return (yield)
+    finally:
+        measured.start()
 
 
 @pytest.fixture(scope="session", autouse=True)

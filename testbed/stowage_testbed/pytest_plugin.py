@@ -1,13 +1,14 @@
 """Fixtures that other projects use to run their tests on a Stowage cluster.
 
 ``stowage_cluster`` is a cluster with fake nodes, one a session and worker. On it,
-``fake_nodes`` creates nodes, ``scheduler_arm`` or ``stowage_release`` puts a scheduler
-there, ``apply`` applies manifests in a namespace of the test's own, and ``placements``
-says where the pods ended up. ``@pytest.mark.scenario`` runs a scenario for a test.
-Whatever a test brings is gone before the next one.
+``stowage_nodes`` creates nodes, ``stowage_arm`` or ``stowage_release`` puts a scheduler
+there, ``stowage_apply`` applies manifests in a namespace of the test's own, and
+``stowage_placements`` says where the pods ended up. The mark ``stowage`` runs a
+scenario for a test. Whatever a test brings is gone before the next one.
 
-Nothing is imported until a test asks for a fixture: every pytest of an environment with
-Stowage loads this file.
+Every pytest of an environment with Stowage loads this file. So all names here begin
+with ``stowage``, a test that uses none of them runs as without the plugin, and nothing
+is imported until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -20,21 +21,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from stowage_testbed.cluster.node_pool import NodePool
     from stowage_testbed.cluster.protocol import Cluster
     from stowage_testbed.helm import Release
     from stowage_testbed.pytest.applying import Applier
-    from stowage_testbed.pytest.choosing_arm import ArmChooser
+    from stowage_testbed.pytest.arms import SchedulerArm
     from stowage_testbed.pytest.environment import SessionEnvironment
-    from stowage_testbed.pytest.fake_nodes import FakeNodes
     from stowage_testbed.pytest.placing import Placements
-    from stowage_testbed.pytest.scenario_session import ScenarioSession
+    from stowage_testbed.pytest.scenarios import ScenarioSession
     from stowage_testbed.run.outcome import ScenarioOutcome
 
 # ruff: noqa: PLC0415 - imports wait for the fixtures that need them, see above
 
 _OUTCOME = pytest.StashKey["ScenarioOutcome"]()
 _FAILURES = pytest.StashKey[str]()
-_OF_MARK = ("stowage_cluster", "stowage_scenarios", "_marked_scenario")
+_SWEPT = "_stowage_swept"
+_OF_MARK = ("stowage_cluster", "stowage_scenarios", "_stowage_marked")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,24 +78,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks that collected scenarios have, and the one for tests."""
-    config.addinivalue_line("markers", "e2e: needs a fake-node cluster")
-    config.addinivalue_line("markers", "smoke: a scenario that every change must pass")
-    config.addinivalue_line("markers", "short: a scenario that takes seconds")
-    config.addinivalue_line("markers", "full: a scenario that takes long; -m full")
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
-        "scenario(file_or_name, variant=None): run a Stowage scenario before the test, "
-        "which fails if that does; a file beside the test, or a name like "
-        "paper/figure-1; the fixture scenario_outcome has the outcome",
+        "stowage(scenario=None, variant=None, label=None): run a Stowage scenario "
+        "before the test, which fails if that does: a file beside the test, or a name "
+        "like paper/figure-1; the fixture stowage_outcome has the outcome. Collected "
+        "scenarios have one with each of their labels: -m 'stowage(label=\"smoke\")'",
     )
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let a marked test have its scenario run, whether it takes the outcome or not."""
+    """Have the scenario of a marked test run, and a test that uses a cluster swept."""
     names: list[str] | None = getattr(item, "fixturenames", None)
-    if names is not None and item.get_closest_marker("scenario"):
+    if names is None:
+        return
+    if _scenario_mark(item):
         names += [name for name in _OF_MARK if name not in names]
+    if "stowage_cluster" in names and _SWEPT not in names:
+        names.append(_SWEPT)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> None:
+    """Take stock of the cluster before the test's own fixtures bring anything."""
+    own = fixturedef.scope == "function" and fixturedef.argname != _SWEPT
+    if own and _SWEPT in request.fixturenames:
+        request.getfixturevalue(_SWEPT)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -136,14 +149,12 @@ def _stowage_environment(
         yield environment
 
 
-@pytest.fixture(autouse=True)
-def _stowage_swept(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Remove what a test brought to the cluster, if it uses one."""
-    if "stowage_cluster" not in request.fixturenames:
-        yield
-        return
-    environment: SessionEnvironment = request.getfixturevalue("_stowage_environment")
-    with environment.test(request.fixturenames):
+@pytest.fixture
+def _stowage_swept(
+    _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Remove what a test brought to the cluster."""
+    with _stowage_environment.test(request.fixturenames):
         yield
 
 
@@ -155,7 +166,7 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
     the release serves; called again, it changes the release. The chart's profiles are
     ``default``, ``score-cache``, ``deterministic``, ``optimizer`` and
     ``optimizer-deterministic``. It stays for the tests after, and gives way to a
-    `scheduler_arm`.
+    `stowage_arm`.
     """
     from stowage_testbed.pytest.plain import plain
     from stowage_testbed.pytest.releases import Wanted
@@ -175,29 +186,39 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
 
 
 @pytest.fixture
-def scheduler_arm(
+def stowage_arm(
     _stowage_environment: SessionEnvironment, request: pytest.FixtureRequest
-) -> ArmChooser:
+) -> Callable[[str | Path], SchedulerArm]:
     """Return a function that puts a scheduler on the cluster, and returns it serving.
 
-    ``scheduler_arm("default")`` is Kubernetes' own, ``scheduler_arm("stowage")`` ours
-    with the optimiser beside it, ``scheduler_arm("mine.yaml")`` one of your own by an
-    arm file beside the test. Pods that are applied afterwards are placed by it.
+    ``stowage_arm("default")`` is Kubernetes' own, ``stowage_arm("stowage")`` ours with
+    the optimiser beside it, ``stowage_arm("mine.yaml")`` one of your own by an arm file
+    beside the test. Pods that are applied afterwards are placed by it.
     """
-    from stowage_testbed.pytest.choosing_arm import ArmChooser
+    from stowage_testbed.pytest.plain import plain
 
-    return ArmChooser(_stowage_environment, request.path.parent)
+    @plain
+    def use(arm: str | Path) -> SchedulerArm:
+        return _stowage_environment.use(arm, request.path.parent)
+
+    return use
 
 
 @pytest.fixture
-def fake_nodes(_stowage_environment: SessionEnvironment) -> FakeNodes:
+def stowage_nodes(
+    _stowage_environment: SessionEnvironment,
+) -> Callable[..., list[str]]:
     """Return a function that creates fake nodes, and returns their names when Ready.
 
-    ``fake_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.
+    ``stowage_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.
     """
-    from stowage_testbed.pytest.fake_nodes import FakeNodes
+    from stowage_testbed.pytest.plain import plain
 
-    return FakeNodes(_stowage_environment)
+    @plain
+    def create(*pools: NodePool | str) -> list[str]:
+        return _stowage_environment.create_nodes(pools)
+
+    return create
 
 
 @pytest.fixture
@@ -211,15 +232,15 @@ def stowage_namespace(
 
 
 @pytest.fixture
-def apply(
+def stowage_apply(
     _stowage_environment: SessionEnvironment,
     stowage_namespace: str,
     request: pytest.FixtureRequest,
 ) -> Iterator[Applier]:
     """Yield a function that applies manifests, and returns the objects.
 
-    ``apply("web.yaml", {"apiVersion": "v1", ...}, yaml_text)``: paths are taken from
-    the test's folder, and objects go into the test's namespace if they name none.
+    ``stowage_apply("web.yaml", {"apiVersion": "v1", ...}, yaml_text)``: paths are taken
+    from the test's folder, and objects go into the test's namespace if they name none.
     """
     from stowage_testbed.pytest.applying import Applier
 
@@ -229,13 +250,13 @@ def apply(
 
 
 @pytest.fixture
-def placements(
+def stowage_placements(
     _stowage_environment: SessionEnvironment, stowage_namespace: str
 ) -> Placements:
     """Return a function that waits until placement is decided, and says where pods are.
 
-    ``placements()`` maps each pod of the test's namespace to its node, or to ``None``
-    if no node takes it.
+    ``stowage_placements()`` maps each pod of the test's namespace to its node, or to
+    ``None`` if no node takes it.
     """
     from stowage_testbed.pytest.placing import Placements
 
@@ -249,7 +270,7 @@ def stowage_scenarios(
     pytestconfig: pytest.Config,
 ) -> Iterator[ScenarioSession]:
     """Yield a session that runs scenarios and keeps their results bundle."""
-    from stowage_testbed.pytest.scenario_session import scenario_session
+    from stowage_testbed.pytest.scenarios import scenario_session
 
     results = pytestconfig.getoption("--stowage-results")
     beforehand = _stowage_environment.make_way_for_scenario
@@ -258,33 +279,41 @@ def stowage_scenarios(
 
 
 @pytest.fixture
-def _marked_scenario(
+def _stowage_marked(
     stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest
 ) -> None:
     """Run the scenario that the test is marked with."""
     from stowage_testbed.pytest.plain import failing_plainly
-    from stowage_testbed.pytest.scenario_mark import marked_scenario
+    from stowage_testbed.pytest.scenarios import marked_scenario
 
-    mark = request.node.get_closest_marker("scenario")
+    mark = _scenario_mark(request.node)
     if mark is None:
         return
     root = request.config.rootpath
     with failing_plainly():
         folder = request.path.parent
         scenario = marked_scenario(mark, request.node.nodeid, folder, root)
-        outcome, failures = stowage_scenarios.run_checked(scenario)
+        outcome, failures = stowage_scenarios.run(scenario)
     request.node.stash[_OUTCOME] = outcome
     request.node.stash[_FAILURES] = failures
 
 
 @pytest.fixture
-def scenario_outcome(
-    _marked_scenario: None, request: pytest.FixtureRequest
+def stowage_outcome(
+    _stowage_marked: None, request: pytest.FixtureRequest
 ) -> ScenarioOutcome:
     """Return the outcome of the scenario that the test is marked with."""
     outcome: ScenarioOutcome | None = request.node.stash.get(_OUTCOME, None)
     if outcome is None:
-        from stowage_testbed.pytest.errors import ScenarioNotRunError
-
-        pytest.fail(str(ScenarioNotRunError(request.node.nodeid)), pytrace=False)
+        pytest.fail(
+            f"{request.node.nodeid} asks for stowage_outcome, and no scenario was run "
+            'for it; mark it with @pytest.mark.stowage(scenario="file.yaml")',
+            pytrace=False,
+        )
     return outcome
+
+
+def _scenario_mark(item: pytest.Item) -> pytest.Mark | None:
+    """Return the mark that names a scenario; those that only label are left out."""
+    marks = item.iter_markers("stowage")
+    return next((one for one in marks if one.args or {*one.kwargs} - {"label"}), None)

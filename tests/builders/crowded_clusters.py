@@ -11,6 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 NODES = 6
 PODS = 36
 SIZE = 3300
+GRID_SIZE = 3400
 
 
 def crowded_cluster(
@@ -54,6 +55,31 @@ def crowded_cluster(
             if one.host_ports or one.required_pod_anti_affinity:
                 homes = [name for name in homes if name != node]
             builder.pod(f"p{pod}", of=f"c{at}", node=node)
+    return builder.message
+
+
+def crowded(seed: int, nodes: int = NODES) -> pb.Snapshot:
+    """Return a cluster as in the paper's grid: two priorities, and pods that wait."""
+    draw = Random(seed)  # noqa: S311 - not for secrets
+    builder = SnapshotBuilder()
+    left = {f"n{index}": [GRID_SIZE, GRID_SIZE] for index in range(nodes)}
+    for name in left:
+        builder.node(name, cpu_milli=GRID_SIZE, memory_bytes=GRID_SIZE)
+    for index in range(nodes * PODS // NODES):
+        asked = [draw.randint(100, 1000), draw.randint(100, 1000)]
+        name = max(left, key=lambda node: min(left[node]))
+        home = (
+            name if all(a <= b for a, b in zip(asked, left[name], strict=True)) else ""
+        )
+        if home:
+            left[home] = [b - a for a, b in zip(asked, left[home], strict=True)]
+        builder.pod(
+            f"p{index}",
+            cpu_milli=asked[0],
+            memory_bytes=asked[1],
+            priority=draw.randint(0, 1),
+            node=home,
+        )
     return builder.message
 
 

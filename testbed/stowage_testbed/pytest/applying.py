@@ -14,13 +14,18 @@ from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.kinds import Kind
 from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.pytest.pod_overrides import with_overrides_for
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.wait import wait_until
 
 APPLY = "application/apply-patch+yaml"
 _MANAGER = [("fieldManager", "stowage-pytest"), ("force", "true")]
 _LONGEST = 50
 _PATIENCE_S = 30.0
+_OF_PODS = frozenset(
+    {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"}
+)
+_NOBODYS = frozenset({None, "", "default-scheduler"})
 
 
 class Applier:
@@ -53,12 +58,12 @@ class Applier:
         given
             Paths from the test's folder (of files, or folders of them), YAML text, and
             dicts. Objects without a namespace go into the test's own. Pods that name
-            no scheduler get the one of `scheduler_arm`.
+            no scheduler get the one of `stowage_arm`.
 
         Raises
         ------
-        ManifestError, NoFileError, UnknownKindError
-            They cannot be applied.
+        StowageError
+            They cannot be applied: no manifest, no file, or no kind of the cluster's.
         ApiRefusedError
             The server refuses one.
         """
@@ -122,6 +127,25 @@ class Applier:
             timeout_s=_PATIENCE_S,
         )
         self._environment.kinds.look_again()
+
+
+def with_overrides_for(
+    manifest: dict[str, Any], pod_overrides: PodOverrides | None
+) -> dict[str, Any]:
+    """Return a pod or a controller with a scheduler's overrides; others unchanged.
+
+    Pods that name a scheduler of their own keep it.
+    """
+    if manifest["kind"] not in _OF_PODS:
+        return manifest
+    pod = manifest if manifest["kind"] == "Pod" else _template(manifest)
+    name = (pod.get("spec") or {}).get("schedulerName")
+    return with_overrides(manifest, pod_overrides) if name in _NOBODYS else manifest
+
+
+def _template(manifest: dict[str, Any]) -> dict[str, Any]:
+    template: dict[str, Any] = (manifest.get("spec") or {}).get("template") or {}
+    return template
 
 
 def fresh_namespace(environment: SessionEnvironment, test: str) -> str:

@@ -18,12 +18,10 @@ from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
 if TYPE_CHECKING:
-    from stowage_testbed.pytest.scenario_session import ScenarioSession
+    from stowage_testbed.pytest.scenarios import ScenarioSession
 
 DEFAULT = "default"
 FULL = "full"
-MARKS = ("smoke", "short", FULL)
-"""Labels that are marks of pytest as well."""
 
 
 def pytest_collect_file(
@@ -53,10 +51,9 @@ class ScenarioFile(pytest.File):
             item: pytest.Function = pytest.Function.from_parent(
                 self, name=scenario.variant or DEFAULT, callobj=_test_of(scenario)
             )
-            item.add_marker("e2e")
-            for label in MARKS:
-                if label in scenario.labels:
-                    item.add_marker(label)
+            item.add_marker("stowage")
+            for label in scenario.labels:
+                item.add_marker(pytest.mark.stowage(label=label))
             yield item
 
     def _is_asked_for(self) -> bool:
@@ -70,7 +67,7 @@ class ScenarioFile(pytest.File):
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:
     def run(stowage_scenarios: ScenarioSession) -> None:
-        failures = stowage_scenarios.failures(scenario)
+        _, failures = stowage_scenarios.run(scenario)
         if failures:
             pytest.fail(failures, pytrace=False)
 

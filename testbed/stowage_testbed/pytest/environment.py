@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
-from kubernetes.client import ApiClient
+from kubernetes.client import ApiClient, ApiException
 
+from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_spec import parse_node_spec
+from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session.session import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
-from stowage_testbed.pytest.inventory import sweepable
 from stowage_testbed.pytest.kinds import Kinds
+from stowage_testbed.pytest.manifests import SUFFIXES, existing_file
 from stowage_testbed.pytest.releases import Releases, Wanted
-from stowage_testbed.pytest.sweeping import sweep
-from stowage_testbed.run.arm import Arm, PodOverrides
+from stowage_testbed.pytest.sweeping import sweep, sweepable
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 
 _OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
 """Fixtures that bring the chart's release."""
@@ -65,20 +72,57 @@ class SessionEnvironment:
             return self._arm.optimizes
         return self._released and self.releases.optimizes
 
-    def use(self, arm: Arm) -> SchedulerArm:
-        """Put an arm on the cluster; the release gives way to it.
+    def use(self, arm: str | Path, folder: Path) -> SchedulerArm:
+        """Put an arm on the cluster in the place of any other; it then serves.
+
+        The release gives way to it.
+
+        Parameters
+        ----------
+        arm
+            ``default``, ``stowage`` or another name that `stowage compare --help`
+            lists; or an arm file.
+        folder
+            Where a relative path begins.
 
         Raises
         ------
-        InputError
-            A release that is not the session's serves there.
-        StowageError, ToolMissingError
-            The arm does not come up.
+        StowageError
+            There is no such arm; its program has not been built; it did not come up;
+            or a release that is not the session's serves on the cluster.
         """
+        if Path(arm).suffix in SUFFIXES:
+            (chosen,) = choose_arms((), [existing_file(folder / arm)])
+        else:
+            (chosen,) = choose_arms([str(arm)])
         self.releases.set_aside()
         refuse_second_scheduler(self.api, self.cluster.name)
-        self._arm = self._arms.use(arm)
+        self._arm = self._arms.use(chosen)
         return self._arm
+
+    def create_nodes(self, pools: Sequence[NodePool | str]) -> list[str]:
+        """Create fake nodes in this order; return their names when all are Ready.
+
+        Parameters
+        ----------
+        pools
+            Pools, or what `stowage up --nodes` takes, as in
+            ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
+
+        Raises
+        ------
+        StowageError
+            A text is malformed; the server refuses a node, as its name is taken, say;
+            or some were not Ready in time.
+        """
+        read = [parse_node_spec(one) if isinstance(one, str) else one for one in pools]
+        timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
+        try:
+            return create_nodes(self.api, read, timeout_s=timeout_s)
+        except ApiException as error:
+            raise ApiRefusedError(
+                "create the nodes", error.status or 0, error.body or ""
+            ) from error
 
     def release(self, wanted: Wanted) -> Release:
         """Put the release on the cluster; an arm gives way to it."""
@@ -113,7 +157,7 @@ class SessionEnvironment:
             Names of all that the test uses.
         """
         self._arm = None
-        if "scheduler_arm" not in fixtures:
+        if "stowage_arm" not in fixtures:
             self._arms.end()
         self._released = bool(_OF_RELEASE & set(fixtures))
         if "stowage_release" in fixtures:

@@ -9,7 +9,7 @@ from typing import Any
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api_client import ask
-from stowage_testbed.pytest.errors import UnknownKindError
+from stowage_testbed.errors import StowageError
 
 _ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -75,7 +75,7 @@ class Kinds:
 
         Raises
         ------
-        UnknownKindError
+        StowageError
             The cluster does not serve it.
         """
         for attempt in (1, 2):
@@ -84,7 +84,10 @@ class Kinds:
                     return kind
             if attempt == 1:
                 self.look_again()
-        raise UnknownKindError(api_version, name)
+        raise StowageError(
+            f"the cluster serves no {name} of {api_version}; apply its "
+            "CustomResourceDefinition first, or put the release there that brings it"
+        )
 
 
 def _served(api: ApiClient, root: str) -> Iterator[Kind]:

@@ -1,4 +1,4 @@
-"""What `apply` takes: files, folders, YAML text and plain objects."""
+"""What `stowage_apply` takes: files, folders, YAML text and plain objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.pytest.errors import ManifestError, NoFileError
+from stowage_testbed.errors import StowageError
 
 Manifest = dict[str, Any]
 Given = str | Path | Mapping[str, Any] | Sequence["Given"]
@@ -43,15 +43,28 @@ def read_manifests(given: Given, folder: Path) -> list[Manifest]:
 
     Raises
     ------
-    ManifestError
-        Something is no object, and where.
-    NoFileError
-        There is no such file.
+    StowageError
+        Something is no object, and where; or there is no such file.
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
     return sorted(
         _read(given, folder), key=lambda one: rank.get(one["kind"], len(rank))
     )
+
+
+def existing_file(path: Path) -> Path:
+    """Return the path of a file that a test names.
+
+    Raises
+    ------
+    StowageError
+        It is not there.
+    """
+    if not path.is_file():
+        raise StowageError(
+            f"there is no file {path}; paths are taken from the folder of the test"
+        )
+    return path
 
 
 def _read(given: Given, folder: Path) -> Iterator[Manifest]:
@@ -74,17 +87,15 @@ def _of_path(path: Path) -> Iterator[Manifest]:
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
         for file in files:
             yield from _of_text(file.read_text("utf-8"), str(file))
-    elif path.is_file():
-        yield from _of_text(path.read_text("utf-8"), str(path))
     else:
-        raise NoFileError(path)
+        yield from _of_text(existing_file(path).read_text("utf-8"), str(path))
 
 
 def _of_text(text: str, place: str) -> Iterator[Manifest]:
     try:
         documents = list(yaml.safe_load_all(text))
     except yaml.YAMLError as error:
-        raise ManifestError(place, f"not YAML: {error}") from error
+        raise _no_manifest(place, f"not YAML: {error}") from error
     for number, document in enumerate(documents, 1):
         if document is not None:
             yield from _checked(document, f"{place}, document {number}")
@@ -92,15 +103,22 @@ def _of_text(text: str, place: str) -> Iterator[Manifest]:
 
 def _checked(document: object, place: str) -> Iterator[Manifest]:
     if not isinstance(document, dict):
-        raise ManifestError(place, f"{document!r} is no object")
+        raise _no_manifest(place, f"{document!r} is no object")
     missing = [key for key in ("apiVersion", "kind") if not document.get(key)]
     if missing:
-        raise ManifestError(place, f"{' and '.join(missing)} missing")
+        raise _no_manifest(place, f"{' and '.join(missing)} missing")
     if document["kind"] == "List":
         for number, item in enumerate(document.get("items") or (), 1):
             yield from _checked(item, f"{place}, item {number}")
         return
     metadata = document.get("metadata") or {}
     if not (metadata.get("name") or metadata.get("generateName")):
-        raise ManifestError(place, f"{document['kind']} without metadata.name")
+        raise _no_manifest(place, f"{document['kind']} without metadata.name")
     yield document
+
+
+def _no_manifest(place: str, issue: str) -> StowageError:
+    return StowageError(
+        f"{place}: {issue}; stowage_apply() takes paths, YAML text and dicts of "
+        "Kubernetes objects, each with apiVersion, kind and metadata.name"
+    )

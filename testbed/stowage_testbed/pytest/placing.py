@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import ObservedPod
@@ -11,7 +12,6 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.pytest.completeness import CONTROLLERS, missing_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
-from stowage_testbed.pytest.errors import NoSchedulerError
 from stowage_testbed.pytest.plain import plain
 from stowage_testbed.run.workload import QUIET_S
 
@@ -64,8 +64,8 @@ class Placements:
 
         Raises
         ------
-        NoSchedulerError
-            The test asks for none.
+        StowageError
+            The test asks for no scheduler.
         NotSettledError
             The deadline passed; says of each pod what it waits for.
         UnreachableStateError
@@ -73,7 +73,11 @@ class Placements:
         """
         where = namespace or self._namespace
         if not self._environment.has_scheduler:
-            raise NoSchedulerError(where)
+            raise StowageError(
+                f"no scheduler places the pods of {where}: this test asks for none; "
+                'call stowage_arm("default") or stowage_release() in it, or in a '
+                "fixture that it uses"
+            )
         optimizes = self._environment.optimizes
         sources = [PODS, *CONTROLLERS, *([PACKING_PLANS] if optimizes else [])]
         with Observer(self._environment.api, sources) as observer:

@@ -10,7 +10,7 @@ from kubernetes.client import AppsV1Api
 
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.helm import Release, install_release, uninstall_release
-from stowage_testbed.pytest.inventory import RELEASE_NAMESPACE
+from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE
 
 NAME = "stowage"
 

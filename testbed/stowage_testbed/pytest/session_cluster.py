@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 import pytest
 from filelock import FileLock, Timeout
@@ -19,8 +23,7 @@ from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.pytest.ending import ending_session
-from stowage_testbed.pytest.errors import SessionBusyError, SharedClusterError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.run.cluster_needs import cluster_for
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
@@ -30,6 +33,8 @@ from stowage_testbed.toolchain import tool_path
 
 _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_EXIT_BASE = 128
 _TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
 
 
@@ -95,18 +100,19 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
 
     Raises
     ------
-    SharedClusterError
-        Several workers were given one cluster.
-    SessionBusyError
-        Another session uses the one that is to be used again.
     StowageError
-        It does not come up.
+        It does not come up; or several workers were given one cluster; or another
+        session uses the one that is to be used again.
     """
     # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
         name = options.named
         if name is not None and options.workers > 1:
-            raise SharedClusterError(name, options.workers)
+            raise StowageError(
+                f"{options.workers} workers cannot share the cluster {name}: each "
+                "removes what its tests leave; give --stowage-reuse instead of "
+                "--stowage-cluster, for a cluster a worker, or leave -n out"
+            )
         if name is None and options.reuse:
             name = options.own_name
             stack.enter_context(_alone_with(name))
@@ -114,7 +120,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         asked = options.request(name)
         session = cluster_session(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
-        stack.enter_context(ending_session())
+        stack.enter_context(_signals_end_session())
         yield cluster
 
 
@@ -127,7 +133,10 @@ def _alone_with(name: str) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise SessionBusyError(name) from error
+        raise StowageError(
+            f"another session of pytest uses the cluster {name}; wait for its end, or "
+            "leave --stowage-reuse out to get a cluster of your own"
+        ) from error
     try:
         yield
     finally:
@@ -165,3 +174,25 @@ def _tools(backend: Backend) -> str:
     """Return what the control plane of a cluster is made of."""
     tools = [f"{name} {tool_path(name).parent.name}" for name in _TOOLS]
     return "\n".join([str(backend), *tools])
+
+
+@contextmanager
+def _signals_end_session() -> Iterator[None]:
+    """Make the signals that end a job end the session.
+
+    pytest itself does so for Ctrl-C alone. A ``SystemExit`` would only fail the test
+    that happens to run.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = {number: signal.signal(number, _leave) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    pytest.exit(signal.Signals(number).name, returncode=_EXIT_BASE + number)

@@ -10,7 +10,7 @@ from contextlib import suppress
 import grpc
 import psutil
 import pytest
-from small_grid import crowded
+from crowded_clusters import crowded
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb

@@ -30,11 +30,12 @@ POD = {
     "spec": {"containers": [{"name": "c", "image": "c"}]},
 }
 
-def test_it(fake_nodes, scheduler_arm, apply, placements):
-    fake_nodes("cpu=1,memory=1Gi")
-    scheduler_arm("default")
-    apply(POD | {"metadata": {"name": "stray", "namespace": "default"}}, POD, PRIORITY)
-    assert placements() == {"one": "node-0"}
+def test_it(stowage_nodes, stowage_arm, stowage_apply, stowage_placements):
+    stowage_nodes("cpu=1,memory=1Gi")
+    stowage_arm("default")
+    stray = POD | {"metadata": {"name": "stray", "namespace": "default"}}
+    stowage_apply(stray, POD, PRIORITY)
+    assert stowage_placements() == {"one": "node-0"}
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -42,7 +43,7 @@ AFTER = """
 import pytest
 from kubernetes.client import CoreV1Api, SchedulingV1Api
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.pytest.errors import NoSchedulerError
+from stowage_testbed.errors import StowageError
 
 POD = {
     "apiVersion": "v1",
@@ -64,17 +65,17 @@ def test_nothing_is_left(stowage_cluster):
     assert "kube-apiserver" in names
     assert "kube-scheduler" not in names
 
-def test_a_test_without_a_scheduler_gets_an_error(apply, placements):
-    apply(POD)
-    with pytest.raises(NoSchedulerError):
-        placements()
+def test_a_test_without_a_scheduler_gets_an_error(stowage_apply, stowage_placements):
+    stowage_apply(POD)
+    with pytest.raises(StowageError, match="no scheduler places the pods"):
+        stowage_placements()
 
-def test_a_deadline_names_the_pods(scheduler_arm, apply, placements):
-    scheduler_arm("default")
-    apply(POD)
-    placements(placed=1, timeout_s=0.1)
+def test_a_deadline_names_the_pods(stowage_arm, stowage_apply, stowage_placements):
+    stowage_arm("default")
+    stowage_apply(POD)
+    stowage_placements(placed=1, timeout_s=0.1)
 
-@pytest.mark.scenario("wrong.yaml")
+@pytest.mark.stowage(scenario="wrong.yaml")
 def test_a_scenario_that_fails():
     raise AssertionError("the body is not run")
 """

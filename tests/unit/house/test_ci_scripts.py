@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -346,3 +348,78 @@ def test_a_night_without_shards_has_no_site(tmp_path: Path) -> None:
 
     assert done.code == 2
     assert "holds no shard" in done.errors
+
+
+GH = """#!/bin/sh
+case "$*" in
+  *name=report*) cat "$ARTIFACTS" ;;
+  */artifacts/7/zip) cat "$REPORT" ;;
+  *default_branch) echo main ;;
+  *) exit 1 ;;
+esac
+"""
+
+
+def artifact(number: int, created: str, **other: object) -> dict[str, object]:
+    run = {"head_branch": "main", "head_repository_id": 1, "repository_id": 1}
+    run |= {key: value for key, value in other.items() if key in run}
+    expired = other.get("expired", False)
+    entry = {"id": number, "created_at": created, "expired": expired}
+    return {**entry, "workflow_run": run}
+
+
+def pages_of(tmp_path: Path, *artifacts: dict[str, object]) -> Path:
+    """Make the pages of a repository with a release whose page says `released`."""
+    checkout = tmp_path / "checkout"
+    (checkout / "ci").mkdir(parents=True)
+    shutil.copy2(CI / "pages", checkout / "ci")
+    page = "docs:\n\t@mkdir -p site/nightly && echo {} | tee site/index.html " + (
+        "site/nightly/index.html site/nightly/old.html >/dev/null\n"
+    )
+    name = ("-c", "user.name=x", "-c", "user.email=x", "-c", "commit.gpgsign=false")
+    for word, tag in (("released", "v0.10.0"), ("later", "v0.11.0a1")):
+        (checkout / "Makefile").write_text(page.format(word))
+        for command in (
+            ("init", "-q"),
+            ("add", "."),
+            ("commit", "-qm", word),
+            ("tag", tag),
+        ):
+            subprocess.run(["git", *name, *command], cwd=checkout, check=True)
+    with zipfile.ZipFile(tmp_path / "report.zip", "w") as report:
+        report.writestr("index.html", "last night\n")
+    (tmp_path / "artifacts").write_text(json.dumps({"artifacts": artifacts}))
+    program(tmp_path / "bin" / "gh", GH)
+    env = {
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "ARTIFACTS": str(tmp_path / "artifacts"),
+        "REPORT": str(tmp_path / "report.zip"),
+    }
+
+    done = call(checkout / "ci" / "pages", "out/site", cwd=checkout, env=env)
+
+    assert done.code == 0, done.errors
+    return checkout / "out" / "site"
+
+
+def test_the_pages_are_the_last_release_and_the_last_night(tmp_path: Path) -> None:
+    """What is published replaces all that was there."""
+    site = pages_of(
+        tmp_path,
+        artifact(6, "2026-11-01T02:00:00Z"),
+        artifact(7, "2026-11-02T02:00:00Z"),
+        artifact(8, "2026-11-03T02:00:00Z", expired=True),
+        artifact(9, "2026-11-03T02:00:00Z", head_branch="theirs"),
+        artifact(10, "2026-11-03T02:00:00Z", head_repository_id=2),
+    )
+
+    assert (site / "index.html").read_text() == "released\n"
+    assert [path.name for path in (site / "nightly").iterdir()] == ["index.html"]
+    assert (site / "nightly" / "index.html").read_text() == "last night\n"
+
+
+def test_without_a_night_the_pages_say_so(tmp_path: Path) -> None:
+    """The first release comes before the first night."""
+    site = pages_of(tmp_path)
+
+    assert (site / "nightly" / "index.html").read_text() == "released\n"

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
 import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from workflow_issues import Repository, action_issues, workflow_issues
 
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted([ROOT / "action.yml", *ROOT.glob(".github/actions/*/action.yml")])
+PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
+VERSION_BESIDE = re.compile(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+MAKE = re.compile(
+    r"make (?P<target>[a-z0-9-]+)( KINDS=(?P<kinds>\w+))?"
+    r"( [A-Z]+=(\"\$[A-Z_]+\"|[\w-]+))*"
+)
+SCRIPT = re.compile(
+    r"(?P<quote>\"\$GITHUB_ACTION_PATH/)?(?P<path>ci/[\w.-]+)(?(quote)\")"
+    r"( [\w./*=-]+| \"[\w./*-]*(\$[A-Z_]+[\w./*-]*)+\")*"
+)
+UNTRUSTED = {"pull_request_target", "workflow_run", "issue_comment"}
+"""Events that run with rights to the repository on what a stranger wrote."""
+
+Document = Mapping[Any, Any]
+
 COMMIT = "0a" * 20
 PIN = f"{COMMIT} # v1.2.3"
 
@@ -28,6 +47,9 @@ jobs:
       - uses: $/.github/actions/prepare
       - run: make e2e BACKEND="$BACKEND"
       - run: ci/script "$SHARD/$SHARDS" results/a-1
+  two:
+    permissions: {{pages: write}}
+    uses: $/.github/workflows/called.yml
 """
 
 GOOD_ACTION = f"""
@@ -38,6 +60,108 @@ runs:
     - uses: actions/cache@{PIN}
     - run: '"$GITHUB_ACTION_PATH/ci/script" "$SCENARIO"'
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What workflows may call: the targets of the Makefile, and executable scripts."""
+
+    root: Path
+
+    @property
+    def targets(self) -> frozenset[str]:
+        """The targets of the Makefile."""
+        makefile = (self.root / "Makefile").read_text(encoding="utf-8")
+        return frozenset(re.findall(r"^([a-z0-9-]+):(?!=)", makefile, re.MULTILINE))
+
+    def runs(self, script: str) -> bool:
+        """Return whether a script is there and can be executed."""
+        path = self.root / script
+        return path.is_file() and os.access(path, os.X_OK)
+
+    def has_workflow(self, path: str) -> bool:
+        """Return whether a workflow of our own is there."""
+        return path.startswith("$/") and (self.root / path[2:]).is_file()
+
+    def has_action(self, folder: str) -> bool:
+        """Return whether an action of our own is there."""
+        return (self.root / folder / "action.yml").is_file()
+
+
+def workflow_issues(text: str, repository: Repository) -> list[str]:
+    """Return what a workflow promises and does not keep."""
+    workflow: Document = yaml.safe_load(text)
+    return [*_of_workflow(workflow, repository), *_of_lines(text)]
+
+
+def action_issues(text: str, repository: Repository) -> list[str]:
+    """Return the same of a composite action."""
+    action: Document = yaml.safe_load(text)
+    found = [
+        f"input {name}: lacks {what}"
+        for name, entry in action.get("inputs", {}).items()
+        for what in ("description", "default")
+        if what not in entry
+    ]
+    for step in action["runs"]["steps"]:
+        found += _of_step(step, repository)
+    return [*found, *_of_lines(text)]
+
+
+def _of_workflow(workflow: Document, repository: Repository) -> Iterator[str]:
+    # To YAML 1.1 the word `on` is a truth value.
+    events = workflow[True]
+    yield from (f"is triggered by {event}" for event in UNTRUSTED & set(events))
+    if workflow.get("permissions") != {}:
+        yield "does not begin without permissions"
+    for name, job in workflow["jobs"].items():
+        if "permissions" not in job:
+            yield f"job {name}: lacks permissions"
+        # The jobs of a workflow that is called have time limits of their own.
+        called = job.get("uses")
+        if called is None and "timeout-minutes" not in job:
+            yield f"job {name}: lacks timeout-minutes"
+        if called is not None and not repository.has_workflow(called):
+            yield f"job {name}: there is no workflow {called} here"
+        if job.get("permissions") in ("read-all", "write-all"):
+            yield f"job {name}: has all permissions"
+        for step in job.get("steps", ()):
+            yield from (f"job {name}: {it}" for it in _of_step(step, repository))
+
+
+def _of_step(step: Document, repository: Repository) -> Iterator[str]:
+    if "run" in step:
+        yield from _of_run(step["run"], repository)
+    else:
+        yield from _of_uses(step["uses"], step.get("with") or {}, repository)
+
+
+def _of_run(run: str, repository: Repository) -> Iterator[str]:
+    made, called = MAKE.fullmatch(run), SCRIPT.fullmatch(run)
+    if made is not None:
+        if made["target"] not in repository.targets:
+            yield f"run: {run}: the Makefile has no such target"
+    elif called is not None:
+        if not repository.runs(called["path"]):
+            yield f"run: {run}: there is no such script, or it is not executable"
+    else:
+        yield f"run: {run}: is neither a make target nor one script of ci/"
+
+
+def _of_uses(uses: str, given: Document, repository: Repository) -> Iterator[str]:
+    if uses.startswith("$/"):
+        if not repository.has_action(uses.removeprefix("$/")):
+            yield f"uses: {uses}: there is no action.yml"
+    elif PINNED.fullmatch(uses) is None:
+        yield f"uses: {uses}: is not pinned to a commit"
+    if uses.startswith("actions/checkout@") and given.get("persist-credentials", True):
+        yield "checkout leaves its credentials behind"
+
+
+def _of_lines(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if re.search(r"uses: .*@", line) and not VERSION_BESIDE.search(line):
+            yield f"{line.strip()}: does not say which version it is"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +175,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
         (root / "ci" / name).chmod(mode)
     (root / ".github" / "actions" / "prepare").mkdir(parents=True)
     (root / ".github" / "actions" / "prepare" / "action.yml").write_text("name: x\n")
+    (root / ".github" / "workflows").mkdir()
+    (root / ".github" / "workflows" / "called.yml").write_text("name: x\n")
     return Repository(root)
 
 
@@ -66,22 +192,46 @@ def test_an_action_keeps_the_promises(path: Path) -> None:
     assert action_issues(path.read_text(encoding="utf-8"), Repository(ROOT)) == []
 
 
-def test_the_four_workflows_are_there() -> None:
+def test_the_workflows_are_there() -> None:
     """A renamed folder would leave nothing to check, and all tests green."""
-    assert {path.stem for path in WORKFLOWS} == {"ci", "e2e", "nightly", "release"}
+    names = {"ci", "e2e", "nightly", "pages", "release"}
+    assert {path.stem for path in WORKFLOWS} == names
     assert len(ACTIONS) == 2
 
 
 def test_a_release_takes_nothing_from_a_cache() -> None:
     """Whoever can write to a cache could otherwise write to a release."""
-    release = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    for name in ("release", "pages"):
+        text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text()
 
-    assert "actions/cache" not in release
-    assert "prepare" not in release
-    for job in yaml.safe_load(release)["jobs"].values():
-        for step in job["steps"]:
-            if step.get("uses", "").startswith("actions/setup-go@"):
-                assert step["with"]["cache"] is False
+        assert "actions/cache" not in text
+        assert "prepare" not in text
+        for job in yaml.safe_load(text)["jobs"].values():
+            for step in job.get("steps", ()):
+                if step.get("uses", "").startswith("actions/setup-go@"):
+                    assert step["with"]["cache"] is False
+
+
+def test_one_workflow_alone_publishes_pages() -> None:
+    """A publication replaces the whole site, so that two would undo each other."""
+    publishing = {
+        path.stem for path in WORKFLOWS if "deploy-pages@" in path.read_text()
+    }
+    calling = {path.stem for path in WORKFLOWS if "/pages.yml\n" in path.read_text()}
+
+    assert publishing == {"pages"}
+    assert calling == {"nightly", "release"}
+
+
+def test_what_is_checked_before_a_commit_is_checked_by_ci() -> None:
+    """Whoever passes the one must not be surprised by the other."""
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    called = [MAKE.fullmatch(h["entry"]) for r in config["repos"] for h in r["hooks"]]
+    ci = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    kinds = set(re.findall(r"^check (\w+) ", (ROOT / "ci" / "lint").read_text(), re.M))
+
+    assert [one for one in called if one and f"make {one['target']}\n" not in ci] == []
+    assert {one["kinds"] for one in called if one and one["kinds"]} == kinds
 
 
 def test_scripts_of_ci_can_be_called_by_hand() -> None:
@@ -120,6 +270,8 @@ def test_a_good_workflow_has_no_issue(repository: Repository) -> None:
         ("$/.github/actions/prepare", "$/.github/actions/other", "no action.yml"),
         ("$/.github/actions/prepare", "./.github/actions/prepare", "not pinned"),
         ("    timeout-minutes: 5\n", "", "lacks timeout-minutes"),
+        ("    permissions: {pages: write}\n", "", "lacks permissions"),
+        ("workflows/called.yml", "workflows/other.yml", "no workflow"),
         ("    permissions: {contents: read}\n", "", "lacks permissions"),
         ("{contents: read}", "write-all", "all permissions"),
         ("permissions: {}\n", "", "without permissions"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hpa_settings import QUICK
+from hpa_records import QUICK
 
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
 from stowage_testbed.observe.pod import WORKLOAD_LABEL

@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 import pytest
-from hpa_settings import QUICK
-from simulated_hpa import SimulatedHpa
+from hpa_records import QUICK, SimulatedHpa
 
 from stowage_testbed.hpa.model.load_window import LoadWindow
 from stowage_testbed.hpa.phases.find import find

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from small_grid import crowded
+from crowded_clusters import crowded
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb

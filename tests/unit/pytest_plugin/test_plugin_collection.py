@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -53,15 +50,24 @@ def test_each_variant_is_a_test(pytester: pytest.Pytester) -> None:
     ]
 
 
-def test_smoke_scenarios_bear_the_smoke_mark(pytester: pytest.Pytester) -> None:
-    """`pytest -m smoke` is the part that every change must pass."""
+@pytest.mark.parametrize(
+    ("marks", "count"),
+    [
+        ("stowage", 2),
+        ("not stowage", 0),
+        ("stowage(label='smoke')", 2),
+        ("stowage(label='paper')", 0),
+    ],
+)
+def test_scenarios_are_chosen_by_the_mark_and_their_labels(
+    marks: str, count: int, pytester: pytest.Pytester
+) -> None:
+    """A project runs those apart that need a cluster, or only the quick ones."""
     a_folder(pytester, SCENARIO.format(name="single", label="smoke"))
 
-    chosen = pytester.runpytest_inprocess("--collect-only", "-q", "-m", "smoke")
-    others = pytester.runpytest_inprocess("--collect-only", "-q", "-m", "not e2e")
+    result = pytester.runpytest_inprocess("--collect-only", "-q", "-m", marks)
 
-    assert len(collected(chosen)) == 2
-    assert collected(others) == []
+    assert len(collected(result)) == count
 
 
 def test_a_invalid_file_is_named_with_line_and_no_traceback(
@@ -90,33 +96,12 @@ def test_without_opting_in_yaml_files_are_left_alone(
     assert collected(result) == []
 
 
-def test_the_options_are_explained(pytester: pytest.Pytester) -> None:
-    """`pytest --help` is where other projects find them."""
-    result = pytester.runpytest_inprocess("--help")
-
-    result.stdout.fnmatch_lines(["*--stowage-keep-cluster*", "*--stowage-results=DIR*"])
-
-
-def test_the_plugin_is_light() -> None:
-    """Every pytest of the environment pays for what the plugin imports."""
-    code = (
-        "import sys, stowage_testbed.pytest_plugin; "
-        "print([m for m in sys.modules if m.split('.')[0] in "
-        "('kubernetes', 'yaml', 'ortools', 'grpc', 'rich')])"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert answer.stdout.strip() == "[]"
-
-
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
         ([], 0),
         (["topic"], 0),
-        (["-m", "full"], 2),
+        (["-m", "stowage(label='full')"], 2),
         (["topic/single.yaml"], 2),
         (["topic/single.yaml::two"], 1),
     ],

@@ -1,4 +1,4 @@
-"""What `apply` takes, and what it makes of it before the cluster sees it."""
+"""What `stowage_apply` takes, and what it makes of it before the cluster sees it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.pytest.errors import ManifestError, NoFileError
+from stowage_testbed.errors import StowageError
+from stowage_testbed.pytest.applying import with_overrides_for
 from stowage_testbed.pytest.manifests import Given, read_manifests
-from stowage_testbed.pytest.pod_overrides import with_overrides_for
 from stowage_testbed.run.arm import PodOverrides
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: []}\n"
@@ -72,13 +72,13 @@ def test_what_is_no_manifest_is_reported_with_its_place(
     text: str, issue: str, tmp_path: Path
 ) -> None:
     """The server's own answer to these says little."""
-    with pytest.raises(ManifestError, match=issue):
+    with pytest.raises(StowageError, match=issue):
         read_manifests(text, tmp_path)
 
 
 def test_a_missing_file_is_reported_with_its_whole_path(tmp_path: Path) -> None:
     """The question is always where it was looked for."""
-    with pytest.raises(NoFileError, match=str(tmp_path / "nothing.yaml")):
+    with pytest.raises(StowageError, match=str(tmp_path / "nothing.yaml")):
         read_manifests("nothing.yaml", tmp_path)
 
 

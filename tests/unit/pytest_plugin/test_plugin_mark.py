@@ -1,4 +1,4 @@
-"""Which scenario `@pytest.mark.scenario` means."""
+"""Which scenario `@pytest.mark.stowage` means."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.pytest.errors import NoFileError, ScenarioMarkError
-from stowage_testbed.pytest.scenario_mark import marked_scenario
+from stowage_testbed.errors import StowageError
+from stowage_testbed.pytest.scenarios import marked_scenario
 from stowage_testbed.scenario.catalogue import shipped_folder
-from stowage_testbed.scenario.errors import ScenarioUnknownError
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.starter import write_starter
 
 
-def meant(tmp_path: Path, *words: str, **options: Any) -> Scenario:
-    mark = pytest.mark.scenario(*words, **options).mark
+def meant(tmp_path: Path, scenario: str = "", *words: str, **options: Any) -> Scenario:
+    mark = pytest.mark.stowage(*words, scenario=scenario, **options).mark
     return marked_scenario(mark, "test_it", tmp_path / "tests", tmp_path)
 
 
@@ -47,8 +46,8 @@ def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "options", "issue"),
     [
-        ((), {}, "0 scenarios in one mark"),
-        (("a", "b"), {}, "2 scenarios in one mark"),
+        ((), {"variant": "x"}, "names no scenario"),
+        (("a", "b"), {}, "names no scenario"),
         (("paper/figure-1",), {"variants": "x"}, "unknown argument variants"),
         (("paper/priorities",), {"variant": "x"}, "no variant 'x', there are default"),
         (("paper/*",), {}, "several scenarios"),
@@ -58,13 +57,13 @@ def test_a_mark_that_names_no_one_run_is_explained(
     words: tuple[str, ...], options: dict[str, Any], issue: str, tmp_path: Path
 ) -> None:
     """It says what to write in its place."""
-    with pytest.raises(ScenarioMarkError, match=issue):
+    with pytest.raises(StowageError, match=issue):
         meant(tmp_path, *words, **options)
 
 
 def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     """With the path, or with names that are close."""
-    with pytest.raises(NoFileError, match="folder of the test"):
+    with pytest.raises(StowageError, match="folder of the test"):
         meant(tmp_path, "nothing.yaml")
-    with pytest.raises(ScenarioUnknownError, match="paper/figure-1"):
+    with pytest.raises(StowageError, match="paper/figure-1"):
         meant(tmp_path, "paper/figure-11")

@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from stowage_testbed import layout
-from stowage_testbed.pytest.errors import SessionBusyError, SharedClusterError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
 
 pytest_plugins = ["pytester"]
@@ -33,7 +33,7 @@ def test_workers_are_not_given_one_cluster() -> None:
     """The way to several is in the message."""
     shared = options(named="mine", worker="gw1", workers=2)
 
-    with pytest.raises(SharedClusterError, match="--stowage-reuse"):
+    with pytest.raises(StowageError, match="--stowage-reuse"):
         session_cluster(shared).__enter__()
 
 
@@ -45,54 +45,16 @@ def test_a_cluster_in_use_is_left_to_its_session(
     layout.clusters_folder().mkdir()
     with (
         FileLock(layout.clusters_folder() / ".pytest.session"),
-        pytest.raises(SessionBusyError, match="leave --stowage-reuse out"),
+        pytest.raises(StowageError, match="leave --stowage-reuse out"),
     ):
         session_cluster(options(reuse=True)).__enter__()
-
-
-def test_the_option_to_use_a_cluster_again_is_explained(
-    pytester: pytest.Pytester,
-) -> None:
-    """Its user must know how to get rid of the cluster."""
-    result = pytester.runpytest_inprocess("--help")
-
-    result.stdout.fnmatch_lines(["*--stowage-reuse*", "*stowage down pytest*"])
-
-
-def test_the_mark_is_known(pytester: pytest.Pytester) -> None:
-    """Projects run with --strict-markers, and ask `pytest --markers`."""
-    pytester.makepyfile(
-        "import pytest\n\n"
-        '@pytest.mark.scenario("paper/figure-1")\n'
-        "def test_it(): pass\n"
-    )
-
-    found = pytester.runpytest_inprocess("--strict-markers", "--collect-only", "-q")
-    result = pytester.runpytest_inprocess("--markers")
-
-    assert found.ret == 0
-    result.stdout.fnmatch_lines(["@pytest.mark.scenario(file_or_name*"])
-
-
-def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> None:
-    """The plugin is active in every project of the environment."""
-    pytester.makepyfile(
-        "import sys\n\n"
-        "def test_it():\n"
-        "    assert 'kubernetes' not in sys.modules\n"
-        "    assert 'stowage_testbed.pytest' not in sys.modules\n"
-    )
-
-    result = pytester.runpytest_subprocess("-q")
-
-    result.assert_outcomes(passed=1)
 
 
 def test_a_missing_cluster_is_reported_without_a_traceback(
     pytester: pytest.Pytester,
 ) -> None:
     """Whoever mistypes a name reads one line."""
-    pytester.makepyfile("def test_it(fake_nodes): pass\n")
+    pytester.makepyfile("def test_it(stowage_nodes): pass\n")
 
     result = pytester.runpytest_inprocess("--stowage-cluster", "nobodys")
 

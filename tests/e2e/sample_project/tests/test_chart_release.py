@@ -11,15 +11,15 @@ def release(stowage_release):
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_the_same_input_gives_the_same_placement(
-    attempt, fake_nodes, apply, placements
+    attempt, stowage_nodes, stowage_apply, stowage_placements
 ):
     """The deterministic profile breaks ties by name, in every run."""
-    names = fake_nodes("count=2,cpu=2,memory=4Gi,zones=a|b")
+    names = stowage_nodes("count=2,cpu=2,memory=4Gi,zones=a|b")
 
-    apply(*(pod(f"pod-{number}") for number in range(5)))
+    stowage_apply(*(pod(f"pod-{number}") for number in range(5)))
 
     assert names == ["node-0", "node-1"]
-    assert placements() == {
+    assert stowage_placements() == {
         "pod-0": "node-0",
         "pod-1": "node-1",
         "pod-2": "node-0",

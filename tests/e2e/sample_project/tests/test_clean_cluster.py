@@ -18,7 +18,9 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
-def test_nothing_of_another_test_is_there(attempt, stowage_cluster, fake_nodes, apply):
+def test_nothing_of_another_test_is_there(
+    attempt, stowage_cluster, stowage_nodes, stowage_apply
+):
     """Both attempts bring the same names, and find none of them taken."""
     with stowage_cluster.api_client() as api:
         names = [node.metadata.name for node in CoreV1Api(api).list_node().items]
@@ -28,5 +30,5 @@ def test_nothing_of_another_test_is_there(attempt, stowage_cluster, fake_nodes, 
         classes = SchedulingV1Api(api).list_priority_class().items
         assert "urgent" not in [one.metadata.name for one in classes]
 
-    fake_nodes("count=2,cpu=1,memory=1Gi")
-    apply(SETTINGS, PRIORITY, NAMESPACE)
+    stowage_nodes("count=2,cpu=1,memory=1Gi")
+    stowage_apply(SETTINGS, PRIORITY, NAMESPACE)

@@ -49,13 +49,13 @@ def tight(tmp_path):
 
 
 def test_a_tight_scheduler_leaves_a_node_empty(
-    tight, scheduler_arm, fake_nodes, apply, placements
+    tight, stowage_arm, stowage_nodes, stowage_apply, stowage_placements
 ):
     """Four cores hold the three pods, so that the other node can be switched off."""
-    fake_nodes("count=2,cpu=4,memory=8Gi")
-    arm = scheduler_arm(tight)
+    stowage_nodes("count=2,cpu=4,memory=8Gi")
+    arm = stowage_arm(tight)
 
-    apply("web/shop.yaml")
+    stowage_apply("web/shop.yaml")
 
     assert arm.scheduler_name == "tight"
-    assert len(set(placements().values())) == 1
+    assert len(set(stowage_placements().values())) == 1

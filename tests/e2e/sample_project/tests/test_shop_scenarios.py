@@ -3,13 +3,13 @@
 import pytest
 
 
-@pytest.mark.scenario("web/scale-up.yaml")
+@pytest.mark.stowage(scenario="web/scale-up.yaml")
 def test_the_shop_scales_up():
     """A scenario that passes needs nothing besides its mark."""
 
 
-@pytest.mark.scenario("paper/figure-1")
-def test_the_optimiser_makes_room_with_one_move(scenario_outcome):
+@pytest.mark.stowage(scenario="paper/figure-1")
+def test_the_optimiser_makes_room_with_one_move(stowage_outcome):
     """The outcome says more than a scenario can check."""
-    assert scenario_outcome.moves == 1
-    assert scenario_outcome.evictions == 0
+    assert stowage_outcome.moves == 1
+    assert stowage_outcome.evictions == 0

@@ -1,4 +1,4 @@
-"""Scenarios run by pytest: one cluster and one results bundle a session."""
+"""Scenarios run by pytest: which one a mark means, and the session that runs them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ import pytest
 
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.environment import environment
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.pytest.manifests import SUFFIXES, existing_file
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.listener import Listeners
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.request import DEFAULT_VARIANT
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.scenario.catalogue import select
+from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
 
@@ -47,8 +52,12 @@ class ScenarioSession:
         self._rounds: dict[str, int] = {}
         self.outcomes: list[ScenarioOutcome] = []
 
-    def run(self, scenario: Scenario) -> ScenarioOutcome:
-        """Run a scenario again and return its outcome."""
+    def run(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
+        """Run a scenario; return its outcome, and in words what went wrong, if any.
+
+        A test of a scenario that needs what the cluster lacks is skipped with that.
+        """
+        self._said.clear()
         self._beforehand()
         name = scenario.scenario_id
         self._rounds[name] = self._rounds.get(name, 0) + 1
@@ -56,19 +65,6 @@ class ScenarioSession:
             self._context, scenario, self._rounds[name], self._listener
         )
         self.outcomes.append(outcome)
-        return outcome
-
-    def failures(self, scenario: Scenario) -> str:
-        """Run a scenario and return what went wrong; empty if nothing did."""
-        return self.run_checked(scenario)[1]
-
-    def run_checked(self, scenario: Scenario) -> tuple[ScenarioOutcome, str]:
-        """Run a scenario; return its outcome, and in words what went wrong.
-
-        A test of a scenario that needs what the cluster lacks is skipped with that.
-        """
-        self._said.clear()
-        outcome = self.run(scenario)
         if outcome.skipped:
             pytest.skip(outcome.skipped)
         lines = [
@@ -106,3 +102,55 @@ def scenario_session(
                     durations_s={},
                 )
             )
+
+
+def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> Scenario:
+    """Return the scenario that a mark names: its plain run unless it says otherwise.
+
+    Parameters
+    ----------
+    mark
+        With a file or a name, and ``variant`` if another run is meant.
+    test
+        The test's name, for errors.
+    folder
+        Where files are looked for: the test's.
+    root
+        Names are looked up in its ``scenarios``, before those that come with Stowage.
+
+    Raises
+    ------
+    StowageError
+        The mark does not say what to run; there is no such scenario; or it has issues.
+    """
+    word = _word(mark, test)
+    if Path(word).suffix in SUFFIXES:
+        found = load_file(existing_file(folder / word))
+    else:
+        found = select([word], folder=root / "scenarios")
+    runs = {one.variant or DEFAULT_VARIANT: one for one in found}
+    if len({one.name for one in found}) > 1:
+        raise _unclear(test, f"{word!r} means several scenarios")
+    only = next(iter(runs)) if len(runs) == 1 else DEFAULT_VARIANT
+    variant = mark.kwargs.get("variant", only)
+    if variant not in runs:
+        there = ", ".join(sorted(runs))
+        raise _unclear(test, f"no variant {variant!r}, there are {there}")
+    return runs[variant]
+
+
+def _word(mark: pytest.Mark, test: str) -> str:
+    unknown = set(mark.kwargs) - {"scenario", "variant", "label"}
+    if unknown:
+        raise _unclear(test, f"unknown argument {', '.join(sorted(unknown))}")
+    if mark.args or not mark.kwargs.get("scenario"):
+        raise _unclear(test, "the mark names no scenario")
+    return str(mark.kwargs["scenario"])
+
+
+def _unclear(test: str, issue: str) -> StowageError:
+    return StowageError(
+        f'{test}: {issue}; write @pytest.mark.stowage(scenario="file.yaml") with a '
+        'file beside the test, or a name such as "paper/figure-1" or '
+        '"paper/priorities@mixed"'
+    )
