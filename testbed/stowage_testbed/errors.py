@@ -9,8 +9,14 @@ RUN_ENDED = 3
 class StowageError(Exception):
     """What went wrong, and the way out.
 
-    Each cause has one subclass, in the ``errors.py`` of its room. The command line
-    prints the message without a traceback and exits with ``exit_code``.
+    A cause has a class of its own only where somebody catches it by name. The command
+    line prints the message without a traceback and exits with ``exit_code``.
     """
 
     exit_code = 1
+
+
+class InputError(StowageError):
+    """The input is at fault, and nothing was run."""
+
+    exit_code = 2

@@ -32,7 +32,7 @@ def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> S
     ------
     ScenarioMarkError, NoFileError
         The mark does not say what to run.
-    ScenarioUnknownError, ScenarioFaultsError
+    StowageError, ScenarioIssuesError
         There is no such scenario, or it has issues.
     """
     word = _word(mark, test)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord
-from stowage_testbed.scenario.steps.words import in_words
 
 
 def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:
@@ -33,7 +32,7 @@ def _step(record: StepRecord) -> dict[str, Any]:
         "number": record.step.number,
         "kind": record.step.kind,
         "line": record.step.line,
-        "what": in_words(record.step.action),
+        "what": record.step.action.in_words(),
         "duration_s": record.duration_s,
         "facts": dict(record.facts),
         "error": record.error,

@@ -18,7 +18,6 @@ from stowage_testbed.scenario.model import NodePool, Workload
 from stowage_testbed.scenario.steps.form_rules import FORM_RULES
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
-from stowage_testbed.scenario.steps.setting_rules import SETTING_RULES
 
 
 def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
@@ -132,7 +131,6 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     *FORM_RULES,
     *NAME_RULES,
     *ORDER_RULES,
-    *SETTING_RULES,
 )
 
 

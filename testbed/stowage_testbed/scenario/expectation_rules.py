@@ -9,9 +9,9 @@ from typing import Any
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.steps.additions import replayed_pods, triggered_plans
 from stowage_testbed.scenario.steps.demand import most_pods_each
-from stowage_testbed.scenario.steps.model import Check
+from stowage_testbed.scenario.steps.kinds import replayed_pods, triggered_plans
+from stowage_testbed.scenario.steps.waiting import Check
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 
@@ -64,7 +64,7 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
         return
     replicas = draft.pods_by_name
     if draft.stepped:
-        replicas = most_pods_each(draft.steps, replicas)
+        replicas = most_pods_each([s.action for s in draft.steps], replicas)
     by_priority = Counter(
         str(pod.template.priority) for pod in replayed_pods(draft.steps)
     )
@@ -112,8 +112,7 @@ def _phases(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
         yield ("expect", phase), expect.get(phase, {})
     for step in draft.steps:
         if isinstance(step.action, Check):
-            index = step.number - 1
-            yield ("steps", index, "check"), draft.valid["steps"][index]["check"]
+            yield step.place(), draft.valid["steps"][step.number - 1]["check"]
 
 
 def _pods_known(draft: Draft) -> bool:

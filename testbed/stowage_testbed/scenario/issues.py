@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -51,7 +51,7 @@ _FORMATS = {
 }
 
 
-def schema_issues(errors: Sequence[ValidationError]) -> Iterator[DocumentIssue]:
+def schema_issues(errors: Iterable[ValidationError]) -> Iterator[DocumentIssue]:
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
         if _is_left_over(error):
@@ -170,12 +170,11 @@ def _too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
 
 
 def _of_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
-    """Yield an issue for a key that only fits with `steps`, or only without."""
-    schema: Any = error.schema
+    """Yield the issue of a key that only fits with `steps`, or only without."""
     way_out = "has no place beside `steps`; remove it"
-    if schema["x-only"] == "steps":
+    if "else" in error.schema_path:
         way_out = "has a meaning only with `steps`; write them, or remove it"
-    message = f"{_where(error)!r} {way_out}"
+    message = f"{spell(_place(error))!r} {way_out}"
     yield DocumentIssue(_place(error), message, of_key=True, harmless=True)
 
 

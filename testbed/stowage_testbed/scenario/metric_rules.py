@@ -9,7 +9,7 @@ from typing import Any
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.model import Measure, Overload
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
 
 ROUNDING = 0.05
 """How far a bound may lie from the worst value times the margin."""

@@ -26,7 +26,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.scenario.steps.measuring import Overload
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.errors import ToolMissingError
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.pytest.errors import NoFileError, ScenarioMarkError
 from stowage_testbed.pytest.scenario_mark import marked_scenario
 from stowage_testbed.scenario.catalogue import shipped_folder
-from stowage_testbed.scenario.errors import ScenarioUnknownError
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.starter import write_starter
 
@@ -66,5 +66,5 @@ def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     """With the path, or with names that are close."""
     with pytest.raises(NoFileError, match="folder of the test"):
         meant(tmp_path, "nothing.yaml")
-    with pytest.raises(ScenarioUnknownError, match="paper/figure-1"):
+    with pytest.raises(StowageError, match="paper/figure-1"):
         meant(tmp_path, "paper/figure-11")

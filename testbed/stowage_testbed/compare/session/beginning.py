@@ -24,7 +24,7 @@ from stowage_testbed.compare.session.errors import (
 from stowage_testbed.compare.session.request import CompareRequest, LimitsKind
 from stowage_testbed.environment import environment
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Measure, Overload
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
 
 
 def begun(request: CompareRequest) -> BundleFolder:

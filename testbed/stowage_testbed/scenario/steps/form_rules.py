@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.model import TriggerPlan
+from stowage_testbed.scenario.steps.applying import TriggerPlan
 
 RESERVING_PROFILES = ("optimizer", "optimizer-deterministic")
 """Profiles of the chart with the plugins of plans and reservations."""
@@ -38,8 +38,9 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
         yield DocumentIssue(("optimizer",), message, of_key=True)
     for step in draft.steps:
         if isinstance(step.action, TriggerPlan):
-            place = ("steps", step.number - 1, step.kind)
-            yield DocumentIssue(place, f"nobody makes plans; {way_out}", of_key=True)
+            yield DocumentIssue(
+                step.place(), f"nobody makes plans; {way_out}", of_key=True
+            )
 
 
 def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.hpa.settings import FULL, Hold
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.steps import model
-from stowage_testbed.scenario.steps.words import in_words
+from stowage_testbed.scenario.steps import kinds as model
+from stowage_testbed.scenario.steps.action import Action
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 POOL = NodePool("late", 2, 500, 10**9, zones=("a",), labels={"x": "y"})
@@ -71,7 +72,11 @@ WORDS = [
     (model.Cordon(("n",)), "close n for new pods"),
     (model.Uncordon(("n",)), "open n for new pods again"),
     (
-        model.TaintNodes(("n",), Taint("k", "NoSchedule", "v")),
+        model.Drain(("n", "m")),
+        "close n and m for new pods and evict all pods there, as their budgets allow",
+    ),
+    (
+        model.TaintNodes(("n",), "k", "NoSchedule", "v"),
         ("taint n with k=v:NoSchedule"),
     ),
     (model.UntaintNodes(("n",), "k"), "take the taint k, whatever its effect, from n"),
@@ -92,7 +97,7 @@ WORDS = [
     ),
     (model.TriggerPlan("p"), "ask for a plan named p that is carried out"),
     (
-        model.Overload({"hold": {"whole": False}}, "recovered"),
+        model.Overload(replace(FULL, hold=Hold(whole=False)), "recovered"),
         (
             "overload a web service of 3 to 20 replicas: add clients from 10 to 100 by "
             "10 every 30 s until its p99 is above 1 s or its errors are above 0.01, "
@@ -109,14 +114,14 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("action", "words"), WORDS, ids=str)
-def test_a_step_is_reported_with_its_defaults(action: model.Action, words: str) -> None:
+def test_a_step_is_reported_with_its_defaults(action: Action, words: str) -> None:
     """What is not written happens all the same."""
-    assert in_words(action) == words
+    assert action.in_words() == words
 
 
 def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
-    assert {type(action) for action, _ in WORDS} == set(get_args(model.Action))
+    assert {type(action) for action, _ in WORDS} == set(model.KINDS.values())
 
 
 def test_every_shipped_scenario_can_be_explained() -> None:

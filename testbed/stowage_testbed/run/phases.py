@@ -1,4 +1,4 @@
-"""A scenario with steps under the release of the chart that it names."""
+"""What runs under one release: a half of a scenario, or all steps of one with steps."""
 
 from __future__ import annotations
 
@@ -12,19 +12,69 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
 from stowage_testbed.run.measure import measured
-from stowage_testbed.run.optimizer_phase import optimizer_values
 from stowage_testbed.run.outcome import PhaseOutcome
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import switch_release
-from stowage_testbed.run.steps.execution import run_steps
+from stowage_testbed.run.release import optimizer_values, switch_release
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.execution import carry_out, run_steps
+from stowage_testbed.run.steps.observed_moment import observed_state, optimizer_record
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.run.window_record import window_record
-from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.check import (
+    CheckResult,
+    check_deterministic,
+    check_optimizer,
+)
 from stowage_testbed.scenario.check_metrics import check_metrics
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.halves import Half
+from stowage_testbed.scenario.model import Scenario, SchedulerSettings
 
 ARM = "release"
 """What stands for the scheduler's arm in the record of a run without comparison."""
+
+
+def run_half(
+    context: RunContext,
+    scenario: Scenario,
+    half: Half,
+    environment: ScenarioEnvironment,
+    recorder: RunRecorder,
+    *,
+    before: PhaseOutcome | None,
+) -> PhaseOutcome:
+    """Carry the steps of a half out under its release, check and measure.
+
+    ``before`` is the half that went before, if one did.
+    """
+    seen = len(recorder.changes())
+    _release(context, scenario, half.scheduler, recorder)
+    steps = StepContext(context, scenario, environment, report=recorder.report)
+    with recorder.step(half.name):
+        for step in half.steps:
+            carry_out(steps, step)
+    state, plans = context.observer.read(
+        lambda now: (
+            observed_state(now, scenario, environment.namespace),
+            now.plans(),
+        )
+    )
+    if before is None:
+        checks = check_deterministic(scenario, state)
+    else:
+        record = optimizer_record(plans)
+        checks = (
+            *check_optimizer(scenario, before.state, state, record),
+            *invariant_checks(context, recorder),
+        )
+    return measured(
+        context,
+        state,
+        recorder.changes()[seen:],
+        environment.namespace,
+        recorder.audit_start,
+        duration_s=recorder.durations_s[half.name],
+        checks=checks,
+    )
 
 
 def run_stepped(
@@ -37,13 +87,14 @@ def run_stepped(
 
     Bounds on metrics and the invariants are checked besides what the steps expect.
     """
-    _release(context, scenario, recorder)
+    _release(context, scenario, scenario.scheduler, recorder)
     stepped = run_steps(context, scenario, environment, None, recorder)
     label = RunLabel(scenario.scenario_id, ARM)
     record = window_record(
         context, scenario, environment, stepped, recorder, label=label
     )
     window, metrics = stepped.window, metrics_of(record) if record else ()
+    steps_s = recorder.durations_s.get("steps", 0.0)
     end = measured(
         context,
         stepped.state,
@@ -54,9 +105,7 @@ def run_stepped(
         ],
         environment.namespace,
         recorder.audit_start,
-        duration_s=window.length_s
-        if window
-        else recorder.durations_s.get("steps", 0.0),
+        duration_s=window.length_s if window else steps_s,
         checks=(
             *stepped.checks,
             *_metric_checks(scenario, stepped, metrics),
@@ -77,11 +126,17 @@ def _metric_checks(
     )
 
 
-def _release(context: RunContext, scenario: Scenario, recorder: RunRecorder) -> None:
-    """Install the release that the scenario names, and watch what it brings."""
-    settings = scenario.scheduler
+def _release(
+    context: RunContext,
+    scenario: Scenario,
+    settings: SchedulerSettings,
+    recorder: RunRecorder,
+) -> None:
+    """Install a release, or bring it to these settings, and watch what it brings."""
     of_optimizer = optimizer_values(scenario.optimizer) if settings.optimizer else {}
     with recorder.step(f"release {settings.profile}"):
+        # The logs of the release before go with its pod.
+        recorder.read_logs()
         serving = switch_release(
             context,
             settings.profile,
