@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from simulated_hpa import SimulatedHpa
 
-from stowage_testbed.hpa.phases.find import find
-from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import FULL, RecoverySettings
 from stowage_testbed.hpa.timeline import Replicas

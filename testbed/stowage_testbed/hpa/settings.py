@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Self
 
 from stowage_testbed.declaration import made, setting
-from stowage_testbed.hpa.model.sla import Sla
+from stowage_testbed.hpa.model.load_window import Sla
 from stowage_testbed.hpa.model.web_service import WebService
 
 _CLIENTS = {"minimum": 1, "maximum": 100000}

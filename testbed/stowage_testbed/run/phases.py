@@ -25,7 +25,7 @@ from stowage_testbed.scenario.check import (
     check_deterministic,
     check_optimizer,
 )
-from stowage_testbed.scenario.check_metrics import check_metrics
+from stowage_testbed.scenario.check_moment import check_metrics
 from stowage_testbed.scenario.halves import Half
 from stowage_testbed.scenario.model import Scenario, SchedulerSettings
 

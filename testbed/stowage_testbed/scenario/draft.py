@@ -169,7 +169,7 @@ def _expand(made: Draft, spec: InstanceSpec) -> None:
     )
     made.instance = spec
     made.nodes[("instance", "nodes")] = generated.node_pool()
-    for number, workload in enumerate(generated.workload()):
+    for number, workload in enumerate(generated.workload):
         made.workload[("instance", number)] = workload
 
 

@@ -80,21 +80,19 @@ def describe(value: object) -> str:
     return "a mapping"
 
 
-def way_out_of_unknown(name: str, known: Sequence[str]) -> str:
-    """Return the nearest known word, or all of them."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+def way_out_of_unknown(
+    name: str, known: Sequence[str], shown: int | None = None
+) -> str:
+    """Return the nearest known word, or all of them, or the first of many."""
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    more = ["and so on"] if shown is not None and len(known) > shown else []
+    return f"known are {', '.join([*known[:shown], *more])}"
 
 
 def unknown_name(noun: str, name: str, known: Sequence[str]) -> str:
     """Say that nothing has a name, and which names there are."""
-    few = 12
-    listed = known if len(known) <= few else [*known[:few], "and so on"]
-    close = difflib.get_close_matches(name, known, n=1)
-    way_out = (
-        f"did you mean {close[0]!r}?" if close else f"known are {', '.join(listed)}"
-    )
-    return f"no {noun} is called {name!r}; {way_out}"
+    return f"no {noun} is called {name!r}; {way_out_of_unknown(name, known, 12)}"
 
 
 def _unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario import build
-from stowage_testbed.scenario.consistency import RULES
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
+from stowage_testbed.scenario.file_rules import RULES
 from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.parameters import (
@@ -33,10 +33,7 @@ def load_file(path: Path) -> tuple[Scenario, ...]:
     StowageError
         There is no such file, or it is not text.
     """
-    scenarios, issues = _read_file(path)
-    if issues:
-        raise ScenarioIssuesError(issues)
-    return scenarios
+    return load_files([path])
 
 
 def load_folder(folder: Path) -> tuple[Scenario, ...]:

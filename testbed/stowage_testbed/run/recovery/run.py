@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.errors import StowageError
-from stowage_testbed.hpa.phases.find import find
-from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.observer import Observer
