@@ -138,15 +138,13 @@ def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
     ValueError
         The class refuses its values.
     """
-    known = {one.key: one for one in declared(cls)}
-    return cls(
-        **{
-            known[key].name if key in known else key: (
-                known[key].value(value) if key in known else value
-            )
-            for key, value in plain.items()
-        }
-    )
+    kind: type = cls  # what a cache takes for hashable
+    known = {one.key: one for one in declared(kind)}
+    values = {}
+    for key, value in plain.items():
+        one = known.get(key)
+        values[one.name if one else key] = one.value(value) if one else value
+    return cls(**values)
 
 
 def summary(cls: type) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from kubernetes import client
 
-from stowage_testbed.run.api_request import HTTP_CONFLICT, HTTP_NOT_FOUND, JSON, ask
+from stowage_testbed.run.api_request import HTTP_CONFLICT, HTTP_NOT_FOUND, ask
 from stowage_testbed.scenario.manifests import Manifest
 
 PAGE = 500
@@ -57,7 +58,7 @@ class Objects:
     """
 
     def __init__(self, api: client.ApiClient) -> None:
-        self._api = api
+        self._request = partial(ask, api)
 
     def create(self, manifest: Manifest, *, or_keep: bool = False) -> dict[str, Any]:
         """Create an object and return it as the server made it.
@@ -151,25 +152,3 @@ class Objects:
             if not left:
                 return
             query = [("limit", str(PAGE)), ("continue", left)]
-
-    def _request(
-        self,
-        method: str,
-        path: str,
-        what: str,
-        body: Any,
-        *,
-        allowed: Collection[int] = (),
-        content: str = JSON,
-        query: Sequence[tuple[str, str]] = (),
-    ) -> dict[str, Any]:
-        return ask(
-            self._api,
-            method,
-            path,
-            what,
-            body,
-            allowed=allowed,
-            content=content,
-            query=query,
-        )

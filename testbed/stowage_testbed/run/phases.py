@@ -7,11 +7,23 @@ from collections.abc import Iterator, Sequence
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.packing import utilisation
+from stowage_testbed.metrics.placement import placement_hash
+from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.observe.agreement import binding_lags_s
+from stowage_testbed.observe.audit import AuditMark, audit_entries, binding_times_ns
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.errors import AuditLogMissingError
+from stowage_testbed.observe.timeline import (
+    PodTimeline,
+    bind_latencies_s,
+    pod_timelines,
+)
 from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
-from stowage_testbed.run.measure import measured
+from stowage_testbed.run.latency import latency_of
 from stowage_testbed.run.outcome import PhaseOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import optimizer_values, switch_release
@@ -66,7 +78,7 @@ def run_half(
             *check_optimizer(scenario, before.state, state, record),
             *invariant_checks(context, recorder),
         )
-    return measured(
+    return _measured(
         context,
         state,
         recorder.changes()[seen:],
@@ -95,7 +107,7 @@ def run_stepped(
     )
     window, metrics = stepped.window, metrics_of(record) if record else ()
     steps_s = recorder.durations_s.get("steps", 0.0)
-    end = measured(
+    end = _measured(
         context,
         stepped.state,
         [
@@ -113,6 +125,40 @@ def run_stepped(
         ),
     )
     return stepped, end, metrics
+
+
+def _measured(
+    context: RunContext,
+    state: ClusterState,
+    changes: Sequence[Change],
+    namespace: str,
+    audit_start: AuditMark,
+    *,
+    duration_s: float,
+    checks: tuple[CheckResult, ...],
+) -> PhaseOutcome:
+    """Return the outcome of a phase, its latencies checked against the audit log."""
+    timelines = pod_timelines(changes, namespace)
+    return PhaseOutcome(
+        state=state,
+        utilisation=utilisation(state),
+        placement_hash=placement_hash(state),
+        latency=latency_of(
+            bind_latencies_s(timelines), _audit_lags_s(context, timelines, audit_start)
+        ),
+        duration_s=duration_s,
+        checks=checks,
+    )
+
+
+def _audit_lags_s(
+    context: RunContext, timelines: Sequence[PodTimeline], audit_start: AuditMark
+) -> list[float]:
+    try:
+        entries = audit_entries(context.cluster.audit_log, audit_start)
+        return binding_lags_s(timelines, binding_times_ns(entries))
+    except AuditLogMissingError:
+        return []
 
 
 def _metric_checks(
