@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import (
@@ -109,11 +109,10 @@ class Declared:
         return self.type(plain) if self.type in {int, float} else plain
 
 
-@functools.cache
 def declared(cls: type) -> tuple[Declared, ...]:
     """Return the fields of a dataclass that are settings, in order."""
-    hints = get_type_hints(cls, include_extras=True)
-    return tuple(_declared(cls, hints))
+    hashable: Any = cls  # a class is, which the type of a cache does not know
+    return _declared(hashable)
 
 
 def object_schema(cls: type) -> Schema:
@@ -138,8 +137,7 @@ def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
     ValueError
         The class refuses its values.
     """
-    kind: type = cls  # what a cache takes for hashable
-    known = {one.key: one for one in declared(kind)}
+    known = {one.key: one for one in declared(cls)}
     values = {}
     for key, value in plain.items():
         one = known.get(key)
@@ -152,7 +150,10 @@ def summary(cls: type) -> str:
     return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
 
 
-def _declared(cls: type, hints: Mapping[str, Any]) -> Iterator[Declared]:
+@functools.cache
+def _declared(cls: Any) -> tuple[Declared, ...]:
+    hints = get_type_hints(cls, include_extras=True)
+    found = []
     for one in fields(cls):
         hint = hints[one.name]
         if get_origin(hint) is not Annotated:
@@ -161,7 +162,8 @@ def _declared(cls: type, hints: Mapping[str, Any]) -> Iterator[Declared]:
         default = one.default
         if one.default_factory is not MISSING:
             default = one.default_factory()
-        yield Declared(one.name, _without_none(kind), default, about)
+        found.append(Declared(one.name, _without_none(kind), default, about))
+    return tuple(found)
 
 
 def _without_none(kind: Any) -> Any:

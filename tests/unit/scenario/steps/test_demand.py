@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from stowage_testbed.scenario.arrivals.trace import Template, TracedPod
 from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.applying import Apply, Delete, Scale
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
-from stowage_testbed.scenario.steps.kinds import (
-    Apply,
-    Burst,
-    Cordon,
-    Delete,
-    Replay,
-    Scale,
-)
+from stowage_testbed.scenario.steps.nodes import Cordon
 
 BROUGHT = {"web": 2, "db": 3, "lone": 1}
 TRACE = tuple(TracedPod(0.0, f"job-{n}", "job", Template(1, 1)) for n in range(4))

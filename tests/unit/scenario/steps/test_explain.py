@@ -16,25 +16,27 @@ from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.steps import kinds as model
+from stowage_testbed.scenario.steps import applying, arriving, measuring, nodes, waiting
 from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.kinds import KINDS
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 POOL = NodePool("late", 2, 500, 10**9, zones=("a",), labels={"x": "y"})
 
 WORDS = [
-    (model.Apply(("a", "b", "c")), "create a, b and c"),
-    (model.Delete(("a",)), "delete a"),
-    (model.Scale("a", 1), "scale a to 1 pod"),
+    (applying.Apply(("a", "b", "c")), "create a, b and c"),
+    (applying.Delete(("a",)), "delete a"),
+    (applying.Scale("a", 1), "scale a to 1 pod"),
     (
-        model.Burst("a", 2),
+        arriving.Burst("a", 2),
         (
             "create 2 pods like a's without controller, all as fast as the API server "
             "takes them; they run until they are deleted"
         ),
     ),
     (
-        model.Burst(
+        arriving.Burst(
             "a", 9, ArrivalProcess("gamma", 5, 2.5, 7), Lifetime("gamma", 3, 2)
         ),
         (
@@ -45,59 +47,59 @@ WORDS = [
         ),
     ),
     (
-        model.Burst("a", 1, ArrivalProcess("constant", 5), Lifetime("constant", 3)),
+        arriving.Burst("a", 1, ArrivalProcess("constant", 5), Lifetime("constant", 3)),
         (
             "create 1 pod like a's without controller, 5 a second, at equal intervals; "
             "each runs 3 s and is done"
         ),
     ),
     (
-        model.Replay("t.csv", (), 2.0),
+        arriving.Replay("t.csv", (), 2.0),
         (
             "create 0 pods of 0 owners when they came in t.csv, 2 times as fast as "
             "recorded, the last after 0 s"
         ),
     ),
-    (model.Wait("bound"), "wait until all pods have a node"),
+    (waiting.Wait("bound"), "wait until all pods have a node"),
     (
-        model.Wait("refused", ("a",), 1),
+        waiting.Wait("refused", ("a",), 1),
         ("wait until a pod of a has been found unschedulable"),
     ),
-    (model.Wait("gone", ("a",)), "wait until no pod of a is left"),
+    (waiting.Wait("gone", ("a",)), "wait until no pod of a is left"),
     (
-        model.Wait("phase", ("a",), phase="Available", stable_s=2),
+        waiting.Wait("phase", ("a",), phase="Available", stable_s=2),
         ("wait until a is Available and no pod has changed for 2 s"),
     ),
-    (model.Evict("a", 2), "evict 2 bound pods of a"),
-    (model.Cordon(("n",)), "close n for new pods"),
-    (model.Uncordon(("n",)), "open n for new pods again"),
+    (applying.Evict("a", 2), "evict 2 bound pods of a"),
+    (nodes.Cordon(("n",)), "close n for new pods"),
+    (nodes.Uncordon(("n",)), "open n for new pods again"),
     (
-        model.Drain(("n", "m")),
+        Drain(("n", "m")),
         "close n and m for new pods and evict all pods there, as their budgets allow",
     ),
     (
-        model.TaintNodes(("n",), "k", "NoSchedule", "v"),
+        nodes.TaintNodes(("n",), "k", "NoSchedule", "v"),
         ("taint n with k=v:NoSchedule"),
     ),
-    (model.UntaintNodes(("n",), "k"), "take the taint k, whatever its effect, from n"),
+    (nodes.UntaintNodes(("n",), "k"), "take the taint k, whatever its effect, from n"),
     (
-        model.AddNodes(POOL),
+        nodes.AddNodes(POOL),
         (
             "add 2 nodes (late-0 to late-1) with cpu 500m, memory 1G, 110 pods, in "
             "turn in zones a, labelled x=y, and wait until they are ready"
         ),
     ),
     (
-        model.RemoveNodes(("n", "m")),
+        nodes.RemoveNodes(("n", "m")),
         ("remove n and m with their pods, and wait until all are gone"),
     ),
     (
-        model.Usage("a", 250, 64 * 2**20),
+        applying.Usage("a", 250, 64 * 2**20),
         ("let each pod that a has now use cpu 250m and memory 64Mi"),
     ),
-    (model.TriggerPlan("p"), "ask for a plan named p that is carried out"),
+    (applying.TriggerPlan("p"), "ask for a plan named p that is carried out"),
     (
-        model.Overload(replace(FULL, hold=Hold(whole=False)), "recovered"),
+        measuring.Overload(replace(FULL, hold=Hold(whole=False)), "recovered"),
         (
             "overload a web service of 3 to 20 replicas: add clients from 10 to 100 by "
             "10 every 30 s until its p99 is above 1 s or its errors are above 0.01, "
@@ -105,9 +107,9 @@ WORDS = [
             "recovered; expected: recovered"
         ),
     ),
-    (model.Measure("start"), "start measuring"),
+    (measuring.Measure("start"), "start measuring"),
     (
-        model.Check(ExpectedMoment(), 1),
+        waiting.Check(ExpectedMoment(), 1),
         ("expect what follows to hold and no pod has changed for 1 s"),
     ),
 ]
@@ -121,7 +123,7 @@ def test_a_step_is_reported_with_its_defaults(action: Action, words: str) -> Non
 
 def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
-    assert {type(action) for action, _ in WORDS} == set(model.KINDS.values())
+    assert {type(action) for action, _ in WORDS} == set(KINDS.values())
 
 
 def test_every_shipped_scenario_can_be_explained() -> None:

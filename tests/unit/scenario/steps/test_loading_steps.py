@@ -13,18 +13,11 @@ from stowage_testbed.scenario.model import (
     Scenario,
     SchedulerSettings,
 )
-from stowage_testbed.scenario.steps.kinds import (
-    Apply,
-    Burst,
-    Check,
-    Cordon,
-    Drain,
-    Evict,
-    Scale,
-    TaintNodes,
-    Usage,
-    Wait,
-)
+from stowage_testbed.scenario.steps.applying import Apply, Evict, Scale, Usage
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.nodes import Cordon, TaintNodes
+from stowage_testbed.scenario.steps.waiting import Check, Wait
 
 TEXT = """\
 version: 1
