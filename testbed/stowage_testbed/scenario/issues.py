@@ -48,6 +48,7 @@ _FORMATS = {
     "metric-name": "of lower-case letters, digits, '_' and '.', as in t_sched_p99_s",
     "positive-cpu": "more than 0, as in 500m",
     "positive-memory": "more than 0, as in 4G",
+    "quantity": "0 or more, as in 1",
 }
 
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from importlib import resources
 
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
 from stowage_testbed.declaration import Schema
-from stowage_testbed.quantity import QuantityError, parse_cpu, parse_memory
+from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.steps.kinds import KINDS
 from stowage_testbed.scenario.words import (
     is_label,
@@ -111,7 +112,7 @@ def _or_placeholder(schema: Schema) -> Schema:
 
 
 def _quantity(
-    parse: Callable[[str | float], int], least: int
+    parse: Callable[[str | float], int | Decimal], least: int
 ) -> Callable[[object], bool]:
     def test(value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -124,6 +125,7 @@ def _quantity(
 _FORMATS: dict[str, Callable[[object], bool]] = {
     "cpu": _quantity(parse_cpu, 0),
     "memory": _quantity(parse_memory, 0),
+    "quantity": _quantity(amount, 0),
     "positive-cpu": _quantity(parse_cpu, 1),
     "positive-memory": _quantity(parse_memory, 1),
     "label": is_label,

@@ -131,6 +131,13 @@ CASES = {
         "6:49: workload[0].pod.containers[0] lacks the key 'image'; add it. "
         "Image name; nothing is pulled on a fake node.",
     ),
+    "a request that is no amount": (
+        WEB,
+        "{name: web, replicas: 2, pod: {containers: [{name: a, image: b, "
+        "resources: {requests: {gpu: none}}}]}}",
+        "6:97: workload[0].pod.containers[0].resources.requests.gpu: 'none' is not a "
+        "quantity; write a number and one of m, k, M, G, T, Ki, Mi, Gi, Ti",
+    ),
     "requests beside own containers": (
         WEB,
         "{name: web, replicas: 2, cpu: 1, pod: {containers: [{name: a, image: b}]}}",
