@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import utilisation
 from stowage_testbed.metrics.placement import placement_hash
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
@@ -16,7 +17,7 @@ from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.model import NodePool, Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario import build, build_expectations
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
+from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
-    Expectations,
     InstanceSpec,
-    NodePool,
     ObjectSpec,
     Workload,
     pods_brought,

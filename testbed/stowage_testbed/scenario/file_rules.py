@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.quantity import format_cpu, format_memory
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.model import NodePool, Workload
+from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.applying import TriggerPlan
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES

@@ -12,47 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expectations import (
-    Bounds,
     Expectations,
-    ExpectedMoment,
-    ExpectedObject,
-    ExpectedOptimizer,
-    ExpectedState,
-    MetricBound,
 )
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
 from stowage_testbed.scenario.steps.kinds import added_nodes, replayed_pods
-
-__all__ = [
-    "QUIET_S",
-    "Arrival",
-    "Bounds",
-    "CatchItem",
-    "Expectations",
-    "ExpectedMoment",
-    "ExpectedObject",
-    "ExpectedOptimizer",
-    "ExpectedState",
-    "FaultMoment",
-    "FaultSettings",
-    "Harm",
-    "InstanceSpec",
-    "MetricBound",
-    "NodePool",
-    "ObjectKind",
-    "ObjectSpec",
-    "OptimizerSettings",
-    "Policy",
-    "Scenario",
-    "SchedulerSettings",
-    "Taint",
-    "Trigger",
-    "Workload",
-    "WorkloadKind",
-]
 
 QUIET_S = 0.3
 """No pod may change for so long before a state counts as stable: three times the

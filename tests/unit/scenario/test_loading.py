@@ -2,17 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
+from stowage_testbed.scenario.expectations import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.model import (
-    Bounds,
-    InstanceSpec,
-    OptimizerSettings,
-    Scenario,
-    Taint,
-)
+from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario
 
 FULL = """\
 name: test/full
