@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from docs.tooling.markdown import page, table
-from docs.tooling.schema_tree import Field, fields, type_of, words
+from docs.tooling.schema_tree import fields, type_of, words
 from stowage_testbed.scenario.schema import strict_schema
 
 NOTE = """\
@@ -14,7 +14,6 @@ prints the schema for editors, which also takes a placeholder such as `${replica
 wherever a value is expected. `stowage scenario explain NAME` prints a file in plain
 words, with every default.
 """
-_FORMS = {"halves": "without steps", "steps": "with steps"}
 _HEADERS = ("field", "type", "default", "meaning")
 
 
@@ -48,14 +47,4 @@ def _definition(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
 
 
 def _table(schema: dict[str, Any], defs: dict[str, Any]) -> str:
-    return table(_HEADERS, [_row(field) for field in fields(schema, defs)])
-
-
-def _row(field: Field) -> tuple[str, str, str, str]:
-    """Return the field's row, with what differs between the two forms of a file."""
-    name, kind, default, meaning = field.row
-    if form := field.schema.get("x-only"):
-        meaning = f"Only {_FORMS[form]}. {meaning}"
-    if steps := words(field.schema.get("x-steps", {})):
-        meaning = f"{meaning} With steps: {steps}"
-    return name, kind, default, meaning
+    return table(_HEADERS, [field.row for field in fields(schema, defs)])

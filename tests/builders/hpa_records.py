@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.phases.find import find
-from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import (
     FULL,

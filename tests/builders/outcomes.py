@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, observed_plan
@@ -15,8 +16,9 @@ from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.model import NodePool, Scenario, Workload
-from stowage_testbed.scenario.steps.model import Burst, Step
+from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.arriving import Burst
 
 GB = 10**9
 PASSED = CheckResult("placed", True, "2", "2")
@@ -95,7 +97,7 @@ def a_stepped_outcome(
 ) -> ScenarioOutcome:
     """Return the outcome of a scenario with one step, a burst."""
     nodes = nodes or {"web": ["n1", ""]}
-    step = Step(1, "burst", 12, Burst("web", 2))
+    step = Step(1, 12, Burst("web", 2))
     end = a_phase(nodes, checks)
     stepped = SteppedOutcome(
         steps=(StepRecord(step, 0.5, facts or {}, error),),

@@ -21,7 +21,9 @@ from stowage_testbed.observe.verdict import UnreachableStateError
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
 from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.problem import PROBLEMS, in_words
-from stowage_testbed.run.workload import submit_in_turn
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.execution import carry_out
+from stowage_testbed.scenario.halves import as_steps, in_turn
 from stowage_testbed.scenario.model import FaultSettings, Scenario, Workload
 
 QUIET_MARGIN_S = 0.7
@@ -113,7 +115,9 @@ class Attempt:
     def _go_through(self, context: FaultContext, seen: Seen) -> None:
         kind, fault = KINDS[self._fault.do], self._fault
         first, last = self._before_and_after()
-        submit_in_turn(self.cluster.run, self.scenario, context.environment, first)
+        steps = StepContext(self.cluster.run, self.scenario, context.environment)
+        for step in as_steps(in_turn(first)):
+            carry_out(steps, step)
         kind.before(context, self.scenario)
         if self._comes(context, last):
             context.clock.pause(context.rng.uniform(*fault.after_s))

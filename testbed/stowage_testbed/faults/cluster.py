@@ -19,8 +19,7 @@ from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
-from stowage_testbed.run.optimizer_phase import optimizer_values
-from stowage_testbed.run.release import switch_release
+from stowage_testbed.run.release import optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 
 PROFILE = "optimizer-deterministic"

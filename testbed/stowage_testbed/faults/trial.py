@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.capture import capture
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.steps.observed_moment import observed_state
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
 
@@ -201,14 +201,12 @@ def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
     if seen.environment is None:
         return
     namespace, scenario = seen.environment.namespace, seen.scenario
-    there = {
-        str(body["metadata"]["name"])
-        for body in context.observer.read(lambda state: state.bodies("Node"))
-    }
-    nodes = [name for name in seen.environment.nodes if name in there]
     after = context.observer.read(
-        lambda state: capture(state, scenario, namespace, nodes)
+        lambda state: observed_state(state, scenario, namespace)
     )
+    # What a fault brings in beside the workload does not count.
+    own = {workload.name for workload in scenario.workload}
+    after = replace(after, pods=tuple(p for p in after.pods if p.workload in own))
     expect = scenario.expect
     for result in check_state(expect.optimizer.state, after, expect.tolerance):
         if not result.passed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata, resources
 from pathlib import Path
 
-from stowage_testbed.init.errors import FilesInTheWayError, FolderUnwritableError
+from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.schema import editor_schema_text
 from stowage_testbed.scenario.starter import SCHEMA_FILE, starter_text
 
@@ -28,21 +28,27 @@ def write_project(folder: Path, *, force: bool = False) -> list[Path]:
 
     Raises
     ------
-    FilesInTheWayError
-        Some are there; names each of them. Nothing was written.
-    FolderUnwritableError
-        A file cannot be written.
+    InputError
+        Some are there, each of which is named, and nothing was written; or a file
+        cannot be written.
     """
     texts = {folder / file: text for file, text in _texts().items()}
     there = [file for file in texts if file.exists()]
     if there and not force:
-        raise FilesInTheWayError(there)
+        listed = "\n".join(f"  {file}" for file in there)
+        raise InputError(
+            f"these files are in the way, and nothing was written:\n{listed}\n"
+            "move them, name another folder, or overwrite them with --force"
+        )
     for file, text in texts.items():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
         except OSError as error:
-            raise FolderUnwritableError(file, str(error.strerror)) from error
+            raise InputError(
+                f"cannot write {file}: {error.strerror}; name a folder that can be "
+                "written to"
+            ) from error
     return list(texts)
 
 

@@ -65,7 +65,7 @@ class Case:
             name=self.id,
             description=f"Seed {seed}.",
             nodes=(drawn.node_pool(),),
-            workload=drawn.workload(),
+            workload=drawn.workload,
             instance=drawn.spec,
         )
         return with_constraints(scenario) if self.family is Family.MIX else scenario

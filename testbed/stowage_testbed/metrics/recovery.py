@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from statistics import fmean
 from typing import Protocol, TypeVar
 
-from stowage_testbed.hpa.model.capacity import replicas_needed
+from stowage_testbed.hpa.model.load_window import replicas_needed
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.observe.receipt import RESOLUTION_S

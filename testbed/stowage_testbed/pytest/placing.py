@@ -13,7 +13,7 @@ from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.pytest.completeness import CONTROLLERS, missing_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.workload import QUIET_S
+from stowage_testbed.scenario.model import QUIET_S
 
 TIMEOUT_S = 60.0
 _GATED = "SchedulingGated"

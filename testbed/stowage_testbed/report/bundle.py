@@ -17,7 +17,7 @@ from stowage_testbed.report.document import run_document, scenario_document
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
-from stowage_testbed.scenario.steps.additions import replayed_files
+from stowage_testbed.scenario.steps.kinds import replayed_files
 
 RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"

@@ -15,7 +15,6 @@ from stowage_testbed.run.outcome import (
     ScenarioOutcome,
 )
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord
-from stowage_testbed.scenario.steps.words import in_words
 
 FORMAT = "stowage.dev/run/v1"
 
@@ -139,7 +138,7 @@ def _step(record: StepRecord) -> dict[str, Any]:
         "number": record.step.number,
         "kind": record.step.kind,
         "line": record.step.line,
-        "what": in_words(record.step.action),
+        "what": record.step.action.in_words(),
         "duration_s": record.duration_s,
         "facts": dict(record.facts),
         "error": record.error,

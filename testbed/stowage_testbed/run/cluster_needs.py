@@ -6,12 +6,15 @@ from collections.abc import Iterable
 
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.choice import new_cluster
+from stowage_testbed.cluster.components import CONTROLLER_MANAGER
 from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.cluster.kwokctl_config import ExtraArgs
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.errors import InputError
 from stowage_testbed.hpa.settings import Timing
-from stowage_testbed.run.errors import ClusterNeedsError
-from stowage_testbed.run.recovery.cluster import recovery_cluster
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.scenario.steps.measuring import Overload
 
 
 def missing_at(backend: Backend, scenario: Scenario) -> str:
@@ -38,7 +41,7 @@ def cluster_for(
 
     Raises
     ------
-    ClusterNeedsError
+    InputError
         Two of them overload a service, and measure its usage at different times.
     """
     needs = {
@@ -51,7 +54,11 @@ def cluster_for(
         return new_cluster(backend, name)
     timing, *others = set(needs.values())
     if others:
-        raise ClusterNeedsError({who: _in_words(what) for who, what in needs.items()})
+        listed = [f"{who} needs {_in_words(what)}" for who, what in needs.items()]
+        raise InputError(
+            f"no cluster suits all of them: {'; '.join(listed)}; run them apart, as in "
+            "`stowage run SCENARIO --variant VARIANT`"
+        )
     return recovery_cluster(name, timing)
 
 
@@ -59,4 +66,19 @@ def _in_words(timing: Timing) -> str:
     return (
         f"usage measured every {timing.resolution_s} s and looked at every "
         f"{timing.sync_s} s"
+    )
+
+
+def autoscaler_arguments(timing: Timing) -> ExtraArgs:
+    """Return the arguments of the autoscaler's controller."""
+    sync = {"horizontal-pod-autoscaler-sync-period": f"{timing.sync_s}s"}
+    return {CONTROLLER_MANAGER: sync}
+
+
+def recovery_cluster(name: str, timing: Timing) -> KwokBinaryCluster:
+    """Return a cluster, not yet up, on which runs with this timing can be made."""
+    return KwokBinaryCluster(
+        name,
+        extra_args=autoscaler_arguments(timing),
+        metrics=MetricsSettings(timing.resolution_s),
     )

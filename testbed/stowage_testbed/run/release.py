@@ -1,14 +1,17 @@
-"""Installing the chart's release on the cluster, profile by profile."""
+"""The chart's release that places a scenario's pods, profile by profile."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kubernetes.client import CoreV1Api
 
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.scenario.model import OptimizerSettings
+from stowage_testbed.simulate import NO_PROTECTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,22 @@ def switch_release(
         values={**asked, **(values or {})},
         scheduler_config=(config.data or {}).get("scheduler.yaml", ""),
     )
+
+
+def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
+    """Return the Helm values that carry a scenario's optimiser settings."""
+    return {
+        "priorityOptimizer": {
+            "mode": _in_chart(settings.trigger),
+            "settleSeconds": settings.settle_s,
+            "timeLimitSeconds": settings.time_limit_s,
+            "policy": _in_chart(settings.policy),
+            "strategy": settings.strategy,
+            **(NO_PROTECTION if settings.harm == "any" else {}),
+        }
+    }
+
+
+def _in_chart(word: str) -> str:
+    """Return a word of a scenario as the chart spells it: ``OnUnschedulable``."""
+    return word.title().replace("-", "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.run.errors import NothingToRunError, UnknownVariantError
+from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.model import Scenario
 
@@ -19,6 +19,11 @@ METRICS = "metrics"
 APART = frozenset({FULL, METRICS})
 """Labels of scenarios that run only if they are asked for: those that take long, and
 those that need a cluster that measures usage."""
+
+_NOTHING = (
+    "no scenario was chosen; name a file, a folder or a name that `stowage scenario "
+    "list` prints"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,8 @@ def choose_scenarios(
 
     Raises
     ------
-    UnknownVariantError
-        No scenario has it.
-    NothingToRunError
-        Nothing was chosen.
+    InputError
+        No scenario has the variant, or nothing was chosen.
 
     Notes
     -----
@@ -87,12 +90,15 @@ def choose_scenarios(
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:
-            raise UnknownVariantError(variant, known)
+            raise InputError(
+                f"no chosen scenario has a variant {variant!r}; there are: "
+                f"{', '.join(known) or 'none'}"
+            )
         chosen = tuple(
             item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
         )
     if not chosen:
-        raise NothingToRunError
+        raise InputError(_NOTHING)
     return chosen
 
 
@@ -109,11 +115,11 @@ def choose_faults(asked: Sequence[str], *, folder: Path) -> tuple[Scenario, ...]
 
     Raises
     ------
-    NothingToRunError
+    InputError
         Nothing was chosen.
     """
     found = select(asked, folder=folder)
     chosen = tuple(item for item in found if item.fault is not None)
     if not chosen:
-        raise NothingToRunError
+        raise InputError(_NOTHING)
     return chosen

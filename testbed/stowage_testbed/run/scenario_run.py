@@ -7,15 +7,14 @@ from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.run.cluster_needs import missing_at
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.deterministic_phase import run_deterministic
 from stowage_testbed.run.environment import clear, namespace_of, prepare
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.optimizer_phase import run_optimizer
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from stowage_testbed.run.phases import run_half, run_stepped
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.stepped_phase import run_stepped
 from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.scenario.halves import halves
 from stowage_testbed.scenario.model import Scenario
 
 
@@ -56,7 +55,8 @@ def run_scenario(
 def _executed(
     context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder
 ) -> ScenarioOutcome:
-    before = after = end = None
+    reached: list[PhaseOutcome] = []
+    end: PhaseOutcome | None = None
     stepped: SteppedOutcome | None = None
     metrics: tuple[Metric, ...] = ()
     error = ""
@@ -69,17 +69,24 @@ def _executed(
             )
             error = stepped.error
         else:
-            before = run_deterministic(context, scenario, environment, recorder)
-            after = run_optimizer(
-                context, scenario, environment, recorder, before.state
-            )
+            for half in halves(scenario):
+                reached.append(
+                    run_half(
+                        context,
+                        scenario,
+                        half,
+                        environment,
+                        recorder,
+                        before=reached[0] if reached else None,
+                    )
+                )
     except PROBLEMS as problem:
         error = in_words(problem)
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
-        before=before,
-        after=after,
+        before=reached[0] if reached else None,
+        after=reached[1] if len(reached) > 1 else None,
         end=end,
         stepped=stepped,
         metrics=metrics,

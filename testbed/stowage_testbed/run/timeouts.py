@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.kinds import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +36,18 @@ class Timeouts:
         return self._default_s(scenario, kind, nodes) if own is None else own
 
     def _default_s(self, scenario: Scenario, kind: str, nodes: int) -> float:
-        match kind:
-            case "add-nodes" | "remove-nodes":
+        if kind == "end":
+            return self.check_s + self.settle_per_pod_s * scenario.pod_count
+        deadline = KINDS[kind].deadline
+        match deadline.base if deadline else "check":
+            case "nodes":
                 return self.nodes_s(nodes)
-            case "burst" | "replay":
+            case "lateness":
                 return self.lateness_s
-            case "wait" if scenario.scheduler.optimizer:
+            case "settle" if scenario.scheduler.optimizer:
                 return self.plan_s(scenario)
-            case "wait":
+            case "settle":
                 return self.settle_s(scenario)
-            case "end":
-                return self.check_s + self.settle_per_pod_s * scenario.pod_count
         return self.check_s
 
     def nodes_s(self, count: int) -> float:

@@ -18,8 +18,8 @@ from stowage_testbed.recording.run_record import (
 from stowage_testbed.run.catching_up import audit_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.optimizer_phase import optimizer_record
 from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.steps.observed_moment import optimizer_record
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.model import Scenario
 

@@ -6,49 +6,29 @@ the schema refused have been taken out before, so that the rest can still be jud
 
 from __future__ import annotations
 
+from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.scenario.build_expectations import Plain
 from stowage_testbed.scenario.model import (
     CatchItem,
     FaultSettings,
     InstanceSpec,
-    NodePool,
     ObjectSpec,
     OptimizerSettings,
     SchedulerSettings,
-    Taint,
     Workload,
 )
 
 
-def node_pool(plain: Plain) -> NodePool:
-    """Return a kind of nodes."""
-    return NodePool(
-        name_prefix=plain.get("prefix", "node"),
-        count=int(plain["count"]),
-        cpu_milli=parse_cpu(plain["cpu"]),
-        memory_bytes=parse_memory(plain["memory"]),
-        pods=int(plain.get("pods", 110)),
-        labels=dict(plain.get("labels", {})),
-        taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
-        zones=tuple(plain.get("zones", ())),
-    )
-
-
 def workload(plain: Plain) -> Workload:
-    """Return a controller; own containers' requests count as the pod's."""
+    """Return a controller; own containers' requests count as the scheduler counts."""
     pod = dict(plain.get("pod", {}))
-    cpu_milli = parse_cpu(plain.get("cpu", 0))
-    memory_bytes = parse_memory(plain.get("memory", 0))
-    for container in pod.get("containers", ()):
-        requests = container.get("resources", {}).get("requests", {})
-        cpu_milli += parse_cpu(requests.get("cpu", 0))
-        memory_bytes += parse_memory(requests.get("memory", 0))
+    own = requests_of({"spec": pod})
     return Workload(
         name=plain["name"],
         replicas=int(plain.get("replicas", 0)),
-        cpu_milli=cpu_milli,
-        memory_bytes=memory_bytes,
+        cpu_milli=parse_cpu(plain.get("cpu", 0)) + own.get("cpu", 0),
+        memory_bytes=parse_memory(plain.get("memory", 0)) + own.get("memory", 0),
         kind=plain.get("kind", "ReplicaSet"),
         priority=int(plain.get("priority", 0)),
         image=plain.get("image", "pause"),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from stowage_testbed import layout
-from stowage_testbed.scenario.errors import ScenarioUnknownError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.load import load_file, load_folder
 from stowage_testbed.scenario.model import Scenario
 
@@ -38,10 +38,10 @@ def select(
 
     Raises
     ------
-    ScenarioFaultsError, ScenarioUnreadableError
+    ScenarioIssuesError
         As `load_file` and `load_folder`.
-    ScenarioUnknownError
-        Nothing has a name that was asked for.
+    StowageError
+        Nothing has a name that was asked for, or it cannot be read.
     """
     found: dict[str, Scenario] = {}
     for word in asked or (str(folder if folder.is_dir() else shipped_folder()),):
@@ -71,7 +71,12 @@ def _meant(word: str, folder: Path) -> tuple[Scenario, ...]:
         if meant:
             return meant
         names += [scenario.scenario_id for scenario in catalogue]
-    raise ScenarioUnknownError(word, difflib.get_close_matches(word, names, n=_CLOSE))
+    close = difflib.get_close_matches(word, names, n=_CLOSE)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    raise StowageError(
+        f"no scenario is called {word!r}; {hint}`stowage scenario list` prints those "
+        "of the folder, with --shipped those that come with Stowage"
+    )
 
 
 def _catalogues(folder: Path) -> Iterator[tuple[Scenario, ...]]:

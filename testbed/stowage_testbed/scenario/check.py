@@ -16,12 +16,12 @@ from stowage_testbed.metrics.packing import (
     utilisation,
 )
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.scenario.model import (
+from stowage_testbed.scenario.expectations import (
     Bounds,
     ExpectedOptimizer,
     ExpectedState,
-    Scenario,
 )
+from stowage_testbed.scenario.model import Scenario
 
 
 @dataclass(frozen=True, slots=True)

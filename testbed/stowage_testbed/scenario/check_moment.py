@@ -1,4 +1,4 @@
-"""What is expected of one moment against what was found: pods, plans and objects."""
+"""What is expected of one moment, or of the measured window, against what was found."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from stowage_testbed.scenario.check import (
     check_state,
     equal,
 )
-from stowage_testbed.scenario.expectations import ExpectedMoment, ExpectedObject
+from stowage_testbed.scenario.expectations import (
+    ExpectedMoment,
+    ExpectedObject,
+    MetricBound,
+)
 
+Values = Mapping[str, float | None]
+"""By the names of `stowage_testbed.metrics`; None where there is no value."""
+
+NO_NOTES: Mapping[str, str] = {}
 NO_PLANS = OptimizerRecord(solves=0, moves=0, evictions=0, optimal=False)
 
 
@@ -53,6 +61,45 @@ def check_moment(
             yield equal(f"{name} is there", wanted.there, there)
         else:
             yield from _object(name, wanted, body, moment.workload_of)
+
+
+def check_metrics(
+    bounds: Mapping[str, MetricBound],
+    values: Values,
+    notes: Mapping[str, str] = NO_NOTES,
+) -> Iterator[CheckResult]:
+    """Yield a result for each bound; a metric without a value does not keep it.
+
+    The message says where the bound comes from: if it does not hold, the bound itself
+    may be wrong.
+
+    Parameters
+    ----------
+    bounds, values
+        By the metric's name.
+    notes
+        Why a metric has no value.
+    """
+    for name, bound in bounds.items():
+        value = values.get(name)
+        expected, message = str(bound), ""
+        if value is None:
+            actual = "no value"
+            note = notes.get(name) or "there is no value in this window"
+            message = f"{name}: {note}"
+            if name not in values:
+                known = ", ".join(values) or "none"
+                message = f"no metric is called {name!r}; known are: {known}"
+        else:
+            actual = f"{value:g}"
+            if not bound.holds(value):
+                low, high = bound.spread
+                message = (
+                    f"{name}: expected {expected}, found {actual}; the bound comes "
+                    f"from {bound.runs} runs with {low:g} to {high:g} and a margin of "
+                    f"{bound.margin:g} ({bound.origin})"
+                )
+        yield CheckResult(name, not message, expected, actual, message)
 
 
 def _object(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario import build, build_expectations
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
+from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
-    Expectations,
     InstanceSpec,
-    NodePool,
     ObjectSpec,
     Workload,
     pods_brought,
 )
-from stowage_testbed.scenario.steps.additions import replayed_owners
-from stowage_testbed.scenario.steps.build import action
-from stowage_testbed.scenario.steps.model import AddNodes, Step
+from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
+from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
+from stowage_testbed.scenario.steps.nodes import AddNodes, node_pool
 
 _UNIT_DEPTH = {
     "nodes": 2,
@@ -40,7 +40,7 @@ class Draft:
     """The readable parts of one scenario.
 
     ``nodes_whole`` and so on say whether none had to be left out: only then can
-    something be called missing.
+    something be called missing. ``step_issues`` are what is wrong within single steps.
     """
 
     document: Document
@@ -51,6 +51,7 @@ class Draft:
     instance: InstanceSpec | None = None
     objects: dict[str, ObjectSpec] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    step_issues: list[DocumentIssue] = field(default_factory=list)
     traces: dict[str, TraceFile] = field(default_factory=dict)
     nodes_whole: bool = True
     workload_whole: bool = True
@@ -67,7 +68,7 @@ class Draft:
     def pools(self) -> dict[Place, NodePool]:
         """Return all kinds of nodes, also those that steps add."""
         added: dict[Place, NodePool] = {
-            ("steps", step.number - 1, step.kind): step.action.pool
+            step.place(): step.action.pool
             for step in self.steps
             if isinstance(step.action, AddNodes)
         }
@@ -93,6 +94,13 @@ class Draft:
         """Return all names under which pods are known."""
         return [*self.pods_by_name, *replayed_owners(self.steps)]
 
+    def names_used(self) -> Iterator[tuple[Step, NameUsed]]:
+        """Yield every name that the steps use, with its place in the file."""
+        for step in self.steps:
+            plain = self.valid["steps"][step.number - 1][step.kind]
+            for one in step.action.references(plain):
+                yield step, replace(one, place=step.place(*one.place))
+
 
 def draft(
     document: Document, schema_issues: Sequence[DocumentIssue], folder: Path = Path()
@@ -114,7 +122,7 @@ def draft(
         steps_whole="steps" not in sections,
     )
     for place, item in _items(valid, "nodes"):
-        made.nodes[place] = build.node_pool(item)
+        made.nodes[place] = node_pool(item)
     for place, item in _items(valid, "workload"):
         made.workload[place] = build.workload(item)
     if "instance" in valid:
@@ -138,10 +146,19 @@ def _take_steps(made: Draft, folder: Path) -> None:
     rows = {name: trace.rows for name, trace in made.traces.items()}
     bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
     controllers = [name for name in made.workload_names if name not in bursts]
+    surroundings = Surroundings(controllers, rows)
     for place, kind, plain in items:
+        try:
+            action = KINDS[kind].read(plain, surroundings)
+        except ValueError as error:
+            made.steps_whole = False
+            made.step_issues.append(DocumentIssue((*place, kind), str(error)))
+            continue
         line = made.document.mark(place).line
-        does = action(kind, plain, controllers, rows)
-        made.steps.append(Step(int(place[1]) + 1, kind, line, does))
+        made.steps.append(Step(int(place[1]) + 1, line, action))
+        for issue in KINDS[kind].issues(plain):
+            inner = (*place, kind, *issue.place)
+            made.step_issues.append(replace(issue, place=inner))
     if any(trace.issues or trace.unreadable for trace in made.traces.values()):
         made.steps_whole = False
 
@@ -152,7 +169,7 @@ def _expand(made: Draft, spec: InstanceSpec) -> None:
     )
     made.instance = spec
     made.nodes[("instance", "nodes")] = generated.node_pool()
-    for number, workload in enumerate(generated.workload()):
+    for number, workload in enumerate(generated.workload):
         made.workload[("instance", number)] = workload
 
 

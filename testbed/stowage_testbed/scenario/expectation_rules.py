@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from math import isclose
 from typing import Any
 
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.steps.additions import replayed_pods, triggered_plans
 from stowage_testbed.scenario.steps.demand import most_pods_each
-from stowage_testbed.scenario.steps.model import Check
+from stowage_testbed.scenario.steps.kinds import replayed_pods, triggered_plans
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.scenario.steps.waiting import Check
+
+ROUNDING = 0.05
+"""How far a bound may lie from the worst value times the margin."""
 
 _BOUNDED = ("placed", "pods_per_node", "moves", "evictions", "solves")
 
@@ -64,7 +69,7 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
         return
     replicas = draft.pods_by_name
     if draft.stepped:
-        replicas = most_pods_each(draft.steps, replicas)
+        replicas = most_pods_each([s.action for s in draft.steps], replicas)
     by_priority = Counter(
         str(pod.template.priority) for pod in replayed_pods(draft.steps)
     )
@@ -97,12 +102,52 @@ def bounds_are_not_empty(draft: Draft) -> Iterator[DocumentIssue]:
                     yield DocumentIssue(place, message)
 
 
+def metrics_are_measured(draft: Draft) -> Iterator[DocumentIssue]:
+    """Bounds on metrics need a measured window."""
+    measured = any(isinstance(step.action, Measure | Overload) for step in draft.steps)
+    if draft.expect.metrics and draft.steps_whole and not measured:
+        message = "no step measures; write `measure: start` and `measure: stop`"
+        yield DocumentIssue(("expect", "metrics"), message, of_key=True)
+
+
+def bounds_bound_something(draft: Draft) -> Iterator[DocumentIssue]:
+    """A bound on a metric has an end."""
+    for place, bound in _metric_bounds(draft):
+        if not {"min", "max"} & set(bound):
+            yield DocumentIssue(place, "there is no bound; write `min` or `max`")
+
+
+def bounds_follow_from_their_origin(draft: Draft) -> Iterator[DocumentIssue]:
+    """A bound is the worst value that was seen, times its margin."""
+    for place, bound in _metric_bounds(draft):
+        low, high = bound["spread"]
+        if low > high:
+            message = f"the lowest value {low} is above the highest {high}"
+            yield DocumentIssue((*place, "spread"), f"{message}; exchange them")
+            continue
+        margin = bound["margin"]
+        for key, worst, should in (
+            ("min", low, low / margin),
+            ("max", high, high * margin),
+        ):
+            if key in bound and not isclose(bound[key], should, rel_tol=ROUNDING):
+                yield DocumentIssue(
+                    (*place, key),
+                    f"{key} {bound[key]} does not follow from its origin: the worst "
+                    f"value {worst} with margin {margin} gives {should:.4g}; fix "
+                    "the one that is wrong",
+                )
+
+
 EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     expected_workloads_exist,
     expected_nodes_exist,
     expected_objects_exist,
     expected_counts_are_possible,
     bounds_are_not_empty,
+    metrics_are_measured,
+    bounds_bound_something,
+    bounds_follow_from_their_origin,
 )
 
 
@@ -112,8 +157,7 @@ def _phases(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
         yield ("expect", phase), expect.get(phase, {})
     for step in draft.steps:
         if isinstance(step.action, Check):
-            index = step.number - 1
-            yield ("steps", index, "check"), draft.valid["steps"][index]["check"]
+            yield step.place(), draft.valid["steps"][step.number - 1]["check"]
 
 
 def _pods_known(draft: Draft) -> bool:
@@ -147,3 +191,8 @@ def _counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str,
 
 def _least(bounds: Any) -> int:
     return int(bounds.get("min", 0) if isinstance(bounds, Mapping) else bounds)
+
+
+def _metric_bounds(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    for name, bound in draft.valid.get("expect", {}).get("metrics", {}).items():
+        yield ("expect", "metrics", name), bound

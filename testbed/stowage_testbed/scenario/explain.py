@@ -12,16 +12,11 @@ from stowage_testbed.scenario.expectation_words import (
     state_in_words,
 )
 from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, Workload
-from stowage_testbed.scenario.steps.model import (
-    AddNodes,
-    Burst,
-    Check,
-    RemoveNodes,
-    Replay,
-    Step,
-    Wait,
-)
-from stowage_testbed.scenario.steps.words import in_words, pool_in_words
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.nodes import pool_in_words
+from stowage_testbed.scenario.steps.waiting import Check
 
 Deadlines = Callable[[Scenario, str, int], float]
 """Gives the deadline in seconds of a kind of step that changes so many nodes."""
@@ -68,11 +63,7 @@ def _world(scenario: Scenario) -> Iterator[str]:
         yield f"  {pool_in_words(pool)}"
     if scenario.workload:
         yield "Workload"
-    bursts = {
-        step.action.workload
-        for step in scenario.steps
-        if isinstance(step.action, Burst)
-    }
+    bursts = {burst.workload for burst in actions_of(scenario.steps, Burst)}
     for workload in scenario.workload[:_SHOWN]:
         alone = workload.name in bursts
         noun = "pods of bursts" if alone else _controller(workload)
@@ -117,7 +108,7 @@ def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
     yield "Steps"
     for step in scenario.steps:
         limit = _deadline(scenario, step, deadlines)
-        yield f"  {step.number}. {in_words(step.action)}{limit} [line {step.line}]"
+        yield f"  {step.number}. {step.action.in_words()}{limit} [line {step.line}]"
         if isinstance(step.action, Check):
             for line in moment_in_words(step.action.expect):
                 yield f"       {line}"
@@ -157,18 +148,13 @@ def _optimizer(scenario: Scenario) -> str:
 
 
 def _deadline(scenario: Scenario, step: Step, deadlines: Deadlines) -> str:
-    match step.action:
-        case Wait(timeout_s=own) | Check(timeout_s=own) if own is not None:
-            return f", at most {own:g} s"
-        case Wait() | Check():
-            return f", at most {deadlines(scenario, step.kind, 0):g} s"
-        case AddNodes(pool):
-            return f", at most {deadlines(scenario, step.kind, pool.count):g} s"
-        case RemoveNodes(nodes):
-            return f", at most {deadlines(scenario, step.kind, len(nodes)):g} s"
-        case Burst() | Replay():
-            return f"; none may be later than {deadlines(scenario, step.kind, 0):g} s"
-    return ""
+    action = step.action
+    if action.deadline is None:
+        return ""
+    seconds = action.own_timeout_s
+    if seconds is None:
+        seconds = deadlines(scenario, action.kind, action.changed_nodes)
+    return action.deadline.words.format(seconds)
 
 
 def _caught(item: CatchItem) -> str:

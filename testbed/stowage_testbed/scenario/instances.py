@@ -14,7 +14,8 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
-from stowage_testbed.scenario.model import InstanceSpec, NodePool, Workload
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.model import InstanceSpec, Workload
 
 SIZE_RANGE = (1, 4)
 """Pods per ReplicaSet."""
@@ -30,24 +31,13 @@ _LEAST_POD_CAP = 512
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaSetDraw:
-    """One generated ReplicaSet: ``size`` equal pods."""
-
-    name: str
-    size: int
-    cpu_milli: int
-    memory_bytes: int
-    priority: int
-
-
-@dataclass(frozen=True, slots=True)
 class Instance:
     """A generated instance: equal nodes, and ReplicaSets in the order of arrival."""
 
     spec: InstanceSpec
     node_cpu_milli: int
     node_memory_bytes: int
-    replica_sets: tuple[ReplicaSetDraw, ...]
+    workload: tuple[Workload, ...]
 
     def node_pool(self) -> NodePool:
         """Return the nodes; their pod limit never binds."""
@@ -58,19 +48,6 @@ class Instance:
             cpu_milli=self.node_cpu_milli,
             memory_bytes=self.node_memory_bytes,
             pods=max(_LEAST_POD_CAP, 3 * pods),
-        )
-
-    def workload(self) -> tuple[Workload, ...]:
-        """Return the ReplicaSets as a scenario's workload."""
-        return tuple(
-            Workload(
-                name=drawn.name,
-                replicas=drawn.size,
-                cpu_milli=drawn.cpu_milli,
-                memory_bytes=drawn.memory_bytes,
-                priority=drawn.priority,
-            )
-            for drawn in self.replica_sets
         )
 
 
@@ -105,9 +82,9 @@ def generate(
     for number, size in enumerate(sizes, start=1):
         priority = draw_priority.randint(1, priorities)
         sets.append(
-            ReplicaSetDraw(
+            Workload(
                 name=f"rs-{number:02d}-p{priority}",
-                size=size,
+                replicas=size,
                 cpu_milli=draw_cpu.randint(*CPU_MILLI_RANGE),
                 memory_bytes=draw_memory.randint(*MEMORY_BYTES_RANGE),
                 priority=priority,
@@ -115,9 +92,9 @@ def generate(
         )
     return Instance(
         spec=spec,
-        node_cpu_milli=_capacity([(s.size, s.cpu_milli) for s in sets], spec),
-        node_memory_bytes=_capacity([(s.size, s.memory_bytes) for s in sets], spec),
-        replica_sets=tuple(sets),
+        node_cpu_milli=_capacity([(s.replicas, s.cpu_milli) for s in sets], spec),
+        node_memory_bytes=_capacity([(s.replicas, s.memory_bytes) for s in sets], spec),
+        workload=tuple(sets),
     )
 
 

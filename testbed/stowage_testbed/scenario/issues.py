@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -48,10 +48,11 @@ _FORMATS = {
     "metric-name": "of lower-case letters, digits, '_' and '.', as in t_sched_p99_s",
     "positive-cpu": "more than 0, as in 500m",
     "positive-memory": "more than 0, as in 4G",
+    "quantity": "0 or more, as in 1",
 }
 
 
-def schema_issues(errors: Sequence[ValidationError]) -> Iterator[DocumentIssue]:
+def schema_issues(errors: Iterable[ValidationError]) -> Iterator[DocumentIssue]:
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
         if _is_left_over(error):
@@ -80,21 +81,19 @@ def describe(value: object) -> str:
     return "a mapping"
 
 
-def way_out_of_unknown(name: str, known: Sequence[str]) -> str:
-    """Return the nearest known word, or all of them."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+def way_out_of_unknown(
+    name: str, known: Sequence[str], shown: int | None = None
+) -> str:
+    """Return the nearest known word, or all of them, or the first of many."""
+    if close := difflib.get_close_matches(name, known, n=1):
+        return f"did you mean {close[0]!r}?"
+    more = ["and so on"] if shown is not None and len(known) > shown else []
+    return f"known are {', '.join([*known[:shown], *more])}"
 
 
 def unknown_name(noun: str, name: str, known: Sequence[str]) -> str:
     """Say that nothing has a name, and which names there are."""
-    few = 12
-    listed = known if len(known) <= few else [*known[:few], "and so on"]
-    close = difflib.get_close_matches(name, known, n=1)
-    way_out = (
-        f"did you mean {close[0]!r}?" if close else f"known are {', '.join(listed)}"
-    )
-    return f"no {noun} is called {name!r}; {way_out}"
+    return f"no {noun} is called {name!r}; {way_out_of_unknown(name, known, 12)}"
 
 
 def _unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:
@@ -170,12 +169,11 @@ def _too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
 
 
 def _of_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
-    """Yield an issue for a key that only fits with `steps`, or only without."""
-    schema: Any = error.schema
+    """Yield the issue of a key that only fits with `steps`, or only without."""
     way_out = "has no place beside `steps`; remove it"
-    if schema["x-only"] == "steps":
+    if "else" in error.schema_path:
         way_out = "has a meaning only with `steps`; write them, or remove it"
-    message = f"{_where(error)!r} {way_out}"
+    message = f"{spell(_place(error))!r} {way_out}"
     yield DocumentIssue(_place(error), message, of_key=True, harmless=True)
 
 

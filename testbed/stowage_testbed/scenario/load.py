@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario import build
-from stowage_testbed.scenario.consistency import RULES
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
-from stowage_testbed.scenario.errors import (
-    Issue,
-    ScenarioIssuesError,
-    ScenarioUnreadableError,
-)
+from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
+from stowage_testbed.scenario.file_rules import RULES
 from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.parameters import (
@@ -23,7 +20,7 @@ from stowage_testbed.scenario.parameters import (
     substitute,
     variant_values,
 )
-from stowage_testbed.scenario.schema import form_of, validator
+from stowage_testbed.scenario.schema import validator
 
 
 def load_file(path: Path) -> tuple[Scenario, ...]:
@@ -31,15 +28,12 @@ def load_file(path: Path) -> tuple[Scenario, ...]:
 
     Raises
     ------
-    ScenarioFaultsError
+    ScenarioIssuesError
         With every issue of the file: its line, its column and the way out.
-    ScenarioUnreadableError
+    StowageError
         There is no such file, or it is not text.
     """
-    scenarios, issues = _read_file(path)
-    if issues:
-        raise ScenarioIssuesError(issues)
-    return scenarios
+    return load_files([path])
 
 
 def load_folder(folder: Path) -> tuple[Scenario, ...]:
@@ -47,14 +41,14 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
 
     Raises
     ------
-    ScenarioFaultsError
+    ScenarioIssuesError
         With every issue of every file.
-    ScenarioUnreadableError
+    StowageError
         There is no such folder, or it holds no scenario.
     """
     paths = sorted(folder.rglob("*.yaml"))
     if not paths:
-        raise ScenarioUnreadableError(folder, "it is no folder with *.yaml files")
+        raise _unreadable(folder, "it is no folder with *.yaml files")
     return load_files(paths)
 
 
@@ -63,7 +57,7 @@ def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:
 
     Raises
     ------
-    ScenarioFaultsError
+    ScenarioIssuesError
         With every issue of every file.
     """
     scenarios: list[Scenario] = []
@@ -81,9 +75,9 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise ScenarioUnreadableError(path, str(error.strerror)) from error
+        raise _unreadable(path, str(error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise ScenarioUnreadableError(path, "it is not UTF-8 text") from error
+        raise _unreadable(path, "it is not UTF-8 text") from error
     root, issues = compose(path, text)
     if root is None:
         return (), issues
@@ -104,10 +98,17 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
     return tuple(_scenario(path, variant, made) for variant, made in drafts), []
 
 
+def _unreadable(path: Path, cause: str) -> StowageError:
+    return StowageError(
+        f"cannot read {path}: {cause}; name a scenario file, a folder of them, or a "
+        "scenario as `stowage scenario list` prints it"
+    )
+
+
 def _judge(document: Document, folder: Path) -> tuple[Draft, list[DocumentIssue]]:
-    errors = validator(form_of(document.data)).iter_errors(document.data)
-    found = list(schema_issues(list(errors)))
+    found = list(schema_issues(validator().iter_errors(document.data)))
     made = draft(document, found, folder)
+    found += made.step_issues
     found.extend(issue for rule in RULES for issue in rule(made))
     return made, found
 

@@ -12,46 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expectations import (
-    Bounds,
     Expectations,
-    ExpectedMoment,
-    ExpectedObject,
-    ExpectedOptimizer,
-    ExpectedState,
-    MetricBound,
 )
-from stowage_testbed.scenario.steps.additions import added_nodes, replayed_priorities
+from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
-from stowage_testbed.scenario.steps.model import Step
+from stowage_testbed.scenario.steps.kinds import added_nodes, replayed_pods
 
-__all__ = [
-    "Arrival",
-    "Bounds",
-    "CatchItem",
-    "Expectations",
-    "ExpectedMoment",
-    "ExpectedObject",
-    "ExpectedOptimizer",
-    "ExpectedState",
-    "FaultMoment",
-    "FaultSettings",
-    "Harm",
-    "InstanceSpec",
-    "MetricBound",
-    "NodePool",
-    "ObjectKind",
-    "ObjectSpec",
-    "OptimizerSettings",
-    "Policy",
-    "Scenario",
-    "SchedulerSettings",
-    "Taint",
-    "Trigger",
-    "Workload",
-    "WorkloadKind",
-]
+QUIET_S = 0.3
+"""No pod may change for so long before a state counts as stable: three times the
+longest pause seen between a refused pod's condition and a change that followed."""
 
 Arrival = Literal["sequential", "burst"]
 """`sequential`: a workload waits until all pods of the one before have an outcome."""
@@ -247,7 +218,8 @@ class Scenario:
     def pod_count(self) -> int:
         """Return how many pods it has; with steps, the most that are asked for."""
         if self.steps:
-            return most_pods(self.steps, self.pods_by_name)
+            actions = [step.action for step in self.steps]
+            return most_pods(actions, self.pods_by_name)
         return sum(workload.pods for workload in self.workload)
 
     @property
@@ -264,7 +236,8 @@ class Scenario:
     def priorities(self) -> tuple[int, ...]:
         """Return the priorities of the pods, in order."""
         found = {workload.priority for workload in self.workload}
-        return tuple(sorted(found | replayed_priorities(self.steps)))
+        found |= {pod.template.priority for pod in replayed_pods(self.steps)}
+        return tuple(sorted(found))
 
 
 def pods_brought(

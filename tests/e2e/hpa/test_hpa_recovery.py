@@ -18,6 +18,7 @@ from stowage_testbed.cluster.metrics.usage import NAME, PLURAL, usage_object
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.settings import Find, Hold
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.cluster_needs import cluster_for
 from stowage_testbed.run.context import RunContext
@@ -26,7 +27,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.scenario.steps.measuring import Overload
 from stowage_testbed.toolchain import ToolMissingError, tool_path
 
 pytestmark = pytest.mark.e2e
@@ -34,8 +35,8 @@ pytestmark = pytest.mark.e2e
 FILE = Path(__file__).parents[3] / "scenarios" / "hpa" / "recovery.yaml"
 
 IN_A_HURRY: Mapping[str, Any] = {
-    "find": {"start": 6, "most": 6, "level_s": 2},
-    "hold": {"total_s": 90, "window_s": 2, "whole": False},
+    "find": Find(start=6, most=6, level_s=2.0),
+    "hold": Hold(total_s=90.0, window_s=2.0, whole=False),
     # That it recovers is what counts here, not by how much runs differ.
     "aligned": False,
 }
@@ -45,7 +46,8 @@ def hurried(scenario: Scenario) -> Scenario:
     """Return the scenario with shorter windows, and without waiting for a scrape."""
     (step,) = scenario.steps
     assert isinstance(step.action, Overload)
-    action = replace(step.action, plain={**step.action.plain, **IN_A_HURRY})
+    settings = replace(step.action.settings, **IN_A_HURRY)
+    action = replace(step.action, settings=settings)
     return replace(scenario, steps=(replace(step, action=action),))
 
 

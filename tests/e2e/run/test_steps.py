@@ -320,6 +320,39 @@ expect: {end: {placed: 1}}
     assert "all-stay" in outcome.error
 
 
+@pytest.mark.parametrize(
+    ("demand", "error"),
+    [("maxUnavailable: 1", ""), ("maxUnavailable: 0", "all-stay")],
+)
+def test_a_drain_evicts_what_budgets_allow(
+    environment: StepEnvironment, demand: str, error: str
+) -> None:
+    """One pod at a time, as each is replaced; or none, and the step says why."""
+    outcome = environment.play(
+        f"""\
+objects:
+  all-stay:
+    kind: PodDisruptionBudget
+    spec: {{{demand}, selector: {{matchLabels: {{stowage.dev/workload: web}}}}}}
+steps:
+  - apply: [web, all-stay]
+  - scale: {{workload: web, to: 2}}
+  - wait: {{for: ready, of: web}}
+  - check: {{objects: {{all-stay: {{status: {{currentHealthy: 2}}}}}}}}
+  - add-nodes: {{prefix: late, count: 1, cpu: "1", memory: 1G}}
+  - drain: {{nodes: node-0, timeout_s: 5}}
+  - wait: {{for: ready, of: web}}
+expect: {{end: {{placed: 2, placements: {{web: [late-0, late-0]}}}}}}
+"""
+    )
+
+    assert (error in outcome.error) is bool(outcome.error)
+    assert bool(outcome.error) is bool(error)
+    if error:
+        assert outcome.error.startswith("step 6 (drain, line 17)")
+        assert "evict Pod web-" in outcome.error
+
+
 def test_nodes_come_and_go_with_their_pods_and_taints(
     environment: StepEnvironment,
 ) -> None:

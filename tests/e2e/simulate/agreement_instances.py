@@ -35,8 +35,8 @@ def paper_case(seed: int) -> Case:
     )
     pods = [
         pod(f"{drawn.name}-{i}", drawn.cpu_milli, drawn.memory_bytes, drawn.priority)
-        for drawn in instance.replica_sets
-        for i in range(drawn.size)
+        for drawn in instance.workload
+        for i in range(drawn.replicas)
     ]
     return Case(f"paper-{seed}", (instance.node_pool(),), tuple(pods))
 

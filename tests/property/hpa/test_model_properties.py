@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, load_window
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load_window
 from stowage_testbed.hpa.model.routing import Routing, others
-from stowage_testbed.hpa.model.sla import Sla
 from stowage_testbed.hpa.model.web_service import WebService, steady_state
 
 clients = st.integers(1, 40)

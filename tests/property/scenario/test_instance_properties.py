@@ -29,11 +29,11 @@ def test_the_replica_sets_hold_exactly_the_pods_that_were_asked_for(
 ) -> None:
     """Nodes times pods per node; the last ReplicaSet is cut to what is left."""
     _, nodes, pods_per_node, priorities, _ = given_parameters
-    sets = generate(*given_parameters).replica_sets
+    sets = generate(*given_parameters).workload
 
-    assert sum(s.size for s in sets) == nodes * pods_per_node
+    assert sum(s.replicas for s in sets) == nodes * pods_per_node
     for s in sets:
-        assert SIZE_RANGE[0] <= s.size <= SIZE_RANGE[1]
+        assert SIZE_RANGE[0] <= s.replicas <= SIZE_RANGE[1]
         assert CPU_MILLI_RANGE[0] <= s.cpu_milli <= CPU_MILLI_RANGE[1]
         assert MEMORY_BYTES_RANGE[0] <= s.memory_bytes <= MEMORY_BYTES_RANGE[1]
         assert 1 <= s.priority <= priorities
@@ -50,7 +50,7 @@ def test_capacities_follow_from_demand_and_usage(given_parameters: Parameters) -
         ("cpu_milli", instance.node_cpu_milli),
         ("memory_bytes", instance.node_memory_bytes),
     ):
-        requests = [(s.size, getattr(s, resource)) for s in instance.replica_sets]
+        requests = [(s.replicas, getattr(s, resource)) for s in instance.workload]
         demand = sum(size * request for size, request in requests)
         total = -(-demand * 100 // percent)
         largest = max(request for _, request in requests)
@@ -69,7 +69,7 @@ def test_usage_and_priorities_leave_the_pods_alone(seed: int) -> None:
     """Each draw has a stream of its own, so that one parameter can be varied alone."""
 
     def sizes(instance: Instance) -> list[tuple[int, int, int]]:
-        return [(s.size, s.cpu_milli, s.memory_bytes) for s in instance.replica_sets]
+        return [(s.replicas, s.cpu_milli, s.memory_bytes) for s in instance.workload]
 
     first = generate(seed, 4, 4, 1, 0.9)
     second = generate(seed, 4, 4, 4, 1.05)

@@ -74,6 +74,7 @@ steps:
   - evict: {workload: web, pods: 1, node: node-0}
   - cordon: node-0
   - uncordon: [node-0]
+  - drain: {nodes: [node-1], timeout_s: 3}
   - taint: {nodes: node-0, key: k, effect: NoSchedule}
   - untaint: {nodes: node-0, key: k}
   - add-nodes: {prefix: late, count: 1, cpu: 1, memory: 1G}

@@ -9,7 +9,7 @@ from hpa_records import QUICK
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Timing
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.recovery.cluster import autoscaler_arguments
+from stowage_testbed.run.cluster_needs import autoscaler_arguments
 from stowage_testbed.run.recovery.manifests import NAME, autoscaler, deployment
 
 

@@ -9,8 +9,7 @@ import pytest
 from hpa_records import QUICK, SimulatedHpa
 
 from stowage_testbed.hpa.model.load_window import LoadWindow
-from stowage_testbed.hpa.phases.find import find
-from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.phases.recovery import Recovery, recovery
 from stowage_testbed.hpa.settings import (
     FULL,

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from stowage_testbed.hpa.model.capacity import replicas_needed
-from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, load_window
+from stowage_testbed.hpa.model.load_window import (
+    LoadWindow,
+    Segment,
+    Sla,
+    load_window,
+    replicas_needed,
+)
 from stowage_testbed.hpa.model.routing import others
-from stowage_testbed.hpa.model.service_time import ServiceTime
-from stowage_testbed.hpa.model.sla import Sla
-from stowage_testbed.hpa.model.web_service import WebService, steady_state
+from stowage_testbed.hpa.model.web_service import ServiceTime, WebService, steady_state
 
 SERVICE = WebService()
 """php-apache of the second paper: 0.2 s a request that has its replica for itself."""

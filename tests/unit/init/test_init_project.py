@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 import stowage_testbed.cli
-from stowage_testbed.init.errors import FilesInTheWayError, FolderUnwritableError
+from stowage_testbed.errors import InputError
 from stowage_testbed.init.project import (
     SCENARIO_FILE,
     TEST_FILE,
@@ -87,10 +87,12 @@ def test_files_in_the_way_are_all_named_and_none_is_written(tmp_path: Path) -> N
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("mine")
 
-    with pytest.raises(FilesInTheWayError) as refused:
+    with pytest.raises(InputError, match="in the way") as refused:
         write_project(tmp_path)
 
-    assert refused.value.files == (tmp_path / TEST_FILE, tmp_path / WORKFLOW_FILE)
+    assert f"  {tmp_path / TEST_FILE}\n" in str(refused.value)
+    assert f"  {tmp_path / WORKFLOW_FILE}\n" in str(refused.value)
+    assert str(tmp_path / SCENARIO_FILE) not in str(refused.value)
     assert (tmp_path / TEST_FILE).read_text() == "mine"
     assert not (tmp_path / SCENARIO_FILE).exists()
 
@@ -109,7 +111,7 @@ def test_a_file_where_a_folder_must_be_is_reported(tmp_path: Path) -> None:
     """It is no traceback's business."""
     (tmp_path / "tests").write_text("no folder")
 
-    with pytest.raises(FolderUnwritableError, match="tests"):
+    with pytest.raises(InputError, match="tests"):
         write_project(tmp_path)
 
 

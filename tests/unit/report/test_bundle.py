@@ -17,7 +17,7 @@ from outcomes import (
 
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
-from stowage_testbed.scenario.steps.model import Replay
+from stowage_testbed.scenario.steps.arriving import Replay
 
 
 def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.capture import capture
+from stowage_testbed.run.steps.observed_moment import observed_state
+
+SCENARIO = an_outcome().scenario
 
 
 def a_node(name: str) -> dict[str, Any]:
@@ -28,7 +30,10 @@ def a_pod(name: str, workload: str, **status: Any) -> dict[str, Any]:
             "name": name,
             "labels": {"stowage.dev/workload": workload},
         },
-        "spec": {"nodeName": status.pop("node", "")},
+        "spec": {
+            "nodeName": status.pop("node", ""),
+            "containers": [{"resources": {"requests": {"memory": "2G"}}}],
+        },
         "status": status,
     }
 
@@ -37,34 +42,36 @@ def captured(*objects: tuple[str, dict[str, Any]]) -> Any:
     state = State()
     for kind, body in objects:
         state.apply(Change(kind, Verb.ADDED, Receipt(0, 0), body))
-    return capture(state, an_outcome().scenario, "ns", ["n1"])
+    return observed_state(state, SCENARIO, "ns")
 
 
 def test_nodes_count_with_what_they_really_offer() -> None:
     """What the API server holds decides, not what the scenario asked for."""
-    state = captured(("Node", a_node("n1")))
+    state = captured(("Node", a_node("n-0")))
 
-    assert state.nodes == (NodeState("n1", 1500, 4 * GB),)
+    assert state.nodes == (NodeState("n-0", 1500, 4 * GB),)
 
 
 def test_nodes_of_others_do_not_count() -> None:
     """The release's node would dilute the utilisation."""
-    state = captured(("Node", a_node("n1")), ("Node", a_node("stowage-host")))
+    state = captured(("Node", a_node("n-0")), ("Node", a_node("stowage-host")))
 
-    assert [node.name for node in state.nodes] == ["n1"]
+    assert [node.name for node in state.nodes] == ["n-0"]
 
 
 def test_pods_carry_the_workload_and_its_requests() -> None:
     """Names of ReplicaSet pods are random; the workload is what is compared."""
-    state = captured(("Node", a_node("n1")), ("Pod", a_pod("a-x7k2p", "a", node="n1")))
+    state = captured(
+        ("Node", a_node("n-0")), ("Pod", a_pod("a-x7k2p", "a", node="n-0"))
+    )
 
     (pod,) = state.pods
-    assert (pod.workload, pod.node, pod.memory_bytes) == ("a", "n1", 2 * GB)
+    assert (pod.workload, pod.node, pod.memory_bytes) == ("a", "n-0", 2 * GB)
 
 
 def test_a_pending_pod_has_no_node() -> None:
     """The metrics recognise pending pods by it."""
-    (pod,) = captured(("Node", a_node("n1")), ("Pod", a_pod("b-1", "b"))).pods
+    (pod,) = captured(("Node", a_node("n-0")), ("Pod", a_pod("b-1", "b"))).pods
 
     assert pod.node is None
 
@@ -72,7 +79,7 @@ def test_a_pending_pod_has_no_node() -> None:
 def test_finished_pods_and_other_namespaces_are_left_out() -> None:
     """They hold no room of the scenario's."""
     state = captured(
-        ("Node", a_node("n1")),
+        ("Node", a_node("n-0")),
         ("Pod", a_pod("a-1", "a", phase="Succeeded")),
         ("Pod", a_pod("a-2", "a", namespace="elsewhere")),
     )

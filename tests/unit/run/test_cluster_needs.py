@@ -10,8 +10,8 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.cluster_needs import cluster_for, missing_at
-from stowage_testbed.run.errors import ClusterNeedsError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
@@ -47,7 +47,7 @@ def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
     """A cluster's periods are fixed when it comes up."""
     recovery = variants("hpa/recovery")
 
-    with pytest.raises(ClusterNeedsError) as caught:
+    with pytest.raises(InputError) as caught:
         cluster_for("one", recovery.values())
 
     assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from outcomes import a_plan
 
-from stowage_testbed.run.optimizer_phase import optimizer_record, optimizer_values
+from stowage_testbed.run.release import optimizer_values
+from stowage_testbed.run.steps.observed_moment import optimizer_record
 from stowage_testbed.scenario.check import OptimizerRecord
 from stowage_testbed.scenario.model import OptimizerSettings
 from stowage_testbed.simulate import NO_PROTECTION

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.document import compose
-from stowage_testbed.scenario.errors import ScenarioIssuesError, ScenarioUnreadableError
+from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder
 
 GOOD = """\
@@ -129,6 +130,13 @@ CASES = {
         "{name: web, replicas: 2, pod: {containers: [{name: a}]}}",
         "6:49: workload[0].pod.containers[0] lacks the key 'image'; add it. "
         "Image name; nothing is pulled on a fake node.",
+    ),
+    "a request that is no amount": (
+        WEB,
+        "{name: web, replicas: 2, pod: {containers: [{name: a, image: b, "
+        "resources: {requests: {gpu: none}}}]}}",
+        "6:97: workload[0].pod.containers[0].resources.requests.gpu: 'none' is not a "
+        "quantity; write a number and one of m, k, M, G, T, Ki, Mi, Gi, Ti",
     ),
     "requests beside own containers": (
         WEB,
@@ -387,13 +395,11 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
 
 def test_an_unreadable_path_is_one_message(tmp_path: Path) -> None:
     """A typing mistake on the command line must not be a traceback."""
-    with pytest.raises(
-        ScenarioUnreadableError, match="No such file or directory; name"
-    ):
+    with pytest.raises(StowageError, match="No such file or directory; name"):
         load_file(tmp_path / "none.yaml")
-    with pytest.raises(ScenarioUnreadableError, match=r"no folder with \*\.yaml files"):
+    with pytest.raises(StowageError, match=r"no folder with \*\.yaml files"):
         load_folder(tmp_path / "none")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ScenarioUnreadableError, match="not UTF-8 text"):
+    with pytest.raises(StowageError, match="not UTF-8 text"):
         load_file(binary)

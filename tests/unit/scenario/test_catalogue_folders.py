@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select, shipped_folder
-from stowage_testbed.scenario.errors import ScenarioUnknownError
 from stowage_testbed.scenario.starter import write_starter
 
 FOLDER = Path("scenarios")
@@ -54,5 +54,5 @@ def test_a_name_that_nobody_has_is_answered_with_close_ones_of_both() -> None:
     """A typing error is likely in either."""
     write_starter("paper/figure-2", FOLDER)
 
-    with pytest.raises(ScenarioUnknownError, match=r"figure-2.*figure-1"):
+    with pytest.raises(StowageError, match=r"figure-2.*figure-1"):
         select(["paper/figure-3"], folder=FOLDER)

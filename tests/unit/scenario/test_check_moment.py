@@ -9,8 +9,7 @@ import pytest
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import CheckResult, OptimizerRecord
-from stowage_testbed.scenario.check_metrics import check_metrics
-from stowage_testbed.scenario.check_moment import Moment, check_moment
+from stowage_testbed.scenario.check_moment import Moment, check_metrics, check_moment
 from stowage_testbed.scenario.expectations import (
     Bounds,
     ExpectedMoment,

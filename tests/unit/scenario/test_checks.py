@@ -7,13 +7,13 @@ from stowage_testbed.scenario.check import (
     check_deterministic,
     check_optimizer,
 )
-from stowage_testbed.scenario.model import (
+from stowage_testbed.scenario.expectations import (
     Bounds,
     Expectations,
     ExpectedOptimizer,
     ExpectedState,
-    Scenario,
 )
+from stowage_testbed.scenario.model import Scenario
 
 GB = 10**9
 GOOD_RECORD = OptimizerRecord(solves=1, moves=1, evictions=0, optimal=True)

@@ -60,7 +60,7 @@ def test_a_seed_gives_the_published_instance(seed: int) -> None:
 
     instance = generate(seed, 4, 4, 1, 0.90)
 
-    drawn = [(s.size, s.cpu_milli, s.memory_bytes) for s in instance.replica_sets]
+    drawn = [(s.replicas, s.cpu_milli, s.memory_bytes) for s in instance.workload]
     assert drawn == sets
     assert (instance.node_cpu_milli, instance.node_memory_bytes) == (
         cpu_milli,
@@ -73,8 +73,8 @@ def test_a_seed_gives_the_published_priorities() -> None:
     instance = generate(484806185843093489, 16, 4, 2, 0.95)
 
     drawn = [
-        f"{s.name} {s.size} {s.cpu_milli} {s.memory_bytes}"
-        for s in instance.replica_sets
+        f"{s.name} {s.replicas} {s.cpu_milli} {s.memory_bytes}"
+        for s in instance.workload
     ]
     assert drawn == [line.strip() for line in PUBLISHED_16_NODES.split(",")]
 
@@ -83,12 +83,11 @@ def test_an_instance_becomes_nodes_and_workload() -> None:
     """The runner sees generated and written scenarios alike."""
     instance = generate(7, 4, 8, 2, 1.0)
 
-    pool, workload = instance.node_pool(), instance.workload()
+    pool, workload = instance.node_pool(), instance.workload
 
     assert pool.node_names() == ["node-0", "node-1", "node-2", "node-3"]
     assert pool.pods == 512
     assert sum(entry.replicas for entry in workload) == 32
-    assert [entry.name for entry in workload] == [s.name for s in instance.replica_sets]
 
 
 @pytest.mark.parametrize(

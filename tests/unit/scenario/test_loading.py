@@ -2,16 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.cluster.node_pool import Taint
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select
-from stowage_testbed.scenario.errors import ScenarioIssuesError, ScenarioUnknownError
+from stowage_testbed.scenario.errors import ScenarioIssuesError
+from stowage_testbed.scenario.expectations import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.model import (
-    Bounds,
-    InstanceSpec,
-    OptimizerSettings,
-    Scenario,
-    Taint,
-)
+from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario
 
 FULL = """\
 name: test/full
@@ -172,7 +169,7 @@ def test_labels_narrow_the_choice(folder: Path) -> None:
 
 def test_an_unknown_name_brings_the_nearest_one(folder: Path) -> None:
     """A mistyped name must not run nothing and pass."""
-    with pytest.raises(ScenarioUnknownError, match="did you mean test/full"):
+    with pytest.raises(StowageError, match="did you mean test/full"):
         select(["test/ful"], folder=folder)
 
 

@@ -1,3 +1,4 @@
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
     controller_manifests,
@@ -7,7 +8,7 @@ from stowage_testbed.scenario.manifests import (
     priority_class_manifests,
     workload_manifest,
 )
-from stowage_testbed.scenario.model import NodePool, ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
 
 NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
 

@@ -21,7 +21,7 @@ from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ArmSettings
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Measure, Overload
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
 
 EQUAL_LIMITS = "--limits equal"
 ALLOW_UNFAIR = "--allow-unfair"

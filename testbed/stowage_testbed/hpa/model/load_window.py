@@ -1,16 +1,34 @@
-"""A span of constant load, while replicas come and go."""
+"""A span of constant load while replicas come and go, and whether it keeps the SLA."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from stowage_testbed.hpa.model.sla import SLA_RANK, Sla
+from stowage_testbed.declaration import setting
 from stowage_testbed.hpa.model.web_service import SteadyState, WebService, steady_state
 
+SLA_RANK = 0.99
 _HALVINGS = 40
 """Steps that bring a quantile from the time-out's size to below a nanosecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sla:
+    """Limits of a window's p99 latency and of its share of errors."""
+
+    p99_s: Annotated[
+        float, setting("Most that a window's p99 latency may be.", exclusiveMinimum=0)
+    ] = 1.0
+    errors: Annotated[
+        float, setting("Largest share of errors in a window.", minimum=0, maximum=1)
+    ] = 0.01
+
+    def kept(self, p99_s: float, errors: float) -> bool:
+        """Return whether both limits hold."""
+        return p99_s <= self.p99_s and errors <= self.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +98,20 @@ def load_window(
         errors=errors,
         ok=sla.kept(p99_s, errors),
     )
+
+
+def replicas_needed(
+    service: WebService, sla: Sla, clients: int, most: int
+) -> int | None:
+    """Return the fewest replicas, up to ``most``, that keep the SLA for ``clients``.
+
+    ``None`` if even ``most`` do not. More replicas never make it worse, so the first
+    that suffice are enough.
+    """
+    for replicas in range(1, most + 1):
+        if load_window(service, sla, clients, 0.0, [Segment(1.0, replicas)]).ok:
+            return replicas
+    return None
 
 
 def _quantile(

@@ -5,11 +5,57 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
+from stowage_testbed.declaration import setting
 from stowage_testbed.hpa.model.routing import Routing, others
-from stowage_testbed.hpa.model.service_time import ServiceTime
+
+MOST_STAGES = 500
+"""Up to here the sum below is exact; 500 stages vary by 4 percent."""
 
 MILLI = 1000
+_ONE_CORE = {"minimum": 1, "maximum": MILLI}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTime:
+    """Erlang distribution: the sum of ``stages`` equal exponential times.
+
+    Attributes
+    ----------
+    mean_s
+        Its mean in seconds.
+    stages
+        1 is the exponential distribution; the coefficient of variation is
+        ``1 / sqrt(stages)``.
+
+    Raises
+    ------
+    ValueError
+        There is no such distribution.
+    """
+
+    mean_s: float
+    stages: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.mean_s > 0 or not 1 <= self.stages <= MOST_STAGES:
+            raise ValueError(
+                f"a service time has a mean above 0 s and 1 to {MOST_STAGES} stages, "
+                f"not {self.mean_s:g} s and {self.stages}"
+            )
+
+    def longer_than(self, limit_s: float) -> float:
+        """Return the share of requests that take longer than ``limit_s``."""
+        if limit_s <= 0:
+            return 1.0
+        # The chance of fewer than `stages` arrivals of a Poisson process.
+        arrivals = self.stages * limit_s / self.mean_s
+        term = total = math.exp(-arrivals)
+        for count in range(1, self.stages):
+            term *= arrivals / count
+            total += term
+        return min(total, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,28 +64,43 @@ class WebService:
 
     The defaults are php-apache's of the second paper (section 5.2.2): 200m requested
     and 500m at most, with a request that takes 0.2 s of a replica it has for itself.
-
-    Attributes
-    ----------
-    cpu_s
-        CPU seconds of a mean request.
-    request_milli, limit_milli
-        CPU of a replica: what its pod asks for, and what it may use. A request is
-        served by one thread, so that more than 1000 would not make it faster.
-    stages
-        Of the service time's distribution, see `ServiceTime`.
-    timeout_s
-        When a client gives up; the request then counts as an error.
-    routing
-        How requests find a replica.
+    A request is served by one thread, so that a limit above 1000m would not make it
+    faster; its distribution is `ServiceTime`.
     """
 
-    cpu_s: float = 0.1
-    request_milli: int = 200
-    limit_milli: int = 500
-    stages: int = 25
-    timeout_s: float = 3.0
-    routing: Routing = "random"
+    cpu_s: Annotated[
+        float, setting("CPU seconds of a mean request.", exclusiveMinimum=0)
+    ] = 0.1
+    request_milli: Annotated[
+        int,
+        setting(
+            "CPU that a replica's pod asks for, in thousandths of a core.", **_ONE_CORE
+        ),
+    ] = 200
+    limit_milli: Annotated[
+        int,
+        setting("CPU that a replica may use, in thousandths of a core.", **_ONE_CORE),
+    ] = 500
+    stages: Annotated[
+        int,
+        setting(
+            "Stages of the service time's Erlang distribution; the more, the more "
+            "constant it is.",
+            minimum=1,
+            maximum=MOST_STAGES,
+        ),
+    ] = 25
+    timeout_s: Annotated[
+        float,
+        setting("When a client gives up, which is an error.", exclusiveMinimum=0),
+    ] = 3.0
+    routing: Annotated[
+        Routing,
+        setting(
+            "Whether each request goes to any replica by chance, or loads differ by "
+            "one at most."
+        ),
+    ] = "random"
 
     def __post_init__(self) -> None:
         if not 0 < self.request_milli <= self.limit_milli <= MILLI:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.hpa.errors import AutoscalerBlindError
-from stowage_testbed.hpa.phases.find import find
-from stowage_testbed.hpa.phases.hold import hold
+from stowage_testbed.errors import StowageError
+from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.observer import Observer
@@ -46,7 +45,7 @@ def run_recovery(
     ------
     MetricsMissingError
         The cluster was brought up without metrics.
-    AutoscalerBlindError
+    StowageError
         The autoscaler never read any usage.
     """
     kubelet = FakeKubelet.of(context.cluster.workdir)
@@ -87,4 +86,8 @@ def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:
         for condition in body.get("status", {}).get("conditions") or []
         if condition["status"] == "False"
     ]
-    raise AutoscalerBlindError(namespace, "; ".join(said))
+    raise StowageError(
+        f"the autoscaler of {namespace} read no usage in the whole run "
+        f"({'; '.join(said) or 'it says nothing'}); see logs/metrics-server.log and "
+        "logs/kube-controller-manager.log in the cluster's folder"
+    )

@@ -1,18 +1,25 @@
-"""Steps that create, change and delete workloads and objects."""
+"""Steps that create, change and delete workloads, objects and plans."""
 
 from __future__ import annotations
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
+from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.errors import NotThereError, TooFewToEvictError
 from stowage_testbed.scenario.manifests import (
     CLUSTER_WIDE,
     controller_manifests,
     object_manifest,
 )
-from stowage_testbed.scenario.model import Workload
-from stowage_testbed.scenario.steps.model import Apply, Delete, Evict, Scale, Usage
+from stowage_testbed.scenario.steps.applying import (
+    Apply,
+    Delete,
+    Evict,
+    Scale,
+    TriggerPlan,
+    Usage,
+)
 
 USAGE_CPU = "kwok.x-k8s.io/usage-cpu"
 USAGE_MEMORY = "kwok.x-k8s.io/usage-memory"
@@ -47,7 +54,7 @@ def delete(context: StepContext, step: Delete) -> None:
 
 def scale(context: StepContext, step: Scale) -> None:
     """Set the number of a workload's pods."""
-    workload = _workload(context, step.workload)
+    workload = context.existing_workload(step.workload)
     context.objects.patch(
         workload.kind,
         workload.name,
@@ -61,7 +68,7 @@ def evict(context: StepContext, step: Evict) -> None:
 
     Raises
     ------
-    TooFewToEvictError
+    StowageError
         There are not so many.
     ApiRefusedError
         A budget forbids it.
@@ -74,12 +81,15 @@ def evict(context: StepContext, step: Evict) -> None:
         ]
     )
     if len(bound) < step.pods:
-        raise TooFewToEvictError(step.workload, step.pods, len(bound))
+        raise StowageError(
+            f"{step.pods} pods of {step.workload} were to be evicted, {len(bound)} "
+            "have a node; wait until they are bound, or evict fewer"
+        )
     for pod in bound[: step.pods]:
         context.objects.evict(pod.name, namespace=context.namespace, uid=pod.uid)
 
 
-def use(context: StepContext, step: Usage) -> None:
+def usage(context: StepContext, step: Usage) -> None:
     """Annotate the pods that a workload has now with what each of them uses."""
     annotations = {}
     if step.cpu_milli is not None:
@@ -99,11 +109,12 @@ def use(context: StepContext, step: Usage) -> None:
     context.facts["pods"] = len(pods)
 
 
-def _workload(context: StepContext, name: str) -> Workload:
-    workload = context.workload(name)
-    if workload is None:
-        raise NotThereError("workload", name)
-    return workload
+def trigger(context: StepContext, step: TriggerPlan) -> None:
+    """Create a PackingPlan; what becomes of it is for other steps to wait for."""
+    time_limit_s = step.time_limit_s or context.scenario.optimizer.time_limit_s
+    context.objects.create(
+        manual_plan({"name": step.plan}, mode=step.mode, time_limit_s=time_limit_s)
+    )
 
 
 def _pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:

@@ -8,26 +8,23 @@ from itertools import repeat
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.errors import ArrivalsLateError, NotThereError
 from stowage_testbed.run.steps.pacing import Due, Pacer
 from stowage_testbed.scenario.manifests import bare_pod_manifest
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.scenario.steps.model import Burst, Replay
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
 
 
 def burst(context: StepContext, step: Burst) -> None:
     """Create pods like a workload's, at the times that the process draws."""
-    workload = context.workload(step.workload)
-    if workload is None:
-        raise NotThereError("workload", step.workload)
+    workload = context.existing_workload(step.workload)
     at_once = step.arrival.process == "at-once"
-    _create(context, _burst_dues(context, step, workload), "burst", paced=not at_once)
+    _create(context, _burst_dues(context, step, workload), paced=not at_once)
     context.made[step.workload] += step.pods
 
 
 def replay(context: StepContext, step: Replay) -> None:
     """Create the pods of a trace when they came."""
-    _create(context, _replay_dues(context, step), "replay", paced=True)
+    _create(context, _replay_dues(context, step), paced=True)
 
 
 def _burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterator[Due]:
@@ -55,13 +52,15 @@ def _replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
         yield Due(pod.at_s, pod.name, partial(context.create, manifest))
 
 
-def _create(
-    context: StepContext, dues: Iterable[Due], kind: str, *, paced: bool
-) -> None:
-    allowed_s = context.timeouts.step_s(context.scenario, kind)
+def _create(context: StepContext, dues: Iterable[Due], *, paced: bool) -> None:
+    allowed_s = context.timeout_s()
 
     def too_late(pod: str, late_s: float) -> StowageError:
-        return ArrivalsLateError(pod, late_s, allowed_s)
+        return StowageError(
+            f"pod {pod} was {late_s:.1f} s late, {allowed_s:g} s are allowed: the API "
+            "server does not keep up; lower the rate or the speed, or raise the "
+            "deadline of the step under `timeouts`"
+        )
 
     pacer = Pacer(context.run.observer.clock, allowed_s, too_late)
     pacing = pacer.run(dues)

@@ -26,7 +26,7 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
     count
         How many, at least.
     kind
-        A condition of `stowage_testbed.scenario.steps.model.Wait`, except `phase`.
+        A condition of `stowage_testbed.scenario.steps.waiting.Wait`, except `phase`.
     """
     if kind == "gone":
         return _gone(namespace, of)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_testbed.api_client import Objects
+from stowage_testbed.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
@@ -20,6 +21,7 @@ from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import Manifest
 from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import Demand
 
 
@@ -37,8 +39,8 @@ class StepContext:
         How many pods bursts have made of each workload, for the names of the next.
     report
         Receives the progress of a long step.
-    facts
-        Of the step that is being carried out.
+    step, facts
+        The step that is being carried out, and what is worth knowing of it.
     recovery
         Of the last step that overloaded a service.
     """
@@ -46,8 +48,8 @@ class StepContext:
     run: RunContext
     scenario: Scenario
     environment: ScenarioEnvironment
-    pod_overrides: PodOverrides | None
-    report: Callable[[str], None]
+    pod_overrides: PodOverrides | None = None
+    report: Callable[[str], None] = lambda _: None
     window_listener: WindowListener = field(default_factory=WindowListener)
     demand: Demand = field(init=False)
     made: Counter[str] = field(default_factory=Counter)
@@ -56,6 +58,7 @@ class StepContext:
     stopped: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
     recovery: HpaRecord | None = None
+    step: Step = field(init=False)
 
     def __post_init__(self) -> None:
         self.demand = Demand(self.scenario.pods_by_name)
@@ -91,6 +94,22 @@ class StepContext:
         found = (one for one in self.scenario.workload if one.name == name)
         return next(found, None)
 
+    def existing_workload(self, name: str) -> Workload:
+        """Return a workload that a step changes.
+
+        Raises
+        ------
+        StowageError
+            It is not there.
+        """
+        workload = self.workload(name)
+        if workload is None:
+            raise StowageError(
+                f"there is no workload {name}; something else than the steps has "
+                "removed it"
+            )
+        return workload
+
     def object(self, name: str) -> ObjectSpec | None:
         """Return an object of the scenario besides its workload."""
         return self.scenario.objects.get(name)
@@ -98,6 +117,13 @@ class StepContext:
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""
         self.objects.create(with_overrides(manifest, self.pod_overrides))
+
+    def timeout_s(self) -> float:
+        """Return the deadline of the step, its own or that of its kind."""
+        action = self.step.action
+        if action.own_timeout_s is not None:
+            return action.own_timeout_s
+        return self.timeouts.step_s(self.scenario, action.kind, action.changed_nodes)
 
     def wait_for(
         self, what: str, condition: Condition, *, timeout_s: float, stable_s: float = 0

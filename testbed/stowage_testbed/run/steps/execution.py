@@ -6,7 +6,8 @@ as it needs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from stowage_testbed.run.arm import PodOverrides
@@ -14,39 +15,35 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.problem import problem_of
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps import applying, arriving, nodes, planning
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
-from stowage_testbed.run.steps.measuring import measure
 from stowage_testbed.run.steps.observed_moment import observed_state
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
-from stowage_testbed.run.steps.overloading import overload
-from stowage_testbed.run.steps.waiting import await_moment, check, wait
+from stowage_testbed.run.steps.waiting import await_moment
 from stowage_testbed.run.steps.window_listener import WindowListener
-from stowage_testbed.run.workload import QUIET_S
-from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps import model
-from stowage_testbed.scenario.steps.words import in_words
+from stowage_testbed.scenario.model import QUIET_S, Scenario
+from stowage_testbed.scenario.steps.action import Action, Step
 
-_EXECUTORS: Mapping[type, Callable[[StepContext, Any], None]] = {
-    model.Apply: applying.apply,
-    model.Delete: applying.delete,
-    model.Scale: applying.scale,
-    model.Evict: applying.evict,
-    model.Usage: applying.use,
-    model.Burst: arriving.burst,
-    model.Replay: arriving.replay,
-    model.Wait: wait,
-    model.Cordon: nodes.cordon,
-    model.Uncordon: nodes.uncordon,
-    model.TaintNodes: nodes.taint,
-    model.UntaintNodes: nodes.untaint,
-    model.AddNodes: nodes.add,
-    model.RemoveNodes: nodes.remove,
-    model.TriggerPlan: planning.trigger,
-    model.Overload: overload,
-    model.Measure: measure,
-}
+Effect = Callable[[StepContext, Any], None]
+
+
+def effect_of(kind: type[Action]) -> Effect:
+    """Return the function that carries a kind of step out.
+
+    It has the kind's key as its name, and stands in the file of this folder that has
+    the name of the file which declares the kind.
+    """
+    file = kind.__module__.rpartition(".")[2]
+    module = import_module(f"{__package__}.{file}")
+    effect: Effect = getattr(module, kind.kind.replace("-", "_"))
+    return effect
+
+
+def carry_out(context: StepContext, step: Step) -> None:
+    """Carry one step out; returns when it is done."""
+    context.step = step
+    effect_of(type(step.action))(context, step.action)
+    step.action.ask(context.demand)
 
 
 def run_steps(
@@ -102,35 +99,27 @@ def run_steps(
         steps=tuple(records),
         window=_window(context),
         checks=tuple(context.checks),
-        state=run.observer.read(lambda seen: observed_state(seen, context)),
+        state=run.observer.read(
+            lambda seen: observed_state(seen, scenario, environment.namespace)
+        ),
         evidence=evidence or _evidence(context, error, recorder),
         recovery=context.recovery,
         error=error,
     )
 
 
-def _executed(
-    context: StepContext, step: model.Step, recorder: RunRecorder
-) -> StepRecord:
+def _executed(context: StepContext, step: Step, recorder: RunRecorder) -> StepRecord:
     clock = context.run.observer.clock
     began, context.facts = clock.now(), {}
-    recorder.report(f"{step}: {in_words(step.action)}")
+    recorder.report(f"{step}: {step.action.in_words()}")
     with recorder.timed("steps"):
-        error = problem_of(lambda: _act(context, step))
-    context.demand.follow(step.action)
+        error = problem_of(lambda: carry_out(context, step))
     if error:
         file = context.scenario.path
         where = f"{step}" if file is None else f"{step} of {file}"
         error = f"{where} failed: {error}"
     lasted_s = clock.now().seconds_since(began)
     return StepRecord(step, lasted_s, dict(context.facts), error)
-
-
-def _act(context: StepContext, step: model.Step) -> None:
-    if isinstance(step.action, model.Check):
-        check(context, step.action, step)
-    else:
-        _EXECUTORS[type(step.action)](context, step.action)
 
 
 def _end(context: StepContext, recorder: RunRecorder) -> str:

@@ -1,9 +1,18 @@
-"""The steps between which metrics are measured."""
+"""Steps between which metrics are measured, or that measure a service themselves."""
 
 from __future__ import annotations
 
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.recovery.run import run_recovery
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.model import Measure
+from stowage_testbed.run.steps.window_listener import WindowListener
+from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
+
+OUTCOME = "outcome"
+"""Name of the check on what became of an overloaded service."""
+
+OWN_SCHEDULER = PodOverrides("default-scheduler")
 
 
 def measure(context: StepContext, step: Measure) -> None:
@@ -16,3 +25,48 @@ def measure(context: StepContext, step: Measure) -> None:
     else:
         context.stopped = clock.now()
         context.window_listener.close()
+
+
+class HoldListener(WindowListener):
+    """Makes HOLD the measured window of the steps."""
+
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
+
+    def open(self) -> None:
+        """Begin the window."""
+        measure(self._context, Measure("start"))
+
+    def close(self) -> None:
+        """End the window."""
+        measure(self._context, Measure("stop"))
+
+
+def overload(context: StepContext, step: Overload) -> None:
+    """Run FIND and HOLD; what is measured is HOLD, and its outcome one of the checks.
+
+    Raises
+    ------
+    MetricsMissingError
+        The cluster measures no usage.
+    StowageError
+        The autoscaler never read any.
+    """
+    record = run_recovery(
+        context.run,
+        context.environment,
+        step.settings,
+        pod_overrides=context.pod_overrides or OWN_SCHEDULER,
+        window_listener=HoldListener(context),
+    )
+    found = record.recovery
+    context.recovery = record
+    context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
+    context.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
+    if step.outcome is not None:
+        message = ""
+        if found.outcome != step.outcome:
+            message = f"expected {step.outcome}, found {found.outcome}"
+        context.checks.append(
+            CheckResult(OUTCOME, not message, step.outcome, found.outcome, message)
+        )

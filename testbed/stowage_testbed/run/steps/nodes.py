@@ -13,7 +13,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.steps.model import (
+from stowage_testbed.scenario.steps.nodes import (
     AddNodes,
     Cordon,
     RemoveNodes,
@@ -42,11 +42,10 @@ def uncordon(context: StepContext, step: Uncordon) -> None:
 
 def taint(context: StepContext, step: TaintNodes) -> None:
     """Give nodes a taint, in the place of one of the same key and effect."""
-    given = step.taint
-    new = {"key": given.key, "value": given.value, "effect": given.effect}
+    new = {"key": step.key, "value": step.value, "effect": step.effect}
     for name in step.nodes:
         _change_taints(
-            context, name, lambda old: [*_without(old, given.key, given.effect), new]
+            context, name, lambda old: [*_without(old, step.key, step.effect), new]
         )
 
 
@@ -56,22 +55,20 @@ def untaint(context: StepContext, step: UntaintNodes) -> None:
         _change_taints(context, name, lambda old: _without(old, step.key, step.effect))
 
 
-def add(context: StepContext, step: AddNodes) -> None:
+def add_nodes(context: StepContext, step: AddNodes) -> None:
     """Create nodes in their order; all are ready on return."""
-    timeout_s = context.timeouts.step_s(context.scenario, "add-nodes", step.pool.count)
-    create_nodes(context.run.api, [step.pool], timeout_s=timeout_s)
+    create_nodes(context.run.api, [step.pool], timeout_s=context.timeout_s())
 
 
-def remove(context: StepContext, step: RemoveNodes) -> None:
+def remove_nodes(context: StepContext, step: RemoveNodes) -> None:
     """Delete nodes and their pods; all are gone on return."""
     for name in step.nodes:
         context.objects.delete("Node", name)
         collect_pods(context.run, context.namespace, name)
-    count = len(step.nodes)
     context.wait_for(
         f"{', '.join(step.nodes[:SHOWN])} and their pods to be gone",
         _gone(context.namespace, step.nodes),
-        timeout_s=context.timeouts.step_s(context.scenario, "remove-nodes", count),
+        timeout_s=context.timeout_s(),
     )
 
 
@@ -109,8 +106,10 @@ def _change_taints(
             return
 
 
-def _without(taints: Taints, key: str, effect: str) -> Taints:
+def _without(taints: Taints, key: str, effect: str | None) -> Taints:
     """Return the taints without those of a key, and of an effect if one is named."""
     return [
-        one for one in taints if one["key"] != key or effect not in {"", one["effect"]}
+        one
+        for one in taints
+        if one["key"] != key or effect not in {None, one["effect"]}
     ]

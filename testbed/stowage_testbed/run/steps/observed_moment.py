@@ -1,26 +1,30 @@
-"""One moment of a stepped scenario, read from what the watches have seen."""
+"""One moment of a scenario, read from what the watches have seen."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.pod_body import live, node_of, priority_of, requests_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
-from stowage_testbed.run.optimizer_phase import optimizer_record
 from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.check import OptimizerRecord
 from stowage_testbed.scenario.check_moment import Moment
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE
-from stowage_testbed.scenario.steps.additions import triggered_plans
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.kinds import triggered_plans
 
 
 def observed_moment(state: State, context: StepContext) -> Moment:
     """Return nodes, pods, plans and objects as they are now."""
     return Moment(
-        state=observed_state(state, context),
+        state=observed_state(state, context.scenario, context.namespace),
         plans=optimizer_record(state.plans()),
         objects=_objects(state, context),
         workload_of={
@@ -29,14 +33,28 @@ def observed_moment(state: State, context: StepContext) -> Moment:
     )
 
 
-def observed_state(state: State, context: StepContext) -> ClusterState:
-    """Return the scenario's nodes that are there, and its pods that claim room."""
-    ours = {name for pool in context.scenario.node_pools for name in pool.node_names()}
+def observed_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
+    """Return the scenario's nodes that are there, and the pods that claim room.
+
+    Both by name. What counts is what the API server has, not what the file asks for.
+    """
+    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
     nodes = [body for body in state.bodies("Node") if _name(body) in ours]
-    pods = [body for body in state.bodies("Pod", context.namespace) if live(body)]
+    pods = [body for body in state.bodies("Pod", namespace) if live(body)]
     return ClusterState(
         nodes=tuple(_node(body) for body in sorted(nodes, key=_name)),
         pods=tuple(_pod(body) for body in sorted(pods, key=_name)),
+    )
+
+
+def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
+    """Sum the plans up; without any, nothing was moved and nothing is proved."""
+    return OptimizerRecord(
+        solves=len(plans),
+        moves=sum(plan.moves for plan in plans if plan.executes),
+        evictions=sum(plan.evictions for plan in plans if plan.executes),
+        optimal=bool(plans) and plans[-1].optimal,
+        phases=Counter(plan.phase or "Pending" for plan in plans),
     )
 
 

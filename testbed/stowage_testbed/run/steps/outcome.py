@@ -9,7 +9,7 @@ from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.steps.model import Step
+from stowage_testbed.scenario.steps.action import Step
 
 EMPTY = ClusterState((), ())
 

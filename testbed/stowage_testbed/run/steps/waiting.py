@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_testbed.observe.settled import at_rest, packed
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import NotSettledError, Verdict
+from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observed_moment
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.check_moment import check_moment
 from stowage_testbed.scenario.expectations import ExpectedMoment
-from stowage_testbed.scenario.steps.model import Check, Step, Wait
-from stowage_testbed.scenario.steps.words import awaited
+from stowage_testbed.scenario.steps.waiting import Check, Pack, Wait
+
+QUIET_MARGIN_S = 0.5
+"""Beyond the settle time, in which a trigger that comes again would show itself."""
 
 
 def wait(context: StepContext, step: Wait) -> None:
     """Wait until pods, or one object, have come so far."""
-    timeout_s = step.timeout_s or context.timeouts.step_s(context.scenario, "wait")
     if step.condition == "phase":
         (name,) = step.of
         item = context.object(name)
@@ -29,21 +32,40 @@ def wait(context: StepContext, step: Wait) -> None:
         count = asked if step.count is None else step.count
         condition = some_pods(context.namespace, step.of, count, step.condition)
     context.wait_for(
-        f"it to hold that {awaited(step)}",
+        f"it to hold that {step.awaited()}",
         condition,
-        timeout_s=timeout_s,
+        timeout_s=context.timeout_s(),
         stable_s=step.stable_s,
     )
 
 
-def check(context: StepContext, step: Check, where: Step) -> None:
+def check(context: StepContext, step: Check) -> None:
     """Wait until what is expected holds; what does not is a failed check."""
-    timeout_s = step.timeout_s or context.timeouts.step_s(context.scenario, "check")
     results = await_moment(
-        context, step.expect, timeout_s=timeout_s, stable_s=step.stable_s
+        context, step.expect, timeout_s=context.timeout_s(), stable_s=step.stable_s
     )
-    name = f"step {where.number}"
+    name = f"step {context.step.number}"
     context.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
+
+
+def pack(context: StepContext, step: Pack) -> None:
+    """Wait until the optimiser is done, after asking for a plan if it must be asked.
+
+    One plan is asked for, and one is made, whether it is the best or not.
+    """
+    del step
+    run, scenario = context.run, context.scenario
+    is_done = packed
+    if scenario.optimizer.trigger == "manual":
+        execute_manual_plan(run, scenario)
+        is_done = at_rest
+    run.observer.wait_for(
+        f"the optimiser to be done with {scenario.scenario_id}",
+        is_done(context.namespace, scenario.pod_count),
+        timeout_s=run.timeouts.plan_s(scenario),
+        quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
+        quiet_kinds=("Pod", "PackingPlan"),
+    )
 
 
 def await_moment(

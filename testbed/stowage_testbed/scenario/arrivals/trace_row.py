@@ -6,16 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stowage_testbed.quantity import QuantityError, parse_cpu, parse_memory
+from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.scenario.arrivals.trace import Template, TraceRow
 from stowage_testbed.scenario.words import is_label
 
 LARGEST_PRIORITY = 1_000_000_000
 MOST_REPLICAS = 100_000
-
-
-class FieldError(ValueError):
-    """A field does not hold what it should; says what that is."""
 
 
 def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
@@ -45,7 +41,7 @@ def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
             continue
         try:
             read[name] = parse(values[name])
-        except (FieldError, QuantityError, ValueError):
+        except ValueError:
             issues.append(f"{name} must be {what}, not {values[name]!r}")
     return (None, issues) if issues else (_row(read), [])
 
@@ -64,14 +60,14 @@ def _row(read: Mapping[str, Any]) -> TraceRow:
 def _seconds(value: object) -> float:
     seconds = float(_number(value))
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise FieldError
+        raise ValueError
     return seconds
 
 
 def _positive_seconds(value: object) -> float:
     seconds = _seconds(value)
     if not seconds:
-        raise FieldError
+        raise ValueError
     return seconds
 
 
@@ -80,7 +76,7 @@ def _whole(low: int, high: int) -> Callable[[object], int]:
         text = str(_number(value))
         number = int(text)
         if not low <= number <= high:
-            raise FieldError
+            raise ValueError
         return number
 
     return parse
@@ -88,13 +84,13 @@ def _whole(low: int, high: int) -> Callable[[object], int]:
 
 def _label(value: object) -> str:
     if not isinstance(value, str) or not is_label(value):
-        raise FieldError
+        raise ValueError
     return value
 
 
 def _number(value: object) -> str | int | float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise FieldError
+        raise ValueError
     return value
 
 

@@ -1,1 +1,1 @@
-"""The steps of a scenario: what they are, how they are read, checked and explained."""
+"""The steps of a scenario: each kind in one place, and what must hold among them."""

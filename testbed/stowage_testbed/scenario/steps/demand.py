@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-
-from stowage_testbed.scenario.steps.model import (
-    Action,
-    Apply,
-    Burst,
-    Delete,
-    Replay,
-    Scale,
-    Step,
-)
+from typing import Protocol
 
 
 class Demand:
@@ -29,23 +20,18 @@ class Demand:
         self._pods_by_name = pods_by_name
         self._asked: Counter[str] = Counter()
 
-    def follow(self, action: Action) -> None:
-        """Take in one step."""
-        match action:
-            case Apply(names):
-                for name in names:
-                    self._asked[name] += self._pods_by_name.get(name, 0)
-            case Delete(names):
-                for name in names:
-                    self._asked[name] = 0
-            case Scale(workload, to):
-                self._asked[workload] = to
-            case Burst(workload, pods):
-                self._asked[workload] += pods
-            case Replay(_, pods):
-                self._asked.update(pod.owner for pod in pods)
-            case _:
-                return
+    def apply(self, names: Iterable[str]) -> None:
+        """Add the pods that come with each of these."""
+        for name in names:
+            self._asked[name] += self._pods_by_name.get(name, 0)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Add a pod to each of these; a name may come often."""
+        self._asked.update(names)
+
+    def set(self, name: str, pods: int) -> None:
+        """Ask for so many pods of one."""
+        self._asked[name] = pods
 
     def of(self, names: Iterable[str]) -> int:
         """Return how many pods of these are asked for."""
@@ -62,21 +48,28 @@ class Demand:
         return self._asked.total()
 
 
-def most_pods(steps: Iterable[Step], pods_by_name: Mapping[str, int]) -> int:
+class Asking(Protocol):
+    """An action that may ask for pods."""
+
+    def ask(self, demand: Demand) -> None:
+        """Count the pods that there shall be from now on."""
+
+
+def most_pods(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) -> int:
     """Return the most pods that are asked for at a time."""
     demand, most = Demand(pods_by_name), 0
-    for step in steps:
-        demand.follow(step.action)
+    for action in actions:
+        action.ask(demand)
         most = max(most, demand.total)
     return most
 
 
 def most_pods_each(
-    steps: Iterable[Step], pods_by_name: Mapping[str, int]
+    actions: Iterable[Asking], pods_by_name: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the most pods that are asked for at a time, of each."""
     demand, most = Demand(pods_by_name), Counter[str]()
-    for step in steps:
-        demand.follow(step.action)
+    for action in actions:
+        action.ask(demand)
         most |= Counter(demand.asked)
     return dict(most)

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.steps.additions import replayed_owners, triggered_plans
-from stowage_testbed.scenario.steps.model import Burst, Replay, TriggerPlan
-from stowage_testbed.scenario.steps.references import Sort, place_of, references
+from stowage_testbed.scenario.steps.action import Sort
+from stowage_testbed.scenario.steps.applying import Scale, TriggerPlan
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
+from stowage_testbed.scenario.steps.kinds import replayed_owners, triggered_plans
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
     """Steps name only what the scenario has."""
     whole = draft.workload_whole and draft.objects_whole and draft.steps_whole
     known = _known(draft)
-    for one in references(draft):
+    for _, one in draft.names_used():
         noun, names = known[one.sort]
         complete = draft.nodes_whole and draft.steps_whole
         if one.name not in names and (complete if one.sort == "node" else whole):
@@ -47,13 +48,13 @@ def names_are_unique(draft: Draft) -> Iterator[DocumentIssue]:
             name = step.action.plan
             if name in taken:
                 message = f"{name!r} is {taken[name]} already; choose another name"
-                yield DocumentIssue(place_of(step, "plan"), message)
+                yield DocumentIssue(step.place("plan"), message)
             taken.setdefault(name, "a plan")
         if isinstance(step.action, Replay):
-            for name in replayed_owners([step]):
+            for name in step.action.owners:
                 if name in taken:
                     message = f"owner {name!r} of the trace is {taken[name]} already"
-                    place = place_of(step, "file")
+                    place = step.place("file")
                     yield DocumentIssue(place, f"{message}; rename one of them")
 
 
@@ -66,7 +67,7 @@ def pods_come_once(draft: Draft) -> Iterator[DocumentIssue]:
         clash = next((p.name for p in step.action.pods if p.name in seen), None)
         if clash:
             message = f"pod {clash!r} comes already in line {seen[clash]}"
-            place = place_of(step, "file")
+            place = step.place("file")
             yield DocumentIssue(place, f"{message}; replay another trace")
         seen |= {pod.name: step.line for pod in step.action.pods}
 
@@ -79,20 +80,32 @@ def traces_can_be_read(draft: Draft) -> Iterator[DocumentIssue]:
             cause = draft.traces[file].unreadable
             if cause:
                 message = f"cannot read {file}: {cause}; name a .csv or .json file"
-                place = place_of(step, "file")
+                place = step.place("file")
                 yield DocumentIssue(place, f"{message}, relative to this one")
 
 
 def templates_are_not_applied(draft: Draft) -> Iterator[DocumentIssue]:
     """A controller would take pods for its own that a burst makes."""
-    applied = {one.name for one in references(draft) if one.sort == "applied"}
+    applied = {one.name for _, one in draft.names_used() if one.sort == "applied"}
     for step in draft.steps:
         if isinstance(step.action, Burst) and step.action.workload in applied:
             message = (
                 f"workload {step.action.workload!r} is applied too, and its controller "
                 "would take the burst's pods for its own; write a second workload"
             )
-            yield DocumentIssue(place_of(step, "workload"), message)
+            yield DocumentIssue(step.place("workload"), message)
+
+
+def scaled_workloads_have_one_controller(draft: Draft) -> Iterator[DocumentIssue]:
+    """A number of pods is one controller's."""
+    several = {w.name for w in draft.workload.values() if w.controllers > 1}
+    for step in draft.steps:
+        if isinstance(step.action, Scale) and step.action.workload in several:
+            message = (
+                f"{step.action.workload} has several controllers, and a number of pods "
+                "is one controller's; scale a workload without `controllers`"
+            )
+            yield DocumentIssue(step.place("workload"), message)
 
 
 NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
@@ -102,6 +115,7 @@ NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     pods_come_once,
     traces_can_be_read,
     templates_are_not_applied,
+    scaled_workloads_have_one_controller,
 )
 
 

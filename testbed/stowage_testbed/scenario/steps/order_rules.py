@@ -6,35 +6,27 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.additions import replayed_owners
+from stowage_testbed.scenario.steps.action import NameUsed, Step
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.demand import Demand
-from stowage_testbed.scenario.steps.model import (
-    AddNodes,
-    Apply,
-    Burst,
-    Delete,
-    Measure,
-    RemoveNodes,
-    Replay,
-    Step,
-    TriggerPlan,
-    Wait,
-)
-from stowage_testbed.scenario.steps.references import Reference, place_of, references
+from stowage_testbed.scenario.steps.measuring import Measure
+from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
+from stowage_testbed.scenario.steps.waiting import Wait
 
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Nothing is used before it is applied, applied twice, or used when deleted."""
     if not (draft.steps_whole and _applied_is_known(draft)):
         return
-    used: dict[int, list[Reference]] = {}
-    for one in references(draft):
-        used.setdefault(one.step.number, []).append(one)
+    used = _used_by_step(draft)
     there: dict[str, int] = {}
     for step in draft.steps:
         for one in used.get(step.number, ()):
-            yield from _wrong_use(one, there)
-        _follow(step, there)
+            yield from _wrong_use(step, one, there)
+        there |= dict.fromkeys(step.action.brings, step.line)
+        for name in step.action.removes:
+            there.pop(name, None)
 
 
 def everything_is_used(draft: Draft) -> Iterator[DocumentIssue]:
@@ -64,14 +56,14 @@ def waits_are_for_pods(draft: Draft) -> Iterator[DocumentIssue]:
         return
     demand = Demand(draft.pods_by_name)
     for step in draft.steps:
-        demand.follow(step.action)
+        step.action.ask(demand)
         wait = step.action
         if not isinstance(wait, Wait) or wait.condition in {"gone", "phase"}:
             continue
         asked = demand.of(wait.of) if wait.of else demand.total
         if wait.count is None and not asked:
             message = "the steps before have asked for no pod; write `count`"
-            yield DocumentIssue(place_of(step), f"{message}, or wait later")
+            yield DocumentIssue(step.place(), f"{message}, or wait later")
 
 
 def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
@@ -80,13 +72,10 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
         return
     known = set(draft.node_names)
     there = {name for pool in draft.nodes.values() for name in pool.node_names()}
-    by_step: dict[int, list[Reference]] = {}
-    for one in references(draft):
-        if one.sort == "node":
-            by_step.setdefault(one.step.number, []).append(one)
+    used = _used_by_step(draft)
     for step in draft.steps:
-        for one in by_step.get(step.number, ()):
-            if one.name in known - there:
+        for one in used.get(step.number, ()):
+            if one.sort == "node" and one.name in known - there:
                 message = f"node {one.name!r} is not there at this step"
                 yield DocumentIssue(
                     one.place, f"{message}; add it before, or later remove"
@@ -106,13 +95,13 @@ def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
     for position, step in enumerate(edges):
         if position >= len(wanted):
             message = "there is one measured window, and it is over; remove this step"
-            yield DocumentIssue(place_of(step), message)
+            yield DocumentIssue(step.place(), message)
         elif step.action != Measure(wanted[position]):  # type: ignore[arg-type]
             message = f"here the window should {wanted[position]}; exchange the steps"
-            yield DocumentIssue(place_of(step), message)
+            yield DocumentIssue(step.place(), message)
     if len(edges) == 1:
         message = "the measured window never stops; add `measure: stop`"
-        yield DocumentIssue(place_of(edges[0]), message)
+        yield DocumentIssue(edges[0].place(), message)
 
 
 ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
@@ -138,31 +127,22 @@ def _applied_is_known(draft: Draft) -> bool:
     )
 
 
-def _wrong_use(one: Reference, there: dict[str, int]) -> Iterator[DocumentIssue]:
+def _used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
+    used: dict[int, list[NameUsed]] = {}
+    for step, one in draft.names_used():
+        used.setdefault(step.number, []).append(one)
+    return used
+
+
+def _wrong_use(
+    step: Step, one: NameUsed, there: dict[str, int]
+) -> Iterator[DocumentIssue]:
     if one.sort in {"node", "template"}:
         return
-    if one.step.kind == "apply":
+    if isinstance(step.action, Apply):
         if one.name in there:
             message = f"{one.name!r} was applied already in line {there[one.name]}"
             yield DocumentIssue(one.place, f"{message}; delete it before")
     elif one.name not in there:
         message = f"{one.name!r} is not there at this step; apply it before"
         yield DocumentIssue(one.place, message)
-
-
-def _follow(step: Step, there: dict[str, int]) -> None:
-    """Take in what a step brings and what it takes away."""
-    match step.action:
-        case Apply(names):
-            there |= dict.fromkeys(names, step.line)
-        case Delete(names):
-            for name in names:
-                there.pop(name, None)
-        case Burst(workload):
-            there[workload] = step.line
-        case Replay():
-            there |= dict.fromkeys(replayed_owners([step]), step.line)
-        case TriggerPlan(plan):
-            there[plan] = step.line
-        case _:
-            return

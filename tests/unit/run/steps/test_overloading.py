@@ -10,16 +10,16 @@ import pytest
 from hpa_records import hpa_record
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.hpa.settings import FULL, Find
+from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.steps import overloading
+from stowage_testbed.run.steps import measuring
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.overloading import overload
+from stowage_testbed.run.steps.measuring import overload
 from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.scenario.steps.measuring import Overload
 
 RECORD = hpa_record(replace(FULL, find=Find(level_s=5.0)))
 
@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         window_listener.close()
         return RECORD
 
-    monkeypatch.setattr(overloading, "run_recovery", run)
+    monkeypatch.setattr(measuring, "run_recovery", run)
     return seen
 
 
@@ -60,13 +60,13 @@ def context(pod_overrides: PodOverrides | None = None) -> StepContext:
 
 
 def test_the_pods_are_of_the_scheduler_under_comparison(asked: dict[str, Any]) -> None:
-    overload(context(PodOverrides("yunikorn")), Overload({}))
+    overload(context(PodOverrides("yunikorn")), Overload())
 
     assert asked["pod_overrides"] == PodOverrides("yunikorn")
 
 
 def test_without_a_comparison_they_are_of_the_release(asked: dict[str, Any]) -> None:
-    overload(context(), Overload({"timing": {"sync_s": 1}}))
+    overload(context(), Overload(replace(FULL, timing=Timing(sync_s=1))))
 
     assert asked["pod_overrides"].scheduler_name == "default-scheduler"
     assert asked["settings"].timing.sync_s == 1
@@ -76,7 +76,7 @@ def test_without_a_comparison_they_are_of_the_release(asked: dict[str, Any]) -> 
 def test_the_record_is_kept_for_metrics_and_pictures() -> None:
     made = context()
 
-    overload(made, Overload({}))
+    overload(made, Overload())
 
     assert made.recovery is RECORD
     assert made.facts == {"clients": 10, "ttr_s": RECORD.recovery.ttr_s}
@@ -98,7 +98,7 @@ def test_hold_is_the_measured_window() -> None:
     made = context()
     made.window_listener = Recorded()
 
-    overload(made, Overload({}))
+    overload(made, Overload())
 
     assert calls == ["open", "close"]
     assert made.started is not None
@@ -117,7 +117,7 @@ def test_hold_is_the_measured_window() -> None:
 def test_the_outcome_is_checked_if_one_is_expected(outcome: Any, message: str) -> None:
     made = context()
 
-    overload(made, Overload({}, outcome))
+    overload(made, Overload(outcome=outcome))
 
     (check,) = made.checks
     assert (check.name, check.passed, check.message) == (

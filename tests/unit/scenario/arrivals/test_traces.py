@@ -16,7 +16,7 @@ from stowage_testbed.scenario.arrivals.trace import (
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.steps.model import Replay
+from stowage_testbed.scenario.steps.arriving import Replay
 
 HEADER = "arrival_s,owner,cpu,memory,priority,replicas,lifetime_s\n"
 SMALL = Template(100, 10**9)

@@ -114,6 +114,11 @@ CASES = {
         "to: -3}",
         "16:32: steps[2].scale.to must be at least 0, not -3",
     ),
+    "an unknown node that is drained": (
+        "cordon: node-0",
+        "drain: {nodes: [node-0, node-7]}",
+        "20:29: no node is called 'node-7'; did you mean 'node-1'?",
+    ),
     "an unknown node": (
         "cordon: node-0",
         "cordon: [node-0, node-7]",

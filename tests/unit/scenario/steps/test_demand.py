@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from stowage_testbed.scenario.arrivals.trace import Template, TracedPod
+from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.applying import Apply, Delete, Scale
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
-from stowage_testbed.scenario.steps.model import (
-    Action,
-    Apply,
-    Burst,
-    Cordon,
-    Delete,
-    Replay,
-    Scale,
-    Step,
-)
+from stowage_testbed.scenario.steps.nodes import Cordon
 
 BROUGHT = {"web": 2, "db": 3, "lone": 1}
 TRACE = tuple(TracedPod(0.0, f"job-{n}", "job", Template(1, 1)) for n in range(4))
@@ -29,15 +23,11 @@ STEPS: list[Action] = [
 ]
 
 
-def steps_of(*actions: Action) -> list[Step]:
-    return [Step(n, "kind", n, action) for n, action in enumerate(actions, start=1)]
-
-
 def test_what_is_asked_for_is_followed_step_by_step() -> None:
     """An object without pods asks for none, a cordon changes nothing."""
     demand, totals = Demand(BROUGHT), list[int]()
     for action in STEPS:
-        demand.follow(action)
+        action.ask(demand)
         totals.append(demand.total)
 
     assert totals == [5, 10, 7, 12, 12, 17, 21, 14]
@@ -47,7 +37,7 @@ def test_what_is_asked_for_is_followed_step_by_step() -> None:
 
 def test_the_most_at_a_time_is_what_there_must_be_room_for() -> None:
     """Pods that were deleted before do not count."""
-    assert most_pods(steps_of(*STEPS), BROUGHT) == 21
-    assert most_pods_each(steps_of(*STEPS), BROUGHT) == {
+    assert most_pods(STEPS, BROUGHT) == 21
+    assert most_pods_each(STEPS, BROUGHT) == {
         "web": 7, "db": 3, "task": 10, "job": 4,
     }  # fmt: skip

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.hpa.settings import FULL, Hold
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.steps import model
-from stowage_testbed.scenario.steps.words import in_words
+from stowage_testbed.scenario.steps import applying, arriving, measuring, nodes, waiting
+from stowage_testbed.scenario.steps.action import Action
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.kinds import KINDS
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 POOL = NodePool("late", 2, 500, 10**9, zones=("a",), labels={"x": "y"})
 
 WORDS = [
-    (model.Apply(("a", "b", "c")), "create a, b and c"),
-    (model.Delete(("a",)), "delete a"),
-    (model.Scale("a", 1), "scale a to 1 pod"),
+    (applying.Apply(("a", "b", "c")), "create a, b and c"),
+    (applying.Delete(("a",)), "delete a"),
+    (applying.Scale("a", 1), "scale a to 1 pod"),
     (
-        model.Burst("a", 2),
+        arriving.Burst("a", 2),
         (
             "create 2 pods like a's without controller, all as fast as the API server "
             "takes them; they run until they are deleted"
         ),
     ),
     (
-        model.Burst(
+        arriving.Burst(
             "a", 9, ArrivalProcess("gamma", 5, 2.5, 7), Lifetime("gamma", 3, 2)
         ),
         (
@@ -44,55 +47,59 @@ WORDS = [
         ),
     ),
     (
-        model.Burst("a", 1, ArrivalProcess("constant", 5), Lifetime("constant", 3)),
+        arriving.Burst("a", 1, ArrivalProcess("constant", 5), Lifetime("constant", 3)),
         (
             "create 1 pod like a's without controller, 5 a second, at equal intervals; "
             "each runs 3 s and is done"
         ),
     ),
     (
-        model.Replay("t.csv", (), 2.0),
+        arriving.Replay("t.csv", (), 2.0),
         (
             "create 0 pods of 0 owners when they came in t.csv, 2 times as fast as "
             "recorded, the last after 0 s"
         ),
     ),
-    (model.Wait("bound"), "wait until all pods have a node"),
+    (waiting.Wait("bound"), "wait until all pods have a node"),
     (
-        model.Wait("refused", ("a",), 1),
+        waiting.Wait("refused", ("a",), 1),
         ("wait until a pod of a has been found unschedulable"),
     ),
-    (model.Wait("gone", ("a",)), "wait until no pod of a is left"),
+    (waiting.Wait("gone", ("a",)), "wait until no pod of a is left"),
     (
-        model.Wait("phase", ("a",), phase="Available", stable_s=2),
+        waiting.Wait("phase", ("a",), phase="Available", stable_s=2),
         ("wait until a is Available and no pod has changed for 2 s"),
     ),
-    (model.Evict("a", 2), "evict 2 bound pods of a"),
-    (model.Cordon(("n",)), "close n for new pods"),
-    (model.Uncordon(("n",)), "open n for new pods again"),
+    (applying.Evict("a", 2), "evict 2 bound pods of a"),
+    (nodes.Cordon(("n",)), "close n for new pods"),
+    (nodes.Uncordon(("n",)), "open n for new pods again"),
     (
-        model.TaintNodes(("n",), Taint("k", "NoSchedule", "v")),
+        Drain(("n", "m")),
+        "close n and m for new pods and evict all pods there, as their budgets allow",
+    ),
+    (
+        nodes.TaintNodes(("n",), "k", "NoSchedule", "v"),
         ("taint n with k=v:NoSchedule"),
     ),
-    (model.UntaintNodes(("n",), "k"), "take the taint k, whatever its effect, from n"),
+    (nodes.UntaintNodes(("n",), "k"), "take the taint k, whatever its effect, from n"),
     (
-        model.AddNodes(POOL),
+        nodes.AddNodes(POOL),
         (
             "add 2 nodes (late-0 to late-1) with cpu 500m, memory 1G, 110 pods, in "
             "turn in zones a, labelled x=y, and wait until they are ready"
         ),
     ),
     (
-        model.RemoveNodes(("n", "m")),
+        nodes.RemoveNodes(("n", "m")),
         ("remove n and m with their pods, and wait until all are gone"),
     ),
     (
-        model.Usage("a", 250, 64 * 2**20),
+        applying.Usage("a", 250, 64 * 2**20),
         ("let each pod that a has now use cpu 250m and memory 64Mi"),
     ),
-    (model.TriggerPlan("p"), "ask for a plan named p that is carried out"),
+    (applying.TriggerPlan("p"), "ask for a plan named p that is carried out"),
     (
-        model.Overload({"hold": {"whole": False}}, "recovered"),
+        measuring.Overload(replace(FULL, hold=Hold(whole=False)), "recovered"),
         (
             "overload a web service of 3 to 20 replicas: add clients from 10 to 100 by "
             "10 every 30 s until its p99 is above 1 s or its errors are above 0.01, "
@@ -100,23 +107,23 @@ WORDS = [
             "recovered; expected: recovered"
         ),
     ),
-    (model.Measure("start"), "start measuring"),
+    (measuring.Measure("start"), "start measuring"),
     (
-        model.Check(ExpectedMoment(), 1),
+        waiting.Check(ExpectedMoment(), 1),
         ("expect what follows to hold and no pod has changed for 1 s"),
     ),
 ]
 
 
 @pytest.mark.parametrize(("action", "words"), WORDS, ids=str)
-def test_a_step_is_reported_with_its_defaults(action: model.Action, words: str) -> None:
+def test_a_step_is_reported_with_its_defaults(action: Action, words: str) -> None:
     """What is not written happens all the same."""
-    assert in_words(action) == words
+    assert action.in_words() == words
 
 
 def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
-    assert {type(action) for action, _ in WORDS} == set(get_args(model.Action))
+    assert {type(action) for action, _ in WORDS} == set(KINDS.values())
 
 
 def test_every_shipped_scenario_can_be_explained() -> None:

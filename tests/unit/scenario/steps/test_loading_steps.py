@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
@@ -14,17 +13,11 @@ from stowage_testbed.scenario.model import (
     Scenario,
     SchedulerSettings,
 )
-from stowage_testbed.scenario.steps.model import (
-    Apply,
-    Burst,
-    Check,
-    Cordon,
-    Evict,
-    Scale,
-    TaintNodes,
-    Usage,
-    Wait,
-)
+from stowage_testbed.scenario.steps.applying import Apply, Evict, Scale, Usage
+from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.nodes import Cordon, TaintNodes
+from stowage_testbed.scenario.steps.waiting import Check, Wait
 
 TEXT = """\
 version: 1
@@ -51,6 +44,7 @@ steps:
   - wait: {for: bound, of: db, count: 1, stable_s: 1}
   - evict: {workload: db}
   - cordon: node-0
+  - drain: {nodes: node-0, timeout_s: 9}
   - taint: {nodes: [node-0], key: k, effect: NoSchedule}
   - usage: {workload: web, cpu: 250m}
   - check: {placed: {min: 1}, objects: {lone: {phase: Running, there: true}}}
@@ -74,7 +68,7 @@ def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> N
     assert [(s.number, s.kind, s.line) for s in steps][:4] == [
         (1, "apply", 14), (2, "apply", 15), (3, "scale", 16), (4, "burst", 17),
     ]  # fmt: skip
-    assert [step.action for step in steps][:9] == [
+    assert [step.action for step in steps][:10] == [
         Apply(("web", "db")),
         Apply(("lone",)),
         Scale("web", 7),
@@ -87,10 +81,11 @@ def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> N
         Wait("bound", ("db",), 1, stable_s=1.0),
         Evict("db", 1),
         Cordon(("node-0",)),
-        TaintNodes(("node-0",), Taint("k", "NoSchedule")),
+        Drain(("node-0",), 9),
+        TaintNodes(("node-0",), "k", "NoSchedule"),
         Usage("web", cpu_milli=250),
     ]
-    check = steps[9].action
+    check = steps[10].action
     assert isinstance(check, Check)
     assert check.expect.state.placed == Bounds(1, None)
     assert check.expect.objects == {"lone": ExpectedObject(phase="Running")}

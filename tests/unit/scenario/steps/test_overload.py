@@ -12,8 +12,7 @@ from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettin
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.schema import strict_schema
-from stowage_testbed.scenario.steps.model import Overload
+from stowage_testbed.scenario.steps.measuring import Overload
 
 SCENARIO = """\
 version: 1
@@ -36,7 +35,7 @@ def loaded(tmp_path: Path, step: str) -> Scenario:
 
 def test_the_schema_has_every_setting_with_its_default() -> None:
     """`stowage scenario schema` is where an author looks them up."""
-    words: dict[str, Any] = strict_schema()["$defs"]["overload"]["properties"]
+    words: dict[str, Any] = Overload.schema()["properties"]
     documented = {
         name: {key: inner["default"] for key, inner in word["properties"].items()}
         if "properties" in word

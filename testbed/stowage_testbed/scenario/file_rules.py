@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.quantity import format_cpu, format_memory
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.metric_rules import METRIC_RULES
-from stowage_testbed.scenario.model import NodePool, Workload
-from stowage_testbed.scenario.steps.form_rules import FORM_RULES
+from stowage_testbed.scenario.model import Workload
+from stowage_testbed.scenario.steps.applying import TriggerPlan
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
-from stowage_testbed.scenario.steps.setting_rules import SETTING_RULES
+
+RESERVING_PROFILES = ("optimizer", "optimizer-deterministic")
+"""Profiles of the chart with the plugins of plans and reservations."""
 
 
 def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
@@ -120,6 +122,52 @@ def every_pod_fits(draft: Draft) -> Iterator[DocumentIssue]:
         )
 
 
+def steps_name_their_language(draft: Draft) -> Iterator[DocumentIssue]:
+    """A scenario with steps says which version of the language it is written in."""
+    data = draft.document.data
+    if draft.stepped and isinstance(data, dict) and "version" not in data:
+        message = "steps belong to version 1 of the language; add `version: 1`"
+        yield DocumentIssue(("steps",), message, of_key=True)
+
+
+def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
+    """What concerns the optimiser needs one."""
+    scheduler = draft.valid.get("scheduler", {})
+    if not draft.stepped:
+        return
+    profile = scheduler.get("profile", "deterministic")
+    if scheduler.get("optimizer"):
+        if profile not in RESERVING_PROFILES:
+            known = " or ".join(RESERVING_PROFILES)
+            message = f"profile {profile} does not know the optimiser; choose {known}"
+            yield DocumentIssue(("scheduler", "profile"), message)
+        return
+    way_out = "add `scheduler: {profile: optimizer, optimizer: true}`"
+    if "optimizer" in draft.valid:
+        message = f"the scheduler runs without the optimiser; {way_out}"
+        yield DocumentIssue(("optimizer",), message, of_key=True)
+    for step in draft.steps:
+        if isinstance(step.action, TriggerPlan):
+            yield DocumentIssue(
+                step.place(), f"nobody makes plans; {way_out}", of_key=True
+            )
+
+
+def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
+    """A Reservation needs a scheduler that knows what it is."""
+    profile = draft.valid.get("scheduler", {}).get("profile", "deterministic")
+    if profile in RESERVING_PROFILES:
+        return
+    for name, one in draft.objects.items():
+        if one.kind == "Reservation":
+            known = " or ".join(RESERVING_PROFILES)
+            message = (
+                f"the scheduler's profile {profile} does not know reservations; "
+                f"choose {known}"
+            )
+            yield DocumentIssue(("objects", name, "kind"), message)
+
+
 RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     one_source_of_pods,
     unique_workloads,
@@ -127,12 +175,12 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     order_is_a_permutation,
     one_source_of_requests,
     every_pod_fits,
+    steps_name_their_language,
+    optimiser_is_there,
+    reservations_are_respected,
     *EXPECTATION_RULES,
-    *METRIC_RULES,
-    *FORM_RULES,
     *NAME_RULES,
     *ORDER_RULES,
-    *SETTING_RULES,
 )
 
 

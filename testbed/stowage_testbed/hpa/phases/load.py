@@ -1,0 +1,90 @@
+"""FIND and HOLD: load on a service, and what its clients saw (Algorithm 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, load_window
+from stowage_testbed.hpa.model.web_service import steady_state
+from stowage_testbed.hpa.phases.recovery import recovery
+from stowage_testbed.hpa.settings import RecoverySettings
+
+
+class LoadTarget(Protocol):
+    """A service whose ready replicas can be seen, and whose CPU usage can be set."""
+
+    def now_s(self) -> float:
+        """Return seconds since the run began."""
+        ...
+
+    def ready(self) -> int:
+        """Return how many replicas are ready now."""
+        ...
+
+    def use_cpu(self, cpu_milli: int) -> None:
+        """Let every replica use this much CPU from now on."""
+        ...
+
+    def await_change(self, ready: int, until_s: float) -> None:
+        """Return as soon as not ``ready`` replicas are ready, or at ``until_s``."""
+        ...
+
+    def segments(self, start_s: float, end_s: float) -> Sequence[Segment]:
+        """Return the ready replicas over a span that has passed, in order."""
+        ...
+
+
+def find(target: LoadTarget, settings: RecoverySettings) -> tuple[LoadWindow, ...]:
+    """Raise the load level by level until the SLA breaks, and return every level.
+
+    The last one's clients are what HOLD continues with: the first number that broke the
+    SLA, or the largest there is to try.
+    """
+    plan = settings.find
+    levels: list[LoadWindow] = []
+    start_s = target.now_s()
+    for clients in (*range(plan.start, plan.most, plan.step), plan.most):
+        levels.append(_drive(target, settings, clients, start_s, plan.level_s))
+        if not levels[-1].ok:
+            break
+        start_s += plan.level_s
+    return tuple(levels)
+
+
+def hold(
+    target: LoadTarget, settings: RecoverySettings, clients: int
+) -> tuple[LoadWindow, ...]:
+    """Hold the load, and return the whole windows that the phase has room for."""
+    plan = settings.hold
+    start_s = target.now_s()
+    windows: list[LoadWindow] = []
+    for number in range(int(plan.total_s // plan.window_s)):
+        begin_s = start_s + number * plan.window_s
+        windows.append(_drive(target, settings, clients, begin_s, plan.window_s))
+        if not plan.whole and recovery(windows, plan.streak).outcome == "recovered":
+            break
+    return tuple(windows)
+
+
+def _drive(
+    target: LoadTarget,
+    settings: RecoverySettings,
+    clients: int,
+    start_s: float,
+    duration_s: float,
+) -> LoadWindow:
+    """Load the target, follow its replicas, and return what the clients saw.
+
+    Parameters
+    ----------
+    start_s, duration_s
+        The window, in seconds of the target's clock; returns at its end.
+    """
+    end_s = start_s + duration_s
+    while target.now_s() < end_s:
+        ready = target.ready()
+        target.use_cpu(steady_state(settings.service, clients, ready).cpu_milli)
+        target.await_change(ready, end_s)
+    segments = target.segments(start_s, end_s)
+    return load_window(settings.service, settings.sla, clients, start_s, segments)

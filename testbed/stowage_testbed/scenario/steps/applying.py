@@ -1,0 +1,185 @@
+"""Steps that create, change and delete workloads, objects and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from stowage_testbed.declaration import made, setting
+from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.steps.action import (
+    Action,
+    NameUsed,
+    Surroundings,
+    counted,
+    listed,
+    names_used,
+)
+from stowage_testbed.scenario.steps.demand import Demand
+
+ALL = "all"
+"""In the place of names: every workload that no burst is made of."""
+
+_QUANTITY: dict[str, Any] = {"type": ["string", "number"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Action):
+    """Create workloads and objects in order; `all`: those that no burst is made of."""
+
+    kind = "apply"
+    bare = True
+    names: Annotated[tuple[str, ...], setting("What.", names="applied")]
+
+    @classmethod
+    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
+        names = tuple(surroundings.controllers) if plain == ALL else plain
+        return made(cls, {"names": names})
+
+    @classmethod
+    def references(cls, plain: Any) -> Iterator[NameUsed]:
+        return iter(()) if plain == ALL else names_used(cls, plain)
+
+    def in_words(self) -> str:
+        return f"create {listed(self.names)}"
+
+    def ask(self, demand: Demand) -> None:
+        demand.apply(self.names)
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Action):
+    """Delete workloads with their pods, and objects."""
+
+    kind = "delete"
+    bare = True
+    names: Annotated[tuple[str, ...], setting("What.", names="applied")]
+
+    def in_words(self) -> str:
+        return f"delete {listed(self.names)}"
+
+    def ask(self, demand: Demand) -> None:
+        for name in self.names:
+            demand.set(name, 0)
+
+    @property
+    def removes(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Scale(Action):
+    """Set a workload's number of pods."""
+
+    kind = "scale"
+    workload: Annotated[str, setting("Whose.", names="controller")]
+    to: Annotated[
+        int, setting("How many pods it shall have.", minimum=0, maximum=100000)
+    ]
+
+    def in_words(self) -> str:
+        return f"scale {self.workload} to {counted(self.to, 'pod')}"
+
+    def ask(self, demand: Demand) -> None:
+        demand.set(self.workload, self.to)
+
+
+@dataclass(frozen=True, slots=True)
+class Evict(Action):
+    """Evict running pods of a workload, as a drain does; its controller replaces them.
+
+    With ``node`` only pods on that node.
+    """
+
+    kind = "evict"
+    workload: Annotated[str, setting("Whose.", names="controller")]
+    pods: Annotated[int, setting("How many, the first by name.", minimum=1)] = 1
+    node: Annotated[
+        str, setting("Only pods on this node; without it on any.", names="node")
+    ] = ""
+
+    def in_words(self) -> str:
+        where = f" on {self.node}" if self.node else ""
+        return f"evict {counted(self.pods, 'bound pod')} of {self.workload}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage(Action):
+    """Set what each pod that a workload has now uses from now on.
+
+    ``None`` leaves a resource as it was.
+    """
+
+    kind = "usage"
+    workload: Annotated[str, setting("Whose.", names="pods")]
+    cpu_milli: Annotated[
+        int | None,
+        setting(
+            "CPU that each pod uses, as in 250m.",
+            key="cpu",
+            parse=parse_cpu,
+            format="cpu",
+            **_QUANTITY,
+        ),
+    ] = None
+    memory_bytes: Annotated[
+        int | None,
+        setting(
+            "Memory that each pod uses, as in 64Mi.",
+            key="memory",
+            parse=parse_memory,
+            format="memory",
+            **_QUANTITY,
+        ),
+    ] = None
+
+    @classmethod
+    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
+        if not {"cpu", "memory"} & set(plain):
+            message = "usage of what? write `cpu`, `memory` or both"
+            yield DocumentIssue((), message)
+
+    def in_words(self) -> str:
+        parts = []
+        if self.cpu_milli is not None:
+            parts.append(f"cpu {format_cpu(self.cpu_milli)}")
+        if self.memory_bytes is not None:
+            parts.append(f"memory {format_memory(self.memory_bytes)}")
+        return f"let each pod that {self.workload} has now use {' and '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerPlan(Action):
+    """Create a PackingPlan, as `kubectl create` does."""
+
+    kind = "trigger"
+    plan: Annotated[str, setting("Its name.", format="label")]
+    mode: Annotated[
+        Literal["Execute", "DryRun"],
+        setting("Whether it is carried out, or only made."),
+    ] = "Execute"
+    time_limit_s: Annotated[
+        float | None,
+        setting(
+            "Time limit of its solve in seconds; without it the optimiser's own.",
+            exclusiveMinimum=0,
+            maximum=3600,
+        ),
+    ] = None
+
+    def in_words(self) -> str:
+        end = "carried out" if self.mode == "Execute" else "made, not carried out"
+        text = f"ask for a plan named {self.plan} that is {end}"
+        if self.time_limit_s is not None:
+            text += f", solved in {self.time_limit_s:g} s"
+        return text
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        return (self.plan,)

@@ -1,0 +1,124 @@
+"""Steps that create pods one by one, when they are to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Self
+
+from stowage_testbed.declaration import setting
+from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
+from stowage_testbed.scenario.arrivals.trace import TracedPod, replayed
+from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.steps.action import (
+    Action,
+    Deadline,
+    Surroundings,
+    counted,
+)
+from stowage_testbed.scenario.steps.demand import Demand
+
+_LATEST = "; none may be later than {:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Burst(Action):
+    """Create pods like a workload's one by one, without a controller."""
+
+    kind = "burst"
+    deadline = Deadline(
+        "How late the last pod of a burst may be created.", "lateness", _LATEST
+    )
+    workload: Annotated[
+        str,
+        setting(
+            "The workload that says what the pods are like; it is not applied besides.",
+            names="template",
+        ),
+    ]
+    pods: Annotated[int, setting("How many.", minimum=1, maximum=100000)]
+    arrival: Annotated[
+        ArrivalProcess,
+        setting("When each of them comes; without it all come at once."),
+    ] = field(default_factory=ArrivalProcess)
+    lifetime: Annotated[
+        Lifetime | None,
+        setting("How long each of them runs; without it none is ever done."),
+    ] = None
+
+    @classmethod
+    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
+        for key, found in (
+            ("arrival", ArrivalProcess.issues),
+            ("lifetime", Lifetime.issues),
+        ):
+            for issue in found(plain[key]) if key in plain else ():
+                yield replace(issue, place=(key, *issue.place))
+
+    def in_words(self) -> str:
+        pods = f"{counted(self.pods, 'pod')} like {self.workload}'s without controller"
+        text = f"create {pods}, {self.arrival.in_words()}"
+        if self.lifetime is None:
+            return f"{text}; they run until they are deleted"
+        return f"{text}; each runs {self.lifetime.in_words()} and is done"
+
+    def ask(self, demand: Demand) -> None:
+        demand.add([self.workload] * self.pods)
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        return (self.workload,)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay(Action):
+    """Create the pods of a recorded trace when they came."""
+
+    kind = "replay"
+    deadline = Deadline(
+        "How late the last pod of a trace may be created.", "lateness", _LATEST
+    )
+    file: Annotated[
+        str, setting("A .csv or .json file, relative to this one.", minLength=1)
+    ]
+    pods: tuple[TracedPod, ...] = ()
+    speed: Annotated[
+        float,
+        setting(
+            "How many times as fast as it was recorded.",
+            exclusiveMinimum=0,
+            maximum=1000000,
+        ),
+    ] = 1.0
+    limit: Annotated[
+        int | None,
+        setting("Only so many pods, the first ones; without it all.", minimum=1),
+    ] = None
+
+    @classmethod
+    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
+        empty = cls(plain["file"], (), float(plain.get("speed", 1)), plain.get("limit"))
+        rows = surroundings.traces.get(empty.file, ())
+        pods = replayed(rows, speed=empty.speed, limit=empty.limit)
+        return replace(empty, pods=pods)
+
+    @property
+    def owners(self) -> list[str]:
+        """The owners of its pods, each once."""
+        return list(dict.fromkeys(pod.owner for pod in self.pods))
+
+    def in_words(self) -> str:
+        owners = counted(len(self.owners), "owner")
+        last_s = self.pods[-1].at_s if self.pods else 0.0
+        speed = "" if self.speed == 1 else f", {self.speed:g} times as fast as recorded"
+        return (
+            f"create {counted(len(self.pods), 'pod')} of {owners} when they came in "
+            f"{self.file}{speed}, the last after {last_s:g} s"
+        )
+
+    def ask(self, demand: Demand) -> None:
+        demand.add(pod.owner for pod in self.pods)
+
+    @property
+    def brings(self) -> Iterable[str]:
+        return self.owners

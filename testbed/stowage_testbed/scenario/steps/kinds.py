@@ -1,0 +1,89 @@
+"""All kinds of steps, and what the steps of a scenario add that nothing else names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.arrivals.trace import TracedPod
+from stowage_testbed.scenario.steps.action import Action, Step
+from stowage_testbed.scenario.steps.applying import (
+    Apply,
+    Delete,
+    Evict,
+    Scale,
+    TriggerPlan,
+    Usage,
+)
+from stowage_testbed.scenario.steps.arriving import Burst, Replay
+from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.scenario.steps.nodes import (
+    AddNodes,
+    Cordon,
+    RemoveNodes,
+    TaintNodes,
+    Uncordon,
+    UntaintNodes,
+)
+from stowage_testbed.scenario.steps.waiting import Check, Wait
+
+KINDS: dict[str, type[Action]] = {
+    action.kind: action
+    for action in (
+        Apply,
+        Delete,
+        Scale,
+        Burst,
+        Replay,
+        Wait,
+        Evict,
+        Cordon,
+        Uncordon,
+        Drain,
+        TaintNodes,
+        UntaintNodes,
+        AddNodes,
+        RemoveNodes,
+        Usage,
+        TriggerPlan,
+        Overload,
+        Measure,
+        Check,
+    )
+}
+"""Each kind by its key in a file, in the order in which the schema lists them."""
+
+Kind = TypeVar("Kind", bound=Action)
+
+
+def actions_of(steps: Iterable[Step], kind: type[Kind]) -> Iterator[Kind]:
+    """Yield what the steps of one kind do."""
+    return (step.action for step in steps if isinstance(step.action, kind))
+
+
+def added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
+    """Return the kinds of nodes that steps add."""
+    return tuple(one.pool for one in actions_of(steps, AddNodes))
+
+
+def replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
+    """Yield the pods that traces bring, step by step."""
+    for one in actions_of(steps, Replay):
+        yield from one.pods
+
+
+def replayed_owners(steps: Iterable[Step]) -> list[str]:
+    """Return the owners of the pods that traces bring, each once."""
+    return list(dict.fromkeys(pod.owner for pod in replayed_pods(steps)))
+
+
+def replayed_files(steps: Iterable[Step]) -> list[str]:
+    """Return the traces' files, as the steps name them, each once."""
+    return list(dict.fromkeys(one.file for one in actions_of(steps, Replay)))
+
+
+def triggered_plans(steps: Iterable[Step]) -> list[str]:
+    """Return the names of the plans that steps ask for."""
+    return [one.plan for one in actions_of(steps, TriggerPlan)]

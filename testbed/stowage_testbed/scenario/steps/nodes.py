@@ -1,0 +1,145 @@
+"""Steps that change the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from stowage_testbed.cluster.node_pool import NodePool, Taint
+from stowage_testbed.declaration import setting
+from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.scenario.steps.action import (
+    Action,
+    Deadline,
+    counted,
+    listed,
+)
+
+Nodes = Annotated[tuple[str, ...], setting("Which nodes.", names="node")]
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+def node_pool(plain: Mapping[str, Any]) -> NodePool:
+    """Return a kind of nodes from values that passed the schema."""
+    return NodePool(
+        name_prefix=plain.get("prefix", "node"),
+        count=int(plain["count"]),
+        cpu_milli=parse_cpu(plain["cpu"]),
+        memory_bytes=parse_memory(plain["memory"]),
+        pods=int(plain.get("pods", 110)),
+        labels=dict(plain.get("labels", {})),
+        taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
+        zones=tuple(plain.get("zones", ())),
+    )
+
+
+def pool_in_words(pool: NodePool) -> str:
+    """Return a kind of nodes as a person would say it."""
+    names = pool.node_names()
+    which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
+    text = (
+        f"{counted(pool.count, 'node')} ({which}) "
+        f"with cpu {format_cpu(pool.cpu_milli)}, "
+        f"memory {format_memory(pool.memory_bytes)}, {pool.pods} pods"
+    )
+    if pool.zones:
+        text += f", in turn in zones {', '.join(pool.zones)}"
+    for key, value in pool.labels.items():
+        text += f", labelled {key}={value}"
+    for taint in pool.taints:
+        text += f", tainted {taint.key}={taint.value}:{taint.effect}"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Cordon(Action):
+    """Close nodes for new pods."""
+
+    kind = "cordon"
+    bare = True
+    nodes: Nodes
+
+    def in_words(self) -> str:
+        return f"close {listed(self.nodes)} for new pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncordon(Action):
+    """Open nodes again."""
+
+    kind = "uncordon"
+    bare = True
+    nodes: Nodes
+
+    def in_words(self) -> str:
+        return f"open {listed(self.nodes)} for new pods again"
+
+
+@dataclass(frozen=True, slots=True)
+class TaintNodes(Action):
+    """Give nodes a taint."""
+
+    kind = "taint"
+    nodes: Nodes
+    key: Annotated[str, setting("The taint's key.", minLength=1)]
+    effect: Annotated[Effect, setting("What happens to pods that do not tolerate it.")]
+    value: Annotated[str, setting("The taint's value.")] = ""
+
+    def in_words(self) -> str:
+        value = f"={self.value}" if self.value else ""
+        return f"taint {listed(self.nodes)} with {self.key}{value}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class UntaintNodes(Action):
+    """Take taints from nodes."""
+
+    kind = "untaint"
+    nodes: Nodes
+    key: Annotated[str, setting("The taints' key.", minLength=1)]
+    effect: Annotated[
+        Effect | None, setting("Only those of this effect; without it all.")
+    ] = None
+
+    def in_words(self) -> str:
+        effect = f":{self.effect}" if self.effect else ", whatever its effect,"
+        return f"take the taint {self.key}{effect} from {listed(self.nodes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddNodes(Action):
+    """Add nodes of one kind, and wait until they are ready."""
+
+    kind = "add-nodes"
+    bare = True
+    deadline = Deadline("For new nodes to be ready.", "nodes")
+    pool: Annotated[
+        NodePool, setting("Which.", parse=node_pool, **{"$ref": "#/$defs/node"})
+    ]
+
+    def in_words(self) -> str:
+        return f"add {pool_in_words(self.pool)}, and wait until they are ready"
+
+    @property
+    def changed_nodes(self) -> int:
+        return self.pool.count
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveNodes(Action):
+    """Remove nodes with their pods, and wait until they are gone."""
+
+    kind = "remove-nodes"
+    bare = True
+    deadline = Deadline("For nodes and their pods to be gone.", "nodes")
+    nodes: Nodes
+
+    def in_words(self) -> str:
+        return (
+            f"remove {listed(self.nodes)} with their pods, and wait until all are gone"
+        )
+
+    @property
+    def changed_nodes(self) -> int:
+        return len(self.nodes)

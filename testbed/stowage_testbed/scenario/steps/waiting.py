@@ -1,0 +1,185 @@
+"""Steps that wait until something has come about, or expect it to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self
+
+from stowage_testbed.declaration import setting
+from stowage_testbed.scenario.build_expectations import moment
+from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.steps.action import (
+    Action,
+    Deadline,
+    NameUsed,
+    Surroundings,
+    listed,
+    names_used,
+)
+
+Condition = Literal["bound", "ready", "refused", "decided", "leaving", "gone", "phase"]
+"""What a step can wait for."""
+
+POD_CONDITIONS = ("bound", "ready", "decided", "refused", "leaving", "gone")
+
+Stable = Annotated[
+    float,
+    setting(
+        "It must hold for so many seconds while no pod changes.",
+        minimum=0,
+        maximum=600,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    setting("Deadline in seconds.", type=None, **{"$ref": "#/$defs/deadline"}),
+]
+
+_STATES = {
+    "bound": ("has a node", "have a node"),
+    "ready": ("has become ready", "have become ready"),
+    "decided": (
+        "has a node or is found unschedulable",
+        "have a node or are found unschedulable",
+    ),
+    "refused": ("has been found unschedulable", "have been found unschedulable"),
+    "leaving": ("is terminating", "are terminating"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Action):
+    """Wait until pods or an object have come so far."""
+
+    kind = "wait"
+    deadline = Deadline("For what a step waits for.", "settle")
+    condition: Annotated[
+        Condition,
+        setting(
+            "bound: they have a node. ready: they run. refused: the scheduler found no "
+            "node. decided: all are bound or refused. leaving: they are being deleted. "
+            "gone: none is left. phase: the object is in the phase that `is` names.",
+            key="for",
+        ),
+    ]
+    of: Annotated[
+        tuple[str, ...],
+        setting("Of which workloads or objects; without it all pods.", names="pods"),
+    ] = ()
+    count: Annotated[
+        int | None,
+        setting(
+            "At least so many pods; without it all that the steps have asked for.",
+            minimum=1,
+        ),
+    ] = None
+    phase: Annotated[
+        str, setting("The phase, as in Available.", key="is", minLength=1)
+    ] = ""
+    stable_s: Stable = 0.0
+    timeout_s: Timeout = None
+
+    @classmethod
+    def references(cls, plain: Any) -> Iterator[NameUsed]:
+        for one in names_used(cls, plain):
+            yield replace(one, sort="phased") if plain["for"] == "phase" else one
+
+    @classmethod
+    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
+        condition = plain["for"]
+        if condition == "phase":
+            yield from _phase_issues(plain)
+        elif "is" in plain:
+            message = "only a wait for `phase` says what it is; remove it, or"
+            yield DocumentIssue(("is",), f"{message} {condition!r}", of_key=True)
+        if condition == "gone" and "count" in plain:
+            message = "what is gone cannot be counted; remove `count`"
+            yield DocumentIssue(("count",), message, of_key=True)
+        yield from _stable_issues(plain)
+
+    def in_words(self) -> str:
+        return f"wait until {self.awaited()}"
+
+    def awaited(self) -> str:
+        """Return what is waited for."""
+        return f"{self._state()}{_stable(self.stable_s)}"
+
+    def _state(self) -> str:
+        if self.condition == "phase":
+            return f"{listed(self.of)} is {self.phase}"
+        whose = f" of {listed(self.of)}" if self.of else ""
+        if self.condition == "gone":
+            return f"no pod{whose} is left"
+        one, many = _STATES[self.condition]
+        if self.count == 1:
+            return f"a pod{whose} {one}"
+        pods = "all pods" if self.count is None else f"{self.count} pods"
+        return f"{pods}{whose} {many}"
+
+    @property
+    def own_timeout_s(self) -> float | None:
+        return self.timeout_s
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Action):
+    """Expect something in the middle; it must hold before the deadline."""
+
+    kind = "check"
+    deadline = Deadline("For what a step expects to come true.", "check")
+    expect: ExpectedMoment
+    stable_s: Stable = 0.0
+    timeout_s: Timeout = None
+
+    @classmethod
+    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
+        del surroundings
+        stable_s = float(plain.get("stable_s", 0))
+        return cls(moment(plain), stable_s, plain.get("timeout_s"))
+
+    @classmethod
+    def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
+        return _stable_issues(plain)
+
+    def in_words(self) -> str:
+        return f"expect what follows to hold{_stable(self.stable_s)}"
+
+    @property
+    def own_timeout_s(self) -> float | None:
+        return self.timeout_s
+
+
+@dataclass(frozen=True, slots=True)
+class Pack(Action):
+    """Let the optimiser pack what is there, and wait until it is done.
+
+    No file has it: it is the second half of a scenario without steps.
+    """
+
+    kind = "pack"
+
+
+def _stable(seconds: float) -> str:
+    return f" and no pod has changed for {seconds:g} s" if seconds else ""
+
+
+def _stable_issues(plain: Any) -> Iterator[DocumentIssue]:
+    """A state cannot be stable for longer than is waited for it."""
+    stable_s, timeout_s = plain.get("stable_s", 0), plain.get("timeout_s")
+    if timeout_s is not None and stable_s >= timeout_s:
+        message = f"stable_s {stable_s} is not below timeout_s {timeout_s}"
+        yield DocumentIssue(("stable_s",), f"{message}; change one of them")
+
+
+def _phase_issues(plain: Any) -> Iterator[DocumentIssue]:
+    if "is" not in plain:
+        message = "a wait for a phase says which; add `is`, as in is: Available"
+        yield DocumentIssue((), message)
+    if not isinstance(plain.get("of"), str):
+        message = "a wait for a phase is of one object; write its name as `of`"
+        yield DocumentIssue((), message)
+    if "count" in plain:
+        message = f"only {', '.join(POD_CONDITIONS)} count pods; remove `count`"
+        yield DocumentIssue(("count",), message, of_key=True)
