@@ -170,10 +170,3 @@ def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:
     """Otherwise every solve would fail, one after the other, in a running cluster."""
     with pytest.raises(ChartRefusedError, match=r"optimizer\.enabled is false"):
         render("profile=optimizer", "optimizer.enabled=false")
-
-
-@pytest.mark.parametrize("profile", ["default", "deterministic", "score-cache"])
-def test_the_http_trigger_needs_a_profile_that_makes_plans(profile: str) -> None:
-    """Otherwise what it creates would wait for ever."""
-    with pytest.raises(ChartRefusedError, match=r"httpTrigger\.enabled asks for plans"):
-        render(f"profile={profile}", "scheduler.httpTrigger.enabled=true")
