@@ -1,8 +1,11 @@
+// Package customobject reads and writes objects of custom resources that have a spec and a status.
 package customobject
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Type is what the API calls a custom resource and its objects.
@@ -27,13 +33,10 @@ type Object[Spec, Status any] struct {
 	seen   *unstructured.Unstructured
 }
 
-// Name is the object's name.
 func (o *Object[Spec, Status]) Name() string { return o.seen.GetName() }
 
-// UID is the object's UID.
 func (o *Object[Spec, Status]) UID() types.UID { return o.seen.GetUID() }
 
-// Labels are the object's labels.
 func (o *Object[Spec, Status]) Labels() map[string]string { return o.seen.GetLabels() }
 
 // Generation changes with the spec.
@@ -42,7 +45,6 @@ func (o *Object[Spec, Status]) Generation() int64 { return o.seen.GetGeneration(
 // GetObjectMeta lets informers keep objects that have been read.
 func (o *Object[Spec, Status]) GetObjectMeta() metav1.Object { return o.seen }
 
-// Created is when the object was created.
 func (o *Object[Spec, Status]) Created() time.Time { return o.seen.GetCreationTimestamp().Time }
 
 // Reference is what events about the object point at.
@@ -83,4 +85,40 @@ func (o *Object[Spec, Status]) withStatus() (*unstructured.Unstructured, error) 
 	content := maps.Clone(o.seen.Object)
 	content["status"] = status
 	return &unstructured.Unstructured{Object: content}, nil
+}
+
+// dated is an object that knows its age.
+type dated interface {
+	Name() string
+	Created() time.Time
+}
+
+// OldestFirst orders objects by their age, and those of the same age by name.
+func OldestFirst[O dated](a, b O) int {
+	return cmp.Or(a.Created().Compare(b.Created()), strings.Compare(a.Name(), b.Name()))
+}
+
+// NewInformer watches the objects of one type. Its store and its handlers get the result of read, made once for each
+// version of an object; it must not be changed. An object that cannot be read stays as it came.
+func NewInformer[Record any](of Type, client dynamic.Interface, read func(object any) (Record, error)) cache.SharedIndexInformer {
+	informer := dynamicinformer.NewDynamicSharedInformerFactory(client, 0).ForResource(of.Resource).Informer()
+	// This fails only on an informer that has been started.
+	_ = informer.SetTransform(func(object any) (any, error) {
+		if _, raw := object.(*unstructured.Unstructured); !raw {
+			return object, nil // transformed already
+		}
+		if record, err := read(object); err == nil {
+			return record, nil
+		}
+		return object, nil // an error would stop the informer for one object
+	})
+	return informer
+}
+
+// LastKnown is the object that an informer's handler of deletions got, as it was seen last.
+func LastKnown(object any) any {
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Obj
+	}
+	return object
 }

@@ -1,6 +1,22 @@
+// Package executor decides in which order a plan is carried out, and which pods may take the room
+// that it makes. It calls no API: the plugin asks it what to evict next and reports what happened.
+//
+// Invariants:
+//
+//  1. A running pod is evicted for a move only once its target has room for it, beside the
+//     replacements that are still to arrive there. Only where moves wait for each other in a cycle
+//     is one pod evicted early: the one whose replacement will wait for the shortest time.
+//  2. A place is open to the pods of one owner and class, because replacements have new names. Each
+//     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
+//  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
+//  4. No more pods of one owner are being moved at a time than allowed.
+//  5. An eviction that turns out not to be needed is not carried out.
 package executor
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -87,14 +103,14 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		needed:   map[string]resources.Vector{},
 	}
 	for _, placement := range of.Placements {
-		e.change(e.placeOf(placement.Pod.Kind(), placement.Node, placement.Pod.Requests), 1, 0, 0)
+		e.change(e.placeOf(placement.Pod.Kind(), placement.To, placement.Pod.Requests), 1, 0, 0)
 	}
 	for _, move := range of.Moves {
 		e.moves = append(e.moves, e.addStep(move.Pod, move.From, move.To))
 		e.change(e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests), 0, 0, 1)
 	}
 	for _, eviction := range of.Evictions {
-		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.Node, ""))
+		e.evictions = append(e.evictions, e.addStep(eviction.Pod, eviction.From, ""))
 	}
 	skipUnneeded(of, e.evictions, free)
 	e.noteVacated()
@@ -158,4 +174,40 @@ func (e *Execution) States() map[types.UID]State {
 		states[uid] = step.state
 	}
 	return states
+}
+
+// skipUnneeded marks the evictions without which everything still fits, those of the highest priority first: room may
+// have come free since the plan was made.
+func skipUnneeded(of *plan.Plan, evictions []*step, free map[string]resources.Vector) {
+	arriving, room := map[string]resources.Vector{}, map[string]resources.Vector{}
+	maps.Copy(room, free)
+	for _, step := range of.Steps() {
+		arriving[step.To] = arriving[step.To].Plus(step.Pod.Requests)
+		room[step.From] = room[step.From].Plus(step.Pod.Requests)
+	}
+	byPriority := slices.Clone(evictions)
+	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.pod.Priority, a.pod.Priority) })
+	for _, eviction := range byPriority {
+		without := room[eviction.from].Minus(eviction.pod.Requests)
+		if arriving[eviction.from].FitsIn(without) {
+			eviction.state = NotNeeded
+			room[eviction.from] = without
+		}
+	}
+}
+
+// RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether
+// there are any.
+func (e *Execution) RequireAll() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	some := false
+	for _, eviction := range e.evictions {
+		if eviction.state == NotNeeded {
+			eviction.state = Waiting
+			some = true
+		}
+	}
+	e.noteVacated()
+	return some
 }

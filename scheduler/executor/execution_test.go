@@ -46,11 +46,11 @@ func randomPlan(t *testing.T, random *rand.Rand) (*fakeCluster, *plan.Plan) {
 			switch {
 			case from == to:
 			case from == "":
-				of.Placements = append(of.Placements, plan.Placement{Pod: pod, Node: to})
+				of.Placements = append(of.Placements, plan.Step{Pod: pod, To: to})
 			case to == "":
-				of.Evictions = append(of.Evictions, plan.Eviction{Pod: pod, Node: from})
+				of.Evictions = append(of.Evictions, plan.Step{Pod: pod, From: from})
 			default:
-				of.Moves = append(of.Moves, plan.Move{Pod: pod, From: from, To: to})
+				of.Moves = append(of.Moves, plan.Step{Pod: pod, From: from, To: to})
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestCycleIsBrokenByTheShortestGap(t *testing.T) {
 	quick := c.add("quick", "n1", size(100, 100), 0)
 	seconds := int64(5)
 	quick.Object.Spec.TerminationGracePeriodSeconds = &seconds
-	of := &plan.Plan{Moves: []plan.Move{{Pod: slow, From: "n0", To: "n1"}, {Pod: quick, From: "n1", To: "n0"}}}
+	of := &plan.Plan{Moves: []plan.Step{{Pod: slow, From: "n0", To: "n1"}, {Pod: quick, From: "n1", To: "n0"}}}
 
 	wave := executor.New(of, c.free(), 0).Next(c.free())
 
@@ -102,8 +102,8 @@ func TestEarlyPodIsEvictedAlthoughAnotherIsExpected(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
 	first, second := c.add("first", "n0", size(60, 60), 0), c.add("second", "n1", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(30, 30), 0)
-	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n0"}},
-		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, c.free(), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n0"}},
+		Placements: []plan.Step{{Pod: waiting, To: "n0"}}}, c.free(), 0)
 
 	patient := e.Next(c.free())
 	e.AllowEarly(second.Object.UID)
@@ -126,8 +126,8 @@ func TestUnneededEvictionsAreSkipped(t *testing.T) {
 	low := c.add("low", "n0", size(30, 30), 1)
 	middle := c.add("middle", "n0", size(30, 30), 2)
 	high := c.add("high", "", size(60, 60), 3)
-	of := &plan.Plan{Placements: []plan.Placement{{Pod: high, Node: "n0"}},
-		Evictions: []plan.Eviction{{Pod: low, Node: "n0"}, {Pod: middle, Node: "n0"}}}
+	of := &plan.Plan{Placements: []plan.Step{{Pod: high, To: "n0"}},
+		Evictions: []plan.Step{{Pod: low, From: "n0"}, {Pod: middle, From: "n0"}}}
 
 	states := executor.New(of, c.free(), 0).States()
 
@@ -142,7 +142,7 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
 	first := c.add("rs", "n0", size(10, 10), 0)
 	second := c.add("rs", "n0", size(10, 10), 0)
-	of := &plan.Plan{Moves: []plan.Move{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n0", To: "n1"}}}
+	of := &plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n0", To: "n1"}}}
 	e := executor.New(of, c.free(), 0)
 	free := func(node string) resources.Vector { return c.free()[node] }
 	a, b, extra, other := c.object("rs"), c.object("rs"), c.object("rs"), c.object("other")
@@ -178,7 +178,7 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
 	pod := c.add("rs", "n0", size(10, 10), 0)
-	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: pod, From: "n0", To: "n1"}}}, c.free(), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: pod, From: "n0", To: "n1"}}}, c.free(), 0)
 
 	e.Opened(pod.Object.UID)
 	e.Refused(pod.Object.UID)
@@ -197,9 +197,9 @@ func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
 	blocker := c.add("blocker", "n1", size(60, 60), 0)
 	moved := c.add("moved", "n0", size(40, 40), 0)
 	waiting := c.add("waiting", "", size(60, 60), 1)
-	of := &plan.Plan{Placements: []plan.Placement{{Pod: waiting, Node: "n1"}},
-		Moves:     []plan.Move{{Pod: moved, From: "n0", To: "n1"}},
-		Evictions: []plan.Eviction{{Pod: blocker, Node: "n1"}}}
+	of := &plan.Plan{Placements: []plan.Step{{Pod: waiting, To: "n1"}},
+		Moves:     []plan.Step{{Pod: moved, From: "n0", To: "n1"}},
+		Evictions: []plan.Step{{Pod: blocker, From: "n1"}}}
 	e := executor.New(of, c.free(), 0)
 	e.Opened(moved.Object.UID)
 
@@ -217,8 +217,8 @@ func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 	pod := c.add("rs", "n0", size(10, 20), 0)
 	bare := c.add("", "", size(1, 2), 0)
 	bare.Owner = types.UID("")
-	of := &plan.Plan{Moves: []plan.Move{{Pod: pod, From: "n0", To: "n1"}},
-		Placements: []plan.Placement{{Pod: bare, Node: "n1"}}}
+	of := &plan.Plan{Moves: []plan.Step{{Pod: pod, From: "n0", To: "n1"}},
+		Placements: []plan.Step{{Pod: bare, To: "n1"}}}
 
 	needed := executor.New(of, c.free(), 0).Outstanding()["n1"]
 
@@ -234,7 +234,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 	of := &plan.Plan{}
 	for i := range 3 {
 		from := fmt.Sprintf("n%d", i)
-		of.Moves = append(of.Moves, plan.Move{Pod: c.add("web", from, size(30, 30), 0), From: from, To: "n3"})
+		of.Moves = append(of.Moves, plan.Step{Pod: c.add("web", from, size(30, 30), 0), From: from, To: "n3"})
 	}
 	e := executor.New(of, c.free(), 1)
 	var sent []types.UID
@@ -273,8 +273,8 @@ func TestPlaceOfAPodThatIsGoneIsDroppedWithoutAReplacement(t *testing.T) {
 	bare, web := c.add("", "", size(10, 10), 0), c.add("web", "", size(10, 10), 0)
 	gone := c.add("gone", "", size(10, 10), 0)
 	bare.Owner = ""
-	e := executor.New(&plan.Plan{Placements: []plan.Placement{
-		{Pod: bare, Node: "n0"}, {Pod: web, Node: "n0"}, {Pod: gone, Node: "n0"}}}, c.free(), 1)
+	e := executor.New(&plan.Plan{Placements: []plan.Step{
+		{Pod: bare, To: "n0"}, {Pod: web, To: "n0"}, {Pod: gone, To: "n0"}}}, c.free(), 1)
 	for _, pod := range []*snapshot.Pod{bare, web, gone} {
 		e.Note(pod.Object)
 		e.Forget(pod.Object)

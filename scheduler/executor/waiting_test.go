@@ -26,7 +26,7 @@ func crowdedNode(t *testing.T) (*fakeCluster, *executor.Execution) {
 		if i == 4 {
 			node = "n1"
 		}
-		of.Placements = append(of.Placements, plan.Placement{Pod: c.add("waiting", "", size(20, 20), 0), Node: node})
+		of.Placements = append(of.Placements, plan.Step{Pod: c.add("waiting", "", size(20, 20), 0), To: node})
 	}
 	e := executor.New(of, c.free(), 0)
 	for _, placement := range of.Placements {
@@ -68,8 +68,8 @@ func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
 	moving := c.add("moving", "n1", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(60, 60), 0)
-	e := executor.New(&plan.Plan{Moves: []plan.Move{{Pod: moving, From: "n1", To: "n0"}},
-		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, c.free(), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: moving, From: "n1", To: "n0"}},
+		Placements: []plan.Step{{Pod: waiting, To: "n0"}}}, c.free(), 0)
 	e.Note(waiting.Object)
 	before := e.Ready(c.free(), none)
 
@@ -86,8 +86,8 @@ func TestPlannedPodMustWaitUntilItsPlaceHasRoom(t *testing.T) {
 	leaving := c.add("leaving", "n0", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(60, 60), 1)
 	stranger := c.add("stranger", "", size(60, 60), 1)
-	e := executor.New(&plan.Plan{Evictions: []plan.Eviction{{Pod: leaving, Node: "n0"}},
-		Placements: []plan.Placement{{Pod: waiting, Node: "n0"}}}, c.free(), 0)
+	e := executor.New(&plan.Plan{Evictions: []plan.Step{{Pod: leaving, From: "n0"}},
+		Placements: []plan.Step{{Pod: waiting, To: "n0"}}}, c.free(), 0)
 
 	first := e.MustWait(waiting.Object)
 	e.Ready(c.free(), none)

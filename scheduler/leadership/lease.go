@@ -1,3 +1,8 @@
+// Package leadership tells a scheduler's plugins that it has begun to schedule.
+//
+// A process that waits for the lease builds its plugins and fills its caches, but must change
+// nothing in the cluster. The scheduler asks for its first pod only when it leads, and exits when it
+// no longer does.
 package leadership
 
 import (
@@ -9,6 +14,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
 // Lease is what makes a process the leader. A process that was stopped for a while continues where it was before it
@@ -28,7 +36,6 @@ type Lease struct {
 // LostError says that another process leads.
 type LostError struct{ Holder string }
 
-// Error says who.
 func (e *LostError) Error() string {
 	return fmt.Sprintf("this process does not lead any more: the lease is held by %q", e.Holder)
 }
@@ -78,4 +85,15 @@ func (l *Lease) held(ctx context.Context) (*coordinationv1.Lease, error) {
 		return nil, &LostError{holder}
 	}
 	return lease, nil
+}
+
+// Announce calls begun once, as soon as the scheduler asks for its first pod. It must be called
+// before the scheduler runs.
+func Announce(of *scheduler.Scheduler, begun func()) {
+	next := of.NextPod
+	var once sync.Once
+	of.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
+		once.Do(begun)
+		return next(logger)
+	}
 }

@@ -1,8 +1,13 @@
+// Package optimizerclient asks the optimiser over its Unix socket.
+//
+// It never waits longer than its context allows, and takes the best plan that came before the
+// optimiser stopped answering. Plans are not checked here; see package plan.
 package optimizerclient
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -51,7 +56,6 @@ func New(socket string) (*Client, error) {
 	return &Client{socket: socket, conn: conn, api: contract.NewOptimizerClient(conn)}, nil
 }
 
-// Close drops the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Ready connects, and returns an *UnreachableError if that fails or the context ends first.
@@ -148,3 +152,33 @@ func (c *Client) classify(ctx context.Context, err error) error {
 		return &BrokenError{err}
 	}
 }
+
+// UnreachableError says that no process answers on the socket.
+type UnreachableError struct {
+	Socket string
+	Cause  error
+}
+
+// Error names the socket and the way out.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("optimiser not reachable on %s: %v; is it running, and is the socket shared with the scheduler?",
+		e.Socket, e.Cause)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// LateError says that the time was up before any plan came.
+type LateError struct{ Cause error }
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("optimiser gave no answer in time: %v", e.Cause)
+}
+
+func (e *LateError) Unwrap() error { return e.Cause }
+
+// BrokenError says that the optimiser failed or broke the contract.
+type BrokenError struct{ Cause error }
+
+func (e *BrokenError) Error() string { return fmt.Sprintf("optimiser failed: %v", e.Cause) }
+
+func (e *BrokenError) Unwrap() error { return e.Cause }

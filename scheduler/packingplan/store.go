@@ -27,20 +27,10 @@ func NewStore(client dynamic.Interface) *Store {
 
 // Create makes an object for a solve of the scheduler's own.
 func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
-	return s.create(ctx, spec, metav1.ObjectMeta{Labels: map[string]string{CreatedByLabel: CreatedByValue}})
-}
-
-// CreateFor makes an object on behalf of a user, who could also create it directly.
-func (s *Store) CreateFor(ctx context.Context, user string, spec Spec) (*Record, error) {
-	return s.create(ctx, spec, metav1.ObjectMeta{
-		Labels:      map[string]string{CreatedByLabel: CreatedForValue},
-		Annotations: map[string]string{RequestedByAnnotation: user},
-	})
-}
-
-func (s *Store) create(ctx context.Context, spec Spec, as metav1.ObjectMeta) (*Record, error) {
-	as.Name = "plan-" + rand.String(suffixLength)
-	created, err := s.objects.Create(ctx, as, spec)
+	created, err := s.objects.Create(ctx, metav1.ObjectMeta{
+		Name:   "plan-" + rand.String(suffixLength),
+		Labels: map[string]string{CreatedByLabel: CreatedByValue},
+	}, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +40,6 @@ func (s *Store) create(ctx context.Context, spec Spec, as metav1.ObjectMeta) (*R
 // OvertakenError says that another process has written the plan's status.
 type OvertakenError struct{ Plan string }
 
-// Error says so.
 func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("another process has taken over plan %s", e.Plan)
 }

@@ -1,7 +1,13 @@
+// Package packingplan keeps the PackingPlan objects: one for each solve, so that everything the
+// optimiser did or would do can be read, watched and audited with kubectl.
 package packingplan
 
 import (
+	"strings"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -12,19 +18,15 @@ var Resource = schema.GroupVersionResource{Group: "stowage.dev", Version: "v1alp
 // Kind is the kind of the objects.
 const Kind = "PackingPlan"
 
-// CreatedBy labels the objects that the scheduler creates: for its own solves, and at a user's request, with the user's
-// name in an annotation.
+// CreatedBy labels the objects that the scheduler creates for its own solves.
 const (
-	CreatedByLabel        = "app.kubernetes.io/created-by"
-	CreatedByValue        = "stowage-scheduler"
-	CreatedForValue       = "stowage-http-trigger"
-	RequestedByAnnotation = "stowage.dev/requested-by"
+	CreatedByLabel = "app.kubernetes.io/created-by"
+	CreatedByValue = "stowage-scheduler"
 )
 
 // Mode says whether a plan is carried out.
 type Mode string
 
-// Modes.
 const (
 	DryRun  Mode = "DryRun"
 	Execute Mode = "Execute"
@@ -141,4 +143,35 @@ type Refusal struct {
 	Subject string `json:"subject"`
 	Reason  string `json:"reason"`
 	Detail  string `json:"detail,omitempty"`
+}
+
+// Types of conditions.
+const (
+	// Solved: the optimiser answered.
+	Solved = "Solved"
+	// Verified: the profile's own plugins agree with every placement.
+	Verified = "Verified"
+	// Executed: everything has been carried out.
+	Executed = "Executed"
+)
+
+// maxText is the longest free text, in bytes.
+const maxText = 1024
+
+// Shortened is the text, cut off where it is too long for an object.
+func Shortened(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + " ..."
+}
+
+// Set notes that a condition holds, or does not, for a reason in one word.
+func (s *Status) Set(condition string, holds bool, reason, message string, now time.Time) {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: condition, Status: status, Reason: reason,
+		Message: Shortened(message), LastTransitionTime: metav1.NewTime(now)})
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -73,3 +75,33 @@ func (t *tally) take(pod *snapshot.Pod, total *int, limit int, name string) {
 }
 
 func reached(count, limit int) bool { return limit > 0 && count >= limit }
+
+// Moved is a pod of a workload that an earlier plan took off its node.
+type Moved struct {
+	Owner types.UID
+	Class string
+	// To is empty for a pod that was left unplaced.
+	From, To string
+	At       time.Time
+}
+
+// Returns are the moves of the plan that undo a move of an earlier one.
+func (p *Plan) Returns(history []Moved) []Step {
+	type way struct {
+		kind     snapshot.Kind
+		from, to string
+	}
+	taken := map[way]bool{}
+	for _, moved := range history {
+		if moved.Owner != "" && moved.To != "" {
+			taken[way{snapshot.Kind{Owner: moved.Owner, Class: moved.Class}, moved.From, moved.To}] = true
+		}
+	}
+	var returns []Step
+	for _, move := range p.Moves {
+		if taken[way{move.Pod.Kind(), move.To, move.From}] {
+			returns = append(returns, move)
+		}
+	}
+	return returns
+}

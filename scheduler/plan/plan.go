@@ -1,6 +1,23 @@
+// Package plan reads the optimiser's plans and checks them completely.
+//
+// A Plan of this package has been checked against a snapshot:
+//
+//  1. It names that snapshot, and only pods and nodes of it, each pod once.
+//  2. It places pods that wait and moves or evicts pods that run where it says, none of which
+//     is immovable, needs what the contract cannot express, or goes where it was refused.
+//  3. Every node has room for its pods once the plan is done, in every resource.
+//  4. It takes no more of a disruption budget than that allows, all pods counted together.
+//  5. It places strictly more pods of some priority, and for each higher one it neither places
+//     fewer pods nor disrupts any; under the strict policy it evicts only if pods of strictly
+//     higher priority than the evicted one are placed.
+//
+// Check runs again on a fresh snapshot right before a plan is carried out.
 package plan
 
 import (
+	"fmt"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -21,49 +38,36 @@ const (
 	Consolidate
 )
 
-// Placement gives a pending pod a node.
-type Placement struct {
-	Pod  *snapshot.Pod
-	Node string
-}
-
-// Move evicts a running pod; its replacement is bound elsewhere.
-type Move struct {
+// Step is what a plan does with one pod. A pending pod is placed: From is empty. A running one is moved, that is evicted
+// and its replacement bound elsewhere, or evicted and left unplaced: To is empty.
+type Step struct {
 	Pod      *snapshot.Pod
 	From, To string
-}
-
-// Eviction leaves a running pod unplaced.
-type Eviction struct {
-	Pod  *snapshot.Pod
-	Node string
 }
 
 // Plan is a checked plan.
 type Plan struct {
 	SnapshotID string
-	Placements []Placement
-	Moves      []Move
-	Evictions  []Eviction
+	Placements []Step
+	Moves      []Step
+	Evictions  []Step
 	// Optimal says that, according to the optimiser, no plan is better in any tier.
 	Optimal bool
 	// Classes computes pod classes as in the plan's snapshot.
 	Classes snapshot.Classes
 }
 
+// Steps are all steps of the plan: placements, moves, evictions.
+func (p *Plan) Steps() []Step { return slices.Concat(p.Placements, p.Moves, p.Evictions) }
+
 // Empty says that the plan changes nothing.
-func (p *Plan) Empty() bool {
-	return len(p.Placements) == 0 && len(p.Moves) == 0 && len(p.Evictions) == 0
-}
+func (p *Plan) Empty() bool { return len(p.Steps()) == 0 }
 
 // Disrupted are the running pods that the plan takes off their nodes, moves first.
 func (p *Plan) Disrupted() []*snapshot.Pod {
 	pods := make([]*snapshot.Pod, 0, len(p.Moves)+len(p.Evictions))
-	for _, move := range p.Moves {
-		pods = append(pods, move.Pod)
-	}
-	for _, eviction := range p.Evictions {
-		pods = append(pods, eviction.Pod)
+	for _, step := range slices.Concat(p.Moves, p.Evictions) {
+		pods = append(pods, step.Pod)
 	}
 	return pods
 }
@@ -71,29 +75,17 @@ func (p *Plan) Disrupted() []*snapshot.Pod {
 // Nodes are those that pods of the plan leave or arrive on, each once.
 func (p *Plan) Nodes() []string {
 	nodes := sets.New[string]()
-	for _, placement := range p.Placements {
-		nodes.Insert(placement.Node)
+	for _, step := range p.Steps() {
+		nodes.Insert(step.From, step.To)
 	}
-	for _, move := range p.Moves {
-		nodes.Insert(move.From, move.To)
-	}
-	for _, eviction := range p.Evictions {
-		nodes.Insert(eviction.Node)
-	}
-	return nodes.UnsortedList()
+	return nodes.Delete("").UnsortedList()
 }
 
 // NodesAfter is where the plan's pods are once it is done; "" for the evicted.
 func (p *Plan) NodesAfter() map[types.UID]string {
 	nodes := map[types.UID]string{}
-	for _, placement := range p.Placements {
-		nodes[placement.Pod.Object.UID] = placement.Node
-	}
-	for _, move := range p.Moves {
-		nodes[move.Pod.Object.UID] = move.To
-	}
-	for _, eviction := range p.Evictions {
-		nodes[eviction.Pod.Object.UID] = ""
+	for _, step := range p.Steps() {
+		nodes[step.Pod.Object.UID] = step.To
 	}
 	return nodes
 }
@@ -154,4 +146,44 @@ func CheckNodesUnchanged(plan *Plan, before, now *snapshot.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// Reason is why a plan is not carried out.
+type Reason string
+
+// Reasons of refusal.
+const (
+	WrongSnapshot     Reason = "wrong-snapshot"
+	TooLarge          Reason = "too-large"
+	UnknownPod        Reason = "unknown-pod"
+	UnknownNode       Reason = "unknown-node"
+	NodeUnschedulable Reason = "node-unschedulable"
+	NodeChanged       Reason = "node-changed"
+	DuplicatePod      Reason = "duplicate-pod"
+	NotPending        Reason = "not-pending"
+	NotRunning        Reason = "not-running"
+	WrongNode         Reason = "wrong-node"
+	SameNode          Reason = "same-node"
+	Immovable         Reason = "immovable"
+	UnsupportedPod    Reason = "unsupported-pod"
+	ForbiddenPair     Reason = "forbidden-pair"
+	OverCapacity      Reason = "over-capacity"
+	OverBudget        Reason = "over-budget"
+	NotBetter         Reason = "not-better"
+	UnjustEviction    Reason = "unjust-eviction"
+)
+
+// RefusedError is the refusal of a plan, with a typed reason.
+type RefusedError struct {
+	Reason Reason
+	Detail string
+}
+
+// Error names the reason and what is wrong.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("plan refused (%s): %s", e.Reason, e.Detail)
+}
+
+func refuse(reason Reason, format string, args ...any) error {
+	return &RefusedError{Reason: reason, Detail: fmt.Sprintf(format, args...)}
 }

@@ -53,7 +53,7 @@ func (r *reader) readPlacement(message *contract.Placement) error {
 	if err := r.target(pod, message.GetNode()); err != nil {
 		return err
 	}
-	r.plan.Placements = append(r.plan.Placements, Placement{pod, message.GetNode()})
+	r.plan.Placements = append(r.plan.Placements, Step{Pod: pod, To: message.GetNode()})
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (r *reader) readMove(message *contract.Move) error {
 	if err := r.target(pod, message.GetToNode()); err != nil {
 		return err
 	}
-	r.plan.Moves = append(r.plan.Moves, Move{pod, message.GetFromNode(), message.GetToNode()})
+	r.plan.Moves = append(r.plan.Moves, Step{pod, message.GetFromNode(), message.GetToNode()})
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (r *reader) readEviction(message *contract.Eviction) error {
 	if err != nil {
 		return err
 	}
-	r.plan.Evictions = append(r.plan.Evictions, Eviction{pod, message.GetNode()})
+	r.plan.Evictions = append(r.plan.Evictions, Step{Pod: pod, From: message.GetNode()})
 	return nil
 }
 

@@ -14,16 +14,11 @@ import (
 // leave a node that is over-committed from the start.
 func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 	arriving, leaving := map[string]resources.Vector{}, map[string]resources.Vector{}
-	for _, placement := range plan.Placements {
-		arriving[placement.Node] = arriving[placement.Node].Plus(placement.Pod.Requests)
+	for _, step := range plan.Steps() {
+		arriving[step.To] = arriving[step.To].Plus(step.Pod.Requests)
+		leaving[step.From] = leaving[step.From].Plus(step.Pod.Requests)
 	}
-	for _, move := range plan.Moves {
-		arriving[move.To] = arriving[move.To].Plus(move.Pod.Requests)
-		leaving[move.From] = leaving[move.From].Plus(move.Pod.Requests)
-	}
-	for _, eviction := range plan.Evictions {
-		leaving[eviction.Node] = leaving[eviction.Node].Plus(eviction.Pod.Requests)
-	}
+	delete(arriving, "") // the evicted arrive nowhere
 	for name, request := range arriving {
 		node := on.Nodes[name]
 		free := node.Allocatable.Minus(node.Used).Plus(leaving[name])

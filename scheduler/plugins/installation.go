@@ -15,6 +15,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
@@ -135,13 +136,6 @@ func (i *Installation) Attach(
 	return nil
 }
 
-// MakesPlans says whether a profile asks the optimiser.
-func (i *Installation) MakesPlans() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return len(i.optimizers) > 0
-}
-
 // client talks to the kinds of objects that Kubernetes does not know. It has a rate limit of its own.
 func client(of fwk.Handle) (dynamic.Interface, error) {
 	made, err := dynamic.NewForConfig(of.KubeConfig())
@@ -149,4 +143,21 @@ func client(of fwk.Handle) (dynamic.Interface, error) {
 		return nil, fmt.Errorf("making a client for reservations and plans: %w", err)
 	}
 	return made, nil
+}
+
+// Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved and no plan is made.
+func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger()) }
+
+// registryWith returns them with the given ledger, as they are in rehearsals.
+func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
+	return frameworkruntime.Registry{
+		lexicographicorder.Name: lexicographicorder.New,
+		priorityoptimizer.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			return priorityoptimizer.New(ctx, args, handle, nil)
+		},
+		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			return reservations.New(args, handle, ledger, true)
+		},
+		scorecache.Name: scorecache.New,
+	}
 }

@@ -2,17 +2,25 @@ package plugins_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stowage/stowage/scheduler/plugins"
-	"github.com/stowage/stowage/scheduler/profiletest"
 )
 
 const (
@@ -119,7 +127,7 @@ func TestOptimizerIsAtAllItsExtensionPoints(t *testing.T) {
 // start sets the real scheduler up with a shipped profile, as the command does, short of connecting.
 func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, framework.Framework) {
 	t.Helper()
-	completed, scheduler, err := setup(t, profiletest.Options(t, profiletest.Shipped(t, profileFolder, profile)))
+	completed, scheduler, err := setup(t, optionsOf(t, shipped(t, profile)))
 	if err != nil {
 		t.Fatalf("%s: %v", profile, err)
 	}
@@ -128,7 +136,7 @@ func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, fr
 
 func startWith(t *testing.T, content map[string]any) framework.Framework {
 	t.Helper()
-	_, scheduler, err := setup(t, profiletest.Options(t, content))
+	_, scheduler, err := setup(t, optionsOf(t, content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,4 +172,129 @@ func names(set config.PluginSet) []string {
 		list[i] = plugin.Name
 	}
 	return list
+}
+
+// shipped is the content of a profile's file.
+func shipped(t *testing.T, profile string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(profileFolder, profile+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content map[string]any
+	if err := yaml.UnmarshalStrict(data, &content); err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// optionsOf merges into the profile what the chart merges: a kubeconfig, here of an API server that cannot be
+// reached, and the leader election.
+func optionsOf(t *testing.T, content map[string]any) *options.Options {
+	t.Helper()
+	folder := t.TempDir()
+	connection, _ := content["clientConnection"].(map[string]any)
+	if connection == nil {
+		connection = map[string]any{}
+	}
+	connection["kubeconfig"] = write(t, folder, "kubeconfig", map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "c",
+		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1"}}},
+		"users":    []any{map[string]any{"name": "u", "user": map[string]any{"token": "t"}}},
+		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c", "user": "u"}}},
+	})
+	content["clientConnection"] = connection
+	content["leaderElection"] = map[string]any{"leaderElect": false}
+	opts := options.NewOptions()
+	opts.SecureServing.BindPort = 0
+	opts.ConfigFile = write(t, folder, "profile.yaml", content)
+	return opts
+}
+
+func write(t *testing.T, folder, name string, content any) string {
+	t.Helper()
+	data, err := yaml.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// watched is an API server without any object, which counts the watches that are open.
+type watched struct {
+	mu   sync.Mutex
+	open map[string]int
+}
+
+func (w *watched) count(path string, change int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open[path] += change
+	return w.open[path]
+}
+
+func (w *watched) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
+	if request.URL.Query().Get("watch") == "" {
+		answer.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(answer, `{"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}`)
+		return
+	}
+	w.count(request.URL.Path, 1)
+	defer w.count(request.URL.Path, -1)
+	answer.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(answer).Flush()
+	<-request.Context().Done()
+}
+
+// A plan of hundreds of pods is a large object: each further watch of the plans sends and keeps them once more.
+func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
+	const folder = "/apis/stowage.dev/v1alpha1/"
+	server := &watched{open: map[string]int{}}
+	listening := httptest.NewServer(server)
+	defer listening.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	opts := optionsOf(t, withSecondProfile(t, shipped(t, "optimizer")))
+	opts.Master = listening.URL
+	installation := plugins.NewInstallation()
+	var registered []app.Option
+	for name, factory := range installation.Registry() {
+		registered = append(registered, app.WithPlugin(name, factory))
+	}
+	completed, scheduler, err := app.Setup(ctx, opts, registered...)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	err = wait.PollUntilContextTimeout(ctx, time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return server.count(folder+"reservations", 0) > 0 && server.count(folder+"packingplans", 0) > 0, nil
+	})
+	if plans := server.count(folder+"packingplans", 0); err != nil || len(scheduler.Profiles) != 2 || plans != 1 {
+		t.Errorf("%d profiles, %d watches of plans: %v", len(scheduler.Profiles), plans, err)
+	}
+}
+
+// withSecondProfile adds a copy of the first profile under another name.
+func withSecondProfile(t *testing.T, content map[string]any) map[string]any {
+	t.Helper()
+	first := content["profiles"].([]any)[0]
+	encoded, err := yaml.Marshal(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second map[string]any
+	if err := yaml.Unmarshal(encoded, &second); err != nil {
+		t.Fatal(err)
+	}
+	second["schedulerName"] = "second"
+	content["profiles"] = []any{first, second}
+	return content
 }

@@ -1,3 +1,12 @@
+// Package rehearsal tries a plan with the plugins of a profile, outside the scheduler's own cycles
+// and without any effect on them.
+//
+// A Framework is a second instance of the profile's plugins, on its own snapshot, which is taken
+// from the scheduler's cache and includes pods whose binding is under way. Plugins that this project
+// does not know are among them: no filter is implemented a second time.
+//
+// Replay carries a plan out on copies of the nodes, as preemption's dry run does, in the order
+// in which the executor will.
 package rehearsal
 
 import (
@@ -7,7 +16,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -56,7 +64,7 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without),
 		frameworkruntime.WithClientSet(of.Original.ClientSet()),
 		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
-		frameworkruntime.WithEventRecorder(noRecorder{}),
+		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}), // drops them
 		frameworkruntime.WithInformerFactory(of.Original.SharedInformerFactory()),
 		frameworkruntime.WithSharedDRAManager(of.Original.SharedDRAManager()),
 		frameworkruntime.WithSharedCSIManager(of.Original.SharedCSIManager()),
@@ -107,14 +115,4 @@ type noActivator struct{}
 
 func (noActivator) Activate(klog.Logger, map[string]*v1.Pod) {}
 
-// noRecorder drops the events of a rehearsal.
-type noRecorder struct{}
-
-func (noRecorder) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
-
-func (r noRecorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
-
-var (
-	_ fwk.PodActivator           = noActivator{}
-	_ events.EventRecorderLogger = noRecorder{}
-)
+var _ fwk.PodActivator = noActivator{}

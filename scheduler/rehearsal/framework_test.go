@@ -104,16 +104,16 @@ func (c *testCluster) outcome(t *testing.T, of *plan.Plan) rehearsal.Outcome {
 
 func (c *testCluster) pod(name string) *snapshot.Pod { return c.seen.Pods[types.UID(name)] }
 
-func (c *testCluster) move(name, to string) plan.Move {
-	return plan.Move{Pod: c.pod(name), From: c.pod(name).Node, To: to}
+func (c *testCluster) move(name, to string) plan.Step {
+	return plan.Step{Pod: c.pod(name), From: c.pod(name).Node, To: to}
 }
 
-func (c *testCluster) place(name, node string) plan.Placement {
-	return plan.Placement{Pod: c.pod(name), Node: node}
+func (c *testCluster) place(name, node string) plan.Step {
+	return plan.Step{Pod: c.pod(name), To: node}
 }
 
-func (c *testCluster) evict(name string) plan.Eviction {
-	return plan.Eviction{Pod: c.pod(name), Node: c.pod(name).Node}
+func (c *testCluster) evict(name string) plan.Step {
+	return plan.Step{Pod: c.pod(name), From: c.pod(name).Node}
 }
 
 func nodes(names ...string) (nodes []*v1.Node) {

@@ -37,12 +37,10 @@ func (r Refusal) Error() string {
 // StaleError says that the cluster has changed since the plan was made.
 type StaleError struct{ Cause error }
 
-// Error says so.
 func (e *StaleError) Error() string {
 	return fmt.Sprintf("the cluster has changed since the plan was made: %v", e.Cause)
 }
 
-// Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.Cause }
 
 // Outcome is the result of a replay.
@@ -124,7 +122,7 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 		expect(move.Pod, move.To, move.Pod.Object.UID)
 	}
 	for _, placement := range of.Placements {
-		expect(placement.Pod, placement.Node, "")
+		expect(placement.Pod, placement.To, "")
 	}
 	r.nodes = of.Nodes()
 	r.execution = executor.New(of, r.cluster.freeOn(r.nodes), 0)

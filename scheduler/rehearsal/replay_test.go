@@ -23,7 +23,7 @@ func TestPluginsOfTheProfileCanRefuse(t *testing.T) {
 	} {
 		at := newCluster(t, &c.refuses, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
 
-		got := at.replay(t, &plan.Plan{Moves: []plan.Move{at.move("one", "b1")}, Placements: []plan.Placement{at.place("three", "a1")}})
+		got := at.replay(t, &plan.Plan{Moves: []plan.Step{at.move("one", "b1")}, Placements: []plan.Step{at.place("three", "a1")}})
 
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: refused %v, want %v", name, got, c.want)
@@ -42,42 +42,42 @@ func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 		"the conflicting pod leaves the zone first": {
 			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "b1")}, Placements: []plan.Placement{at.place("new", "a2")}}
+				return &plan.Plan{Moves: []plan.Step{at.move("conflicting", "b1")}, Placements: []plan.Step{at.place("new", "a2")}}
 			}, map[string]string{}},
 		"the conflicting pod stays in the zone": {
 			full(pod("conflicting", "a1", "1G"), pod("new", "", "1G", apartFrom("conflicting"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Moves: []plan.Move{at.move("conflicting", "a3")}, Placements: []plan.Placement{at.place("new", "a2")}}
+				return &plan.Plan{Moves: []plan.Step{at.move("conflicting", "a3")}, Placements: []plan.Step{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"an arriving pod conflicts with one that stays": {
 			full(pod("hermit", "a1", "1G", apartFrom("new")), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2")}}
+				return &plan.Plan{Placements: []plan.Step{at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"a required pod comes with it": {
 			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "a1")}}
+				return &plan.Plan{Placements: []plan.Step{at.place("new", "a2"), at.place("required", "a1")}}
 			}, map[string]string{}},
 		"the required pod goes elsewhere": {
 			full(pod("required", "", "1G"), pod("new", "", "1G", besideOf("required"))),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a2"), at.place("required", "b1")}}
+				return &plan.Plan{Placements: []plan.Step{at.place("new", "a2"), at.place("required", "b1")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"who keeps apart from others comes before them": {
 			full(pod("hermit", "", "1G", apartFrom("new")), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("hermit", "a1"), at.place("new", "a2")}}
+				return &plan.Plan{Placements: []plan.Step{at.place("hermit", "a1"), at.place("new", "a2")}}
 			}, map[string]string{"new on a2": "InterPodAffinity"}},
 		"two full nodes swap their pods": {
 			full(pod("one", "a1", "4G"), pod("two", "a2", "4G")),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Moves: []plan.Move{at.move("one", "a2"), at.move("two", "a1")}}
+				return &plan.Plan{Moves: []plan.Step{at.move("one", "a2"), at.move("two", "a1")}}
 			}, map[string]string{}},
 		"there is no room": {
 			full(pod("one", "a1", "4G"), pod("new", "", "1G")),
 			func(at *testCluster) *plan.Plan {
-				return &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}}
+				return &plan.Plan{Placements: []plan.Step{at.place("new", "a1")}}
 			}, map[string]string{"new on a1": "NodeResourcesFit"}},
 	} {
 		at := newCluster(t, &refusing{}, nodes("a1", "a2", "a3", "b1"), c.pods...)
@@ -94,8 +94,8 @@ func TestPodsThatOnlyLackRoomAreNotNamed(t *testing.T) {
 		pod("one", "a1", "3G"), pod("other", "b2", "3G"), pod("new", "", "4G"))
 
 	got := at.replay(t, &plan.Plan{
-		Moves:      []plan.Move{at.move("one", "b1"), at.move("other", "a1")},
-		Placements: []plan.Placement{at.place("new", "b2")}})
+		Moves:      []plan.Step{at.move("one", "b1"), at.move("other", "a1")},
+		Placements: []plan.Step{at.place("new", "b2")}})
 
 	if want := map[string]string{"one on b1": "Refusing"}; !maps.Equal(got, want) {
 		t.Errorf("refused %v, want %v", got, want)
@@ -107,8 +107,8 @@ func TestSpreadFollowsTheMoves(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"),
 		pod("w1", "a1", "1G", evenly), pod("w2", "a1", "1G", evenly), pod("new", "", "1G", evenly))
 
-	alone := at.replay(t, &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}})
-	after := at.replay(t, &plan.Plan{Moves: []plan.Move{at.move("w2", "b1")}, Placements: []plan.Placement{at.place("new", "a1")}})
+	alone := at.replay(t, &plan.Plan{Placements: []plan.Step{at.place("new", "a1")}})
+	after := at.replay(t, &plan.Plan{Moves: []plan.Step{at.move("w2", "b1")}, Placements: []plan.Step{at.place("new", "a1")}})
 
 	if len(alone) != 1 || alone["new on a1"] != "PodTopologySpread" || len(after) != 0 {
 		t.Errorf("alone %v, after the move %v", alone, after)
@@ -121,7 +121,7 @@ func TestSpreadIsCountedOverAllZonesAfterEachStep(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1", "c1"),
 		pod("w1", "a1", "1G", evenly), pod("w2", "b1", "1G", evenly), pod("w3", "c1", "1G", evenly),
 		pod("n1", "", "1G", evenly), pod("n2", "", "1G", evenly), pod("n3", "", "1G", evenly))
-	of := &plan.Plan{Placements: []plan.Placement{at.place("n1", "a1"), at.place("n2", "b1"), at.place("n3", "a1")}}
+	of := &plan.Plan{Placements: []plan.Step{at.place("n1", "a1"), at.place("n2", "b1"), at.place("n3", "a1")}}
 
 	for range 20 {
 		if got := at.replay(t, of); len(got) != 1 || got["n3 on a1"] != "PodTopologySpread" {
@@ -142,7 +142,7 @@ func TestEvictionsThatAreNotForRoomAreCarriedOut(t *testing.T) {
 	} {
 		at := newCluster(t, &refusing{}, nodes("a1"), pod("low", "a1", "1G", withPort), pod("new", "", "1G", c.newcomer))
 
-		outcome := at.outcome(t, &plan.Plan{Placements: []plan.Placement{at.place("new", "a1")}, Evictions: []plan.Eviction{at.evict("low")}})
+		outcome := at.outcome(t, &plan.Plan{Placements: []plan.Step{at.place("new", "a1")}, Evictions: []plan.Step{at.evict("low")}})
 
 		if len(outcome.Refusals) != 0 || outcome.RequireAll != c.insist {
 			t.Errorf("%s: %+v, want insist %v", name, outcome, c.insist)
@@ -155,8 +155,8 @@ func TestEvictionsThatAreNotForRoomAreCarriedOut(t *testing.T) {
 func TestPodThatWaitsForAPortBreaksNoPlan(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"),
 		pod("holder", "a1", "2G", withPort), pod("other", "b1", "3G"), pod("new", "", "1G", withPort))
-	of := &plan.Plan{Moves: []plan.Move{at.move("holder", "b1"), at.move("other", "a1")},
-		Placements: []plan.Placement{at.place("new", "a1")}}
+	of := &plan.Plan{Moves: []plan.Step{at.move("holder", "b1"), at.move("other", "a1")},
+		Placements: []plan.Step{at.place("new", "a1")}}
 
 	outcome := at.outcome(t, of)
 
@@ -168,7 +168,7 @@ func TestPodThatWaitsForAPortBreaksNoPlan(t *testing.T) {
 // A rehearsal has no effect: the next one starts from the same state.
 func TestReplayChangesNothing(t *testing.T) {
 	at := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
-	of := &plan.Plan{Moves: []plan.Move{at.move("one", "b1")}, Placements: []plan.Placement{at.place("three", "a1")}}
+	of := &plan.Plan{Moves: []plan.Step{at.move("one", "b1")}, Placements: []plan.Step{at.place("three", "a1")}}
 
 	for range 3 {
 		if got := at.replay(t, of); len(got) != 0 {
@@ -183,7 +183,7 @@ func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
 	there := newCluster(t, &refusing{}, nodes("a1", "b1"), pod("one", "a1", "2G"))
 	_, ctx := ktesting.NewTestContext(t)
 
-	_, err := here.rehearser.Replay(ctx, &plan.Plan{Moves: []plan.Move{there.move("one", "b1")}})
+	_, err := here.rehearser.Replay(ctx, &plan.Plan{Moves: []plan.Step{there.move("one", "b1")}})
 
 	if err == nil {
 		t.Error("no error")

@@ -1,12 +1,19 @@
 package reservation_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -176,5 +183,161 @@ func TestOwnerLabelsAreThoseThatSelectorsRead(t *testing.T) {
 
 	if !reads.Equal(sets.New("app", "role")) || l.OwnerLabels().Len() != 0 {
 		t.Errorf("%v, and %v when it is gone", reads.UnsortedList(), l.OwnerLabels().UnsortedList())
+	}
+}
+
+// reserved is a reservation of so much CPU on a node for the pods of an app.
+func reserved(t testing.TB, name, node, cpu, app string, changes ...func(*unstructured.Unstructured)) *reservation.Record {
+	t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"template": map[string]any{"spec": map[string]any{"priority": int64(5), "containers": []any{map[string]any{
+				"name": "c", "resources": map[string]any{"requests": map[string]any{"cpu": cpu}}}}}},
+			"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
+		},
+		"status": map[string]any{"phase": "Available", "nodeName": node},
+	}}
+	object.SetName(name)
+	object.SetUID(types.UID("uid-" + name))
+	for _, change := range changes {
+		change(object)
+	}
+	record, err := reservation.Read(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+func inPhase(phase string) func(*unstructured.Unstructured) {
+	return func(object *unstructured.Unstructured) {
+		object.Object["status"].(map[string]any)["phase"] = phase
+	}
+}
+
+func podOf(app, name, cpu string, priority int32) *v1.Pod {
+	yes := true
+	return &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{"app": app},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app,
+				UID: types.UID("rs-" + app), Controller: &yes}}},
+		Spec: v1.PodSpec{Priority: &priority, Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
+			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}}}}},
+	}
+}
+
+func ofGeneration(generation int64) func(*unstructured.Unstructured) {
+	return func(object *unstructured.Unstructured) { object.SetGeneration(generation) }
+}
+
+// planOf is a PackingPlan with that status.
+func planOf(t *testing.T, name string, status packingplan.Status) *packingplan.Record {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
+	object.SetName(name)
+	object.SetUID(types.UID("uid-" + name))
+	record, err := packingplan.Read(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// Tenants may write any annotation on their pods: that must not free room that is reserved for others, neither at runtime
+// nor when the ledger is rebuilt.
+func TestForgedAnnotationTakesNothing(t *testing.T) {
+	elsewhere := bound(podOf("b", "b-1", "1", 5), "n1", "r")
+	elsewhere.Namespace = "of a tenant"
+	for name, forged := range map[string]*v1.Pod{
+		"of a stranger":                  bound(podOf("c", "c-1", "1", 5), "n1", "r"),
+		"of an owner on another node":    bound(podOf("a", "a-1", "1", 5), "n2", "r"),
+		"of a stranger to the plan":      bound(podOf("c", "c-1", "1", 5), "n1", "p"),
+		"of its pod on another node":     bound(podOf("b", "b-1", "1", 5), "n2", "p"),
+		"of the name's other namespace":  elsewhere,
+		"of one too large for the place": bound(podOf("b", "b-1", "2", 5), "n1", "p"),
+	} {
+		for _, anew := range []bool{false, true} {
+			l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
+			if anew {
+				l.Observe(forged)
+			}
+			l.Put(reserved(t, "r", "n1", "2", "a"))
+			l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "b")})
+			if !anew {
+				l.Observe(forged)
+			}
+			if got := held(l, stranger, "n1"); got != 3000 || len(l.Account("uid-r").Pods) != 0 {
+				t.Errorf("%s, anew %t: %d held, %d have taken", name, anew, got, len(l.Account("uid-r").Pods))
+			}
+		}
+	}
+}
+
+// A pod that is no longer an owner, because its labels or the reservation have changed, has taken nothing.
+func TestOnlyOwnersHaveTaken(t *testing.T) {
+	l, pod := reservation.NewLedger(), bound(podOf("a", "a-1", "1", 5), "n1", "r")
+	l.Put(reserved(t, "r", "n1", "2", "a"))
+	l.Observe(pod)
+	first, version := l.Account("uid-r").Allocated.CPUMilli, l.AccountVersion("uid-r")
+	l.Observe(pod.DeepCopy())
+	same := l.AccountVersion("uid-r") == version
+
+	relabelled := pod.DeepCopy()
+	relabelled.Labels = map[string]string{"app": "b"}
+	l.Observe(relabelled)
+	second := l.Account("uid-r").Allocated.CPUMilli
+	l.Put(reserved(t, "r", "n1", "2", "b", ofGeneration(2)))
+	third := l.Account("uid-r").Allocated.CPUMilli
+
+	if first != 1000 || !same || second != 0 || third != 1000 {
+		t.Errorf("allocated %d, then %d, then %d; the account changed without a cause: %t", first, second, third, !same)
+	}
+}
+
+// Filters read in many goroutines while objects change and pods come and go; run with -race. At the end exactly the
+// claims of the remaining pods count.
+func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
+	l := reservation.NewLedger()
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for i := range 200 {
+				name := fmt.Sprint("r-", i%5)
+				l.Put(reserved(t, name, "n1", "1000", "a", ofGeneration(int64(i))))
+				l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a"), moved("n1", fmt.Sprint(1+i%2), "b")})
+				pod := podOf("a", fmt.Sprint("a-", worker, "-", i), "1", 0)
+				view := l.For(podOf("b", "b", "1", 0), false)
+				view.IsRestricted()
+				view.Held("n1")
+				taken, ok := l.Take(pod, "n1")
+				if !ok {
+					t.Errorf("%s took nothing", pod.Name)
+				}
+				l.Observe(bound(pod, "n1", taken.Name))
+				l.Freed()
+				l.Account(taken.UID)
+				if i > 0 {
+					l.Release(podOf("a", fmt.Sprint("a-", worker, "-", i-1), "1", 0).UID)
+				}
+			}
+		})
+	}
+	group.Wait()
+	l.EndPlan("uid-p")
+
+	taken := int64(0)
+	for i := range 5 {
+		account := l.Account(reserved(t, fmt.Sprint("r-", i), "n1", "1000", "a").UID())
+		taken += account.Allocated.CPUMilli
+		if account.Allocated.CPUMilli != int64(1000*len(account.Pods)) {
+			t.Errorf("%d allocated by %d pods", account.Allocated.CPUMilli, len(account.Pods))
+		}
+	}
+	if taken > 4000 {
+		t.Errorf("%d allocated by the last pod of each of 4 workers", taken)
 	}
 }

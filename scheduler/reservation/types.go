@@ -1,9 +1,26 @@
+// Package reservation is Koordinator's resource reservation (seed 001) on an unmodified scheduler:
+// room on a node that is held for named owners, and for the pods of plans.
+//
+// A Reservation is an object of the API. What a plan holds is recorded only in its PackingPlan: the places of the pods
+// that it sends to nodes, for as long as it is being carried out. The ledger contains both, and what pods have taken of
+// them; it can be rebuilt from the objects and the annotations of the pods.
+//
+// Invariants:
+//
+//  1. A pod takes from one reservation or plan at most, and names it in an annotation.
+//  2. The allocated amount of a reservation is the sum of the requests of its owners on its node that claim to have
+//     taken from it, or are being bound. A place of a plan is taken by one pod that the plan expects there.
+//  3. The held amount of a reservation is its allocatable less its allocated amount, never negative; that of a plan
+//     is the places that no pod has taken.
 package reservation
 
 import (
+	"encoding/json"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resource is the Reservation resource.
@@ -87,4 +104,30 @@ type Condition struct {
 	Message            string                 `json:"message,omitempty"`
 	LastProbeTime      metav1.Time            `json:"lastProbeTime,omitempty"`
 	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitempty"`
+}
+
+// Taken is the reservation or the plan that a pod took room from, as in its annotation.
+type Taken struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+	// Planned says that it is a plan. It is not part of the annotation.
+	Planned bool `json:"-"`
+}
+
+// TakenBy reads the pod's annotation. An annotation that cannot be read is ignored.
+func TakenBy(pod *v1.Pod) (taken Taken, ok bool) {
+	text, given := pod.Annotations[AllocatedAnnotation]
+	if !given || json.Unmarshal([]byte(text), &taken) != nil || taken.UID == "" {
+		return Taken{}, false
+	}
+	return taken, true
+}
+
+// Text is the annotation's value.
+func (t Taken) Text() string {
+	encoded, err := json.Marshal(t)
+	if err != nil {
+		return "" // two strings always marshal
+	}
+	return string(encoded)
 }

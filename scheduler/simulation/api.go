@@ -1,8 +1,10 @@
 package simulation
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,9 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/scheduler"
 )
 
 var (
@@ -170,4 +177,132 @@ func (a *api) sent(gvr schema.GroupVersionResource) {
 	case nodeResource:
 		a.nodes.send()
 	}
+}
+
+// eventCounter compares the events of one kind of object that the API has sent with those that each event handler has
+// handled. Events come in order and none is dropped, so equal counts mean that every handler has seen every event.
+type eventCounter struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	sent    int
+	handled []int
+}
+
+func newEventCounter() *eventCounter {
+	c := &eventCounter{}
+	c.changed = sync.NewCond(&c.mu)
+	return c
+}
+
+// addHandler adds a handler and returns the function that it calls after each event.
+func (c *eventCounter) addHandler() func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	index := len(c.handled)
+	c.handled = append(c.handled, 0)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.handled[index]++
+		c.changed.Broadcast()
+	}
+}
+
+// send counts one event that the API has sent.
+func (c *eventCounter) send() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent++
+}
+
+// wait returns when every handler has handled every event sent so far, or when ctx ends.
+func (c *eventCounter) wait(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed.Broadcast()
+	})
+	defer stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.allHandled() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c.changed.Wait()
+	}
+	return nil
+}
+
+func (c *eventCounter) allHandled() bool {
+	for _, handled := range c.handled {
+		if handled < c.sent {
+			return false
+		}
+	}
+	return true
+}
+
+// newInformerFactory returns the scheduler's own informer factory, with informers of pods and nodes that count the
+// events that have been handled.
+func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) informers.SharedInformerFactory {
+	podInformer := scheduler.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		return countingInformer{podInformer, pods}
+	})
+	factory.InformerFor(&v1.Node{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), nodes}
+	})
+	return factory
+}
+
+// countingInformer counts the events that its handlers have handled.
+type countingInformer struct {
+	cache.SharedIndexInformer
+	counter *eventCounter
+}
+
+func (i countingInformer) AddEventHandler(
+	handler cache.ResourceEventHandler,
+) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandler(i.counted(handler))
+}
+
+func (i countingInformer) AddEventHandlerWithResyncPeriod(
+	handler cache.ResourceEventHandler, resync time.Duration,
+) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.counted(handler), resync)
+}
+
+func (i countingInformer) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.counted(handler), options)
+}
+
+func (i countingInformer) counted(handler cache.ResourceEventHandler) cache.ResourceEventHandler {
+	return countedHandler{handler, i.counter.addHandler()}
+}
+
+// countedHandler calls done after each event.
+type countedHandler struct {
+	handler cache.ResourceEventHandler
+	done    func()
+}
+
+func (h countedHandler) OnAdd(object any, initial bool) {
+	h.handler.OnAdd(object, initial)
+	h.done()
+}
+
+func (h countedHandler) OnUpdate(before, after any) {
+	h.handler.OnUpdate(before, after)
+	h.done()
+}
+
+func (h countedHandler) OnDelete(object any) {
+	h.handler.OnDelete(object)
+	h.done()
 }

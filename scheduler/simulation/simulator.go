@@ -1,15 +1,47 @@
+// Package simulation runs the real scheduler without an API server: nodes and pods in, placements out.
+//
+// No part of the scheduler is imitated. Its queue, cache, informers, plugins and profiles are those of
+// cmd/kube-scheduler; only the API server is replaced, by client-go's object tracker, and the loop
+// around Scheduler.ScheduleOne, by one that knows when an attempt is over. The order of events is
+//
+//  1. the nodes appear one after the other, then the pods that already have a node;
+//  2. the other pods appear one after the other. After each, the scheduler tries whatever is in its
+//     queue until the queue is empty, and every event that this causes has been handled, before the
+//     next pod appears.
+//
+// This is what a real cluster does when pods are created one by one, each after the scheduler has
+// settled. A pod that was unschedulable is tried again when the scheduler's own queueing hints say so,
+// for instance a pod with an affinity to a later pod. The queue's clock advances only by a millisecond
+// per pod, so no retry waits for a back-off and none is late.
+//
+// Preempted pods vanish at once, without a grace period. No controller replaces them unless the
+// instance says so.
 package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 )
 
 // Simulator fills one instance after another under one configuration. It keeps nothing of an instance
@@ -77,10 +109,13 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 	return r, nil
 }
 
+// dropEvents drops the scheduler's events: they cannot be read, and placements contain the same.
+func dropEvents(string) events.EventRecorderLogger { return &events.FakeRecorder{} }
+
 // build makes the run's scheduler as cmd/kube-scheduler does, with our clock and failure handler.
 func (s *Simulator) build(r *run) error {
 	configuration := s.configuration.DeepCopy()
-	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, newSilentRecorder,
+	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, dropEvents,
 		scheduler.WithComponentConfigVersion(configuration.APIVersion),
 		scheduler.WithProfiles(configuration.Profiles...),
 		scheduler.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),
@@ -97,4 +132,51 @@ func (s *Simulator) build(r *run) error {
 	r.scheduler = built
 	r.reportFailures()
 	return nil
+}
+
+// LoadConfiguration reads a KubeSchedulerConfiguration as kube-scheduler --config does: unknown fields
+// are errors, and all invalid values are reported together. Without a path it returns the defaults.
+func LoadConfiguration(path string) (*config.KubeSchedulerConfiguration, error) {
+	if path == "" {
+		return latest.Default()
+	}
+	configuration, err := options.LoadConfigFromFile(klog.Background(), path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if invalid := validation.ValidateKubeSchedulerConfiguration(configuration); invalid != nil {
+		return nil, fmt.Errorf("%s: %w", path, utilerrors.NewAggregate(invalid.Errors()))
+	}
+	return configuration, nil
+}
+
+// SetFeatureGates turns off, for the whole process, what would make an outcome depend on time: opportunistic batching
+// reuses a ranking of nodes for half a second of wall clock, and asynchronous preemption deletes its victims after the
+// attempt is over. The overrides, as in "Name=true,Other=false", take precedence.
+func SetFeatureGates(overrides string) error {
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+		string(features.OpportunisticBatching):    false,
+		string(features.SchedulerAsyncPreemption): false,
+	}); err != nil {
+		return err
+	}
+	if err := utilfeature.DefaultMutableFeatureGate.Set(overrides); err != nil {
+		return fmt.Errorf("--feature-gates=%s: %w", overrides, err)
+	}
+	return nil
+}
+
+// withoutOptimizer returns the plugins, with PriorityOptimizer replaced by one that refuses to start. That plugin needs an
+// optimiser and a cluster, and runs asynchronously; a simulation has neither, and silently leaving the plugin out of a
+// profile would simulate something else.
+func withoutOptimizer(plugins frameworkruntime.Registry) frameworkruntime.Registry {
+	registry := maps.Clone(plugins)
+	if registry == nil {
+		registry = frameworkruntime.Registry{}
+	}
+	registry[priorityoptimizer.Name] = func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return nil, errors.New("it moves pods of a running cluster, which a simulation does not have; " +
+			"simulate a profile without it")
+	}
+	return registry
 }

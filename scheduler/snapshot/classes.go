@@ -3,12 +3,19 @@ package snapshot
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
 	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // class is what the pods of a class have in common.
@@ -74,4 +81,144 @@ func (c *class) strip(need string) {
 		c.message.Owner = &contract.Owner{Kind: text(owner.Kind), Name: text(owner.Name), Uid: text(owner.Uid)}
 	}
 	c.seal()
+}
+
+// Classes distinguishes pods by everything that decides where they may run. Of their labels only those count that some
+// selector of the cluster reads: otherwise labels such as the name of a StatefulSet's pod would make a class of every
+// pod. So a value of Classes belongs to one snapshot and its plans. The zero value reads no labels.
+type Classes struct {
+	labels sets.Set[string]
+}
+
+// ID is the identifier of the pod's class.
+func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod), pod.Labels) }
+
+func (c Classes) id(spec string, labels map[string]string) string {
+	digest := sha256.New()
+	// A hash never fails to be written to.
+	_, _ = io.WriteString(digest, spec)
+	read := c.read(labels)
+	for _, key := range slices.Sorted(maps.Keys(read)) {
+		_, _ = io.WriteString(digest, key+"\x00"+read[key]+"\x00")
+	}
+	return hex.EncodeToString(digest.Sum(nil)[:8])
+}
+
+// read are the labels that identify a class.
+func (c Classes) read(labels map[string]string) map[string]string {
+	var read map[string]string
+	for key, value := range labels {
+		if c.labels.Has(key) {
+			if read == nil {
+				read = map[string]string{}
+			}
+			read[key] = value
+		}
+	}
+	return read
+}
+
+// identity is everything of a pod, except its labels, that decides where it may run, in a form that marshals
+// deterministically. It has no names and UIDs of pods: a replacement must hash to the same class.
+type identity struct {
+	Namespace     string
+	Owner         *metav1.OwnerReference
+	Priority      int32
+	SchedulerName string
+	Requests      resources.Vector
+	NodeSelector  map[string]string
+	NodeAffinity  *v1.NodeSelector
+	Affinity      []v1.PodAffinityTerm
+	AntiAffinity  []v1.PodAffinityTerm
+	Tolerations   []v1.Toleration
+	Spread        []v1.TopologySpreadConstraint
+	HostPorts     []hostPort
+	Claims        []string
+	Unsupported   []string
+	// Soft terms.
+	PreferredNodes []v1.PreferredSchedulingTerm
+	PreferredPods  []v1.WeightedPodAffinityTerm
+	PreferredApart []v1.WeightedPodAffinityTerm
+}
+
+type hostPort struct {
+	Protocol, IP string
+	Port         int32
+}
+
+// specOf is a digest of the pod's identity.
+func specOf(pod *v1.Pod) string { return digestOf(pod, identityOf(pod)) }
+
+// SignatureOf is the pod's scheduling signature: where one pod is unschedulable, so is another with the same signature,
+// apart from rules that read labels or owners.
+func SignatureOf(pod *v1.Pod) string {
+	id := identityOf(pod)
+	id.Owner = nil
+	return digestOf(pod, id)
+}
+
+func digestOf(pod *v1.Pod, id identity) string {
+	encoded, err := json.Marshal(id)
+	if err != nil {
+		// Plain structs of strings and numbers always marshal; a class of its own is safe.
+		return "pod " + string(pod.UID)
+	}
+	sum := sha256.Sum256(encoded)
+	return string(sum[:])
+}
+
+func identityOf(pod *v1.Pod) identity {
+	id := identity{
+		Namespace:     pod.Namespace,
+		Owner:         metav1.GetControllerOfNoCopy(pod),
+		Priority:      corev1helpers.PodPriority(pod),
+		SchedulerName: pod.Spec.SchedulerName,
+		Requests:      resources.OfPod(pod),
+		NodeSelector:  pod.Spec.NodeSelector,
+		Tolerations:   pod.Spec.Tolerations,
+		Spread:        pod.Spec.TopologySpreadConstraints,
+		HostPorts:     hostPorts(pod),
+		Claims:        claimNames(pod),
+		Unsupported:   unsupported(pod),
+	}
+	if affinity := pod.Spec.Affinity; affinity != nil {
+		id.addAffinity(affinity)
+	}
+	return id
+}
+
+func (id *identity) addAffinity(affinity *v1.Affinity) {
+	if nodes := affinity.NodeAffinity; nodes != nil {
+		id.NodeAffinity = nodes.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredNodes = nodes.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if pods := affinity.PodAffinity; pods != nil {
+		id.Affinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredPods = pods.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+	if pods := affinity.PodAntiAffinity; pods != nil {
+		id.AntiAffinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
+		id.PreferredApart = pods.PreferredDuringSchedulingIgnoredDuringExecution
+	}
+}
+
+func hostPorts(pod *v1.Pod) []hostPort {
+	var ports []hostPort
+	add := func(container *v1.Container) {
+		for _, port := range container.Ports {
+			if port.HostPort > 0 {
+				ports = append(ports, hostPort{string(port.Protocol), port.HostIP, port.HostPort})
+			}
+		}
+	}
+	for i := range pod.Spec.Containers {
+		add(&pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		init := &pod.Spec.InitContainers[i]
+		if init.RestartPolicy != nil && *init.RestartPolicy == v1.ContainerRestartPolicyAlways {
+			add(init)
+		}
+	}
+	return ports
 }

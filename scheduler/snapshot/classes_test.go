@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -95,5 +97,164 @@ func TestACachedSnapshotIsAFreshOne(t *testing.T) {
 		if cached.Fingerprint() != fresh.Fingerprint() || !proto.Equal(cached.Message, fresh.Message) {
 			t.Errorf("round %d: the cached snapshot is another one: %v, want %v", i, cached.Message, fresh.Message)
 		}
+	}
+}
+
+// disks are claims and volumes by name.
+type disks struct {
+	claims  map[string]*v1.PersistentVolumeClaim
+	volumes map[string]*v1.PersistentVolume
+}
+
+func (d disks) Claim(_, name string) *v1.PersistentVolumeClaim { return d.claims[name] }
+func (d disks) Volume(name string) *v1.PersistentVolume        { return d.volumes[name] }
+
+func (d disks) Limited(driver string) bool { return driver == "scarce" }
+
+func aClaim(volume string, modes ...v1.PersistentVolumeAccessMode) *v1.PersistentVolumeClaim {
+	return &v1.PersistentVolumeClaim{Spec: v1.PersistentVolumeClaimSpec{VolumeName: volume, AccessModes: modes}}
+}
+
+func mounting(claims ...string) func(*v1.Pod) {
+	return func(pod *v1.Pod) {
+		for _, claim := range claims {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: claim, VolumeSource: v1.VolumeSource{
+				PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}})
+		}
+	}
+}
+
+func drivenBy(driver string) *v1.PersistentVolume {
+	return &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{PersistentVolumeSource: v1.PersistentVolumeSource{
+		CSI: &v1.CSIPersistentVolumeSource{Driver: driver}}}}
+}
+
+func theDisks() disks {
+	zone := v1.NodeSelectorRequirement{Key: "zone", Operator: v1.NodeSelectorOpIn, Values: []string{"x"}}
+	zonal := &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{NodeAffinity: &v1.VolumeNodeAffinity{
+		Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{MatchExpressions: []v1.NodeSelectorRequirement{zone}}}}}}}
+	byName := v1.NodeSelectorRequirement{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"n1"}}
+	named := &v1.PersistentVolume{Spec: v1.PersistentVolumeSpec{NodeAffinity: &v1.VolumeNodeAffinity{
+		Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+			{MatchFields: []v1.NodeSelectorRequirement{byName}}}}}}}
+	both := zonal.DeepCopy()
+	both.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchFields = []v1.NodeSelectorRequirement{byName}
+	deleted := aClaim("zonal")
+	deleted.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	return disks{
+		claims: map[string]*v1.PersistentVolumeClaim{
+			"zonal": aClaim("zonal"), "anywhere": aClaim("anywhere"), "unbound": aClaim(""), "lost": aClaim("gone"),
+			"scarce": aClaim("scarce"), "plenty": aClaim("plenty"), "named": aClaim("named"), "both": aClaim("both"),
+			"alone": aClaim("anywhere", v1.ReadWriteOncePod), "deleted": deleted,
+		},
+		volumes: map[string]*v1.PersistentVolume{"zonal": zonal, "anywhere": {},
+			"scarce": drivenBy("scarce"), "plenty": drivenBy("plenty"), "named": named, "both": both},
+	}
+}
+
+func onlyClass(volumes snapshot.Volumes, changes ...func(*v1.Pod)) *contract.PodClass {
+	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+		Pods: []*v1.Pod{aPod("p", "n1", changes...)}, Volumes: volumes, Rules: rules()})
+	return s.Message.PodClasses[0]
+}
+
+// A bound volume says where it can be reached; the pod can run where all of its volumes can be reached.
+func TestBoundVolumesRestrictTheirNodes(t *testing.T) {
+	class := onlyClass(theDisks(), mounting("anywhere", "zonal", "plenty"))
+
+	if len(class.Unsupported) != 0 || len(class.VolumeNodeAffinity) != 1 {
+		t.Fatalf("unsupported = %v, volume affinity = %v", class.Unsupported, class.VolumeNodeAffinity)
+	}
+	got := class.VolumeNodeAffinity[0].Terms[0].MatchExpressions[0]
+	if got.Key != "zone" || got.Operator != "In" || len(got.Values) != 1 || got.Values[0] != "x" {
+		t.Errorf("requirement = %v", got)
+	}
+}
+
+// The scheduler evaluates a volume's node affinity on the labels of nodes alone.
+func TestFieldsInTheNodeAffinityOfVolumesAreLeftOut(t *testing.T) {
+	if class := onlyClass(theDisks(), mounting("named")); len(class.VolumeNodeAffinity) != 0 {
+		t.Errorf("named: volume affinity = %v", class.VolumeNodeAffinity)
+	}
+	class := onlyClass(theDisks(), mounting("both"))
+	if terms := class.VolumeNodeAffinity[0].Terms; len(terms) != 1 || len(terms[0].MatchFields) != 0 || len(terms[0].MatchExpressions) != 1 {
+		t.Errorf("both: terms = %v", terms)
+	}
+}
+
+// Only the scheduler knows where a volume will be, or whether another pod uses it.
+func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
+	for _, claim := range []string{"unbound", "lost", "missing", "alone", "deleted", "scarce"} {
+		class := onlyClass(theDisks(), mounting("anywhere", claim))
+		if len(class.Unsupported) != 1 || class.Unsupported[0] != "volumes" {
+			t.Errorf("%s: unsupported = %v", claim, class.Unsupported)
+		}
+	}
+	if class := onlyClass(nil, mounting("anywhere")); len(class.Unsupported) != 1 {
+		t.Errorf("without volumes: unsupported = %v", class.Unsupported)
+	}
+}
+
+// Preferences are sent to the optimiser, which breaks ties by them.
+func TestPreferencesAreSent(t *testing.T) {
+	class := onlyClass(nil, func(p *v1.Pod) {
+		term := v1.WeightedPodAffinityTerm{Weight: 7, PodAffinityTerm: v1.PodAffinityTerm{TopologyKey: "zone"}}
+		p.Spec.Affinity = &v1.Affinity{
+			NodeAffinity: &v1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []v1.PreferredSchedulingTerm{
+				{Weight: 5, Preference: v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{
+					{Key: "disk", Operator: v1.NodeSelectorOpExists}}}}}},
+			PodAffinity: &v1.PodAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{term}},
+			PodAntiAffinity: &v1.PodAntiAffinity{
+				PreferredDuringSchedulingIgnoredDuringExecution: []v1.WeightedPodAffinityTerm{term, term}},
+		}
+	})
+
+	if len(class.PreferredNodeAffinity) != 1 || class.PreferredNodeAffinity[0].Weight != 5 ||
+		class.PreferredNodeAffinity[0].Term.MatchExpressions[0].Key != "disk" {
+		t.Errorf("preferred nodes = %v", class.PreferredNodeAffinity)
+	}
+	if len(class.PreferredPodAffinity) != 1 || class.PreferredPodAffinity[0].Weight != 7 ||
+		class.PreferredPodAffinity[0].Term.TopologyKey != "zone" || len(class.PreferredPodAntiAffinity) != 2 {
+		t.Errorf("preferred pods = %v, apart = %v", class.PreferredPodAffinity, class.PreferredPodAntiAffinity)
+	}
+}
+
+// Users set the deletion cost of a pod; an invalid one counts as 0.
+func TestDeletionCostAndAgeAreSent(t *testing.T) {
+	now := time.Unix(1000, 0)
+	costing := func(cost string) func(*v1.Pod) {
+		return func(p *v1.Pod) { p.Annotations = map[string]string{"controller.kubernetes.io/pod-deletion-cost": cost} }
+	}
+	started := func(seconds int64) func(*v1.Pod) {
+		return func(p *v1.Pod) { p.Status.StartTime = &metav1.Time{Time: time.Unix(seconds, 0)} }
+	}
+	cases := []struct {
+		change func(*v1.Pod)
+		cost   int32
+		age    int64
+	}{
+		{costing("-5"), -5, 0}, {costing("many"), 0, 0}, {costing("9999999999"), 0, 0},
+		{started(400), 0, 600}, {started(1001), 0, 0}, // another machine's clock is ahead
+	}
+	for i, c := range cases {
+		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")},
+			Pods: []*v1.Pod{aPod("p", "n1", c.change)}, Now: now, Rules: rules()})
+		if got := s.Message.Pods[0]; got.DeletionCost != c.cost || got.AgeS != c.age {
+			t.Errorf("case %d: cost = %d, age = %d; want %d, %d", i, got.DeletionCost, got.AgeS, c.cost, c.age)
+		}
+	}
+}
+
+// Namespace labels are what namespace selectors read.
+func TestNamespacesAreSentInOrder(t *testing.T) {
+	namespaces := []*v1.Namespace{
+		{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"team": "red"}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
+	}
+	sent := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
+	if len(sent) != 2 || sent[0].Name != "a" || sent[1].Labels["team"] != "red" {
+		t.Errorf("namespaces = %v", sent)
 	}
 }

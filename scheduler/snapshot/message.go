@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -206,4 +207,51 @@ func spreadMessage(constraint v1.TopologySpreadConstraint) *contract.TopologySpr
 		message.NodeTaintsPolicy = string(*constraint.NodeTaintsPolicy)
 	}
 	return message
+}
+
+func preferredNodeMessages(terms []v1.PreferredSchedulingTerm) []*contract.PreferredNodeTerm {
+	var messages []*contract.PreferredNodeTerm
+	for _, term := range terms {
+		messages = append(messages, &contract.PreferredNodeTerm{
+			Weight: term.Weight,
+			Term: &contract.NodeSelectorTerm{
+				MatchExpressions: nodeRequirements(term.Preference.MatchExpressions),
+				MatchFields:      nodeRequirements(term.Preference.MatchFields),
+			},
+		})
+	}
+	return messages
+}
+
+func (c *classes) preferredPodMessages(terms []v1.WeightedPodAffinityTerm) []*contract.PreferredPodTerm {
+	var messages []*contract.PreferredPodTerm
+	for _, term := range terms {
+		messages = append(messages, &contract.PreferredPodTerm{
+			Weight: term.Weight,
+			Term:   c.affinityMessages([]v1.PodAffinityTerm{term.PodAffinityTerm})[0],
+		})
+	}
+	return messages
+}
+
+// deletionCost is the pod's deletion cost annotation; one that cannot be read counts as 0, as for the ReplicaSet
+// controller.
+func deletionCost(pod *v1.Pod) int32 {
+	asked, some := pod.Annotations[v1.PodDeletionCost]
+	if !some {
+		return 0
+	}
+	cost, err := strconv.ParseInt(asked, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(cost)
+}
+
+// ageSeconds is how long ago the pod started; it is never negative, although clocks of different machines may disagree.
+func ageSeconds(pod *v1.Pod, now time.Time) int64 {
+	if pod.Status.StartTime == nil || now.IsZero() {
+		return 0
+	}
+	return max(0, int64(now.Sub(pod.Status.StartTime.Time).Seconds()))
 }

@@ -1,3 +1,14 @@
+// Package snapshot turns the scheduler's view of the cluster into the optimiser's Snapshot.
+//
+// Invariants:
+//
+//  1. Every pod that takes room on a node is in the snapshot, also a terminating one, one of
+//     another scheduler, and one whose binding is still under way. Finished pods are not.
+//  2. A pod whose needs the contract cannot express is of a class with unsupported needs: no
+//     plan touches it.
+//  3. Pods of one class can replace each other. A class never depends on a pod's name or UID, so
+//     a replacement is of the class of the pod that it replaces.
+//  4. The same state gives the same fingerprint, whatever the names of the pods are.
 package snapshot
 
 import (
@@ -12,6 +23,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -271,4 +284,31 @@ func counts(pod *v1.Pod, node string, rules Rules) bool {
 	}
 	return pod.DeletionTimestamp == nil && pod.Spec.SchedulerName == rules.SchedulerName &&
 		len(pod.Spec.SchedulingGates) == 0
+}
+
+// Kind identifies pods that can replace each other: those of one owner and one class.
+type Kind struct {
+	Owner types.UID
+	Class string
+}
+
+// Kind is that of the pod. No other pod can replace one without a controller: it is its own owner.
+func (p *Pod) Kind() Kind {
+	if p.Owner == "" {
+		return Kind{p.Object.UID, p.Class}
+	}
+	return Kind{p.Owner, p.Class}
+}
+
+// Pair is a class of pods and a node.
+type Pair struct{ Class, Node string }
+
+// cordon is the taint of an unschedulable node.
+var cordon = v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule}
+
+// Takes says whether the node accepts the pod despite a cordon. Whether the pod fits is for the scheduler's plugins to
+// decide.
+func (n *Node) Takes(pod *Pod) bool {
+	return !n.Cordoned ||
+		corev1helpers.TolerationsTolerateTaint(klog.Background(), pod.Object.Spec.Tolerations, &cordon, false)
 }

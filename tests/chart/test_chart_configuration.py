@@ -120,21 +120,20 @@ def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:
 
 def test_the_defaults_are_the_plugins_own() -> None:
     """A default in two places must be the same in both."""
-    types = (SCHEDULER / "plugins/priorityoptimizer/types.go").read_text("utf-8")
-    constants = dict(re.findall(r'^\s+(\w+)\s+(?:\w+\s+)?= (?:"(.+)")', types, re.M))
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
-    shown = values["priorityOptimizer"]
-    defaults = _go_defaults("defaults.go", constants)
-    socket = defaults.pop("socket")
+    shown = values["priorityOptimizer"] | {
+        "socket": f"{values['paths']['socket']}/optimizer.sock"
+    }
+    defaults = _go_defaults()
+    del defaults["limits"], shown["limits"]
 
-    without_default = {"protectedNamespaces", "namespaceSelector", "limits"}
-    assert {name: shown[name] for name in shown.keys() - without_default} == defaults
-    assert socket == f"{values['paths']['socket']}/optimizer.sock"
+    assert {name: shown[name] for name in defaults} == defaults
+    assert not any(shown[name] for name in shown.keys() - defaults.keys())
 
 
 def test_the_defaults_of_the_score_cache_are_the_plugins_own() -> None:
     """The paper's threshold must be the same in both places."""
-    go = (SCHEDULER / "plugins/scorecache/args.go").read_text("utf-8")
+    go = (SCHEDULER / "plugins/scorecache/plugin.go").read_text("utf-8")
     found = dict(re.findall(r"^\s+Default(\w+)\s+= ([\d.]+)$", go, re.M))
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     shown = values["scoreCache"]
@@ -150,30 +149,26 @@ def test_a_limit_without_a_default_is_none() -> None:
     """A limit that the chart sets and the plugin does not would come unasked for."""
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     limits = values["priorityOptimizer"]["limits"]
-    defaults = _go_defaults("limits.go", {})
+    defaults = _go_defaults()["limits"]
 
+    assert isinstance(defaults, dict)
     assert {name: limits[name] for name in defaults} == defaults
     assert not any(limits[name] for name in limits.keys() - defaults.keys())
 
 
-def _go_defaults(file: str, constants: dict[str, str]) -> dict[str, object]:
-    """Return the defaults in a file of the plugin, by the names of their fields."""
-    go = (SCHEDULER / "plugins/priorityoptimizer" / file).read_text("utf-8")
-    found: dict[str, object] = {}
-    for name, raw in re.findall(r"^\s+Default(\w+)\s+= (.+)$", go, re.M):
-        text = re.sub(r"^int\d+\((.+)\)$", r"\1", raw).strip('"')
-        found[name[0].lower() + name[1:]] = yaml.safe_load(constants.get(text, text))
-    return found
+def _go_defaults() -> dict[str, object]:
+    """Return the defaults of the plugin, by the names of their fields."""
+    go = (SCHEDULER / "plugins/priorityoptimizer/args.go").read_text("utf-8")
+    words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go, re.M))
+    (literal,) = re.findall(r"return (&PriorityOptimizerArgs\{.*?\n\t\})", go, re.S)
+    text = re.sub(r"//.*", "", literal).replace("&PriorityOptimizerArgs", "")
+    text = re.sub(r"\b(\w)(\w+): +", lambda m: f"{m[1].lower()}{m[2]}: ", text)
+    text = re.sub(r"\b[A-Z]\w+", lambda m: words.get(m[0], ""), text)
+    defaults: dict[str, object] = yaml.safe_load(text.replace("\t", " "))
+    return defaults
 
 
 def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:
     """Otherwise every solve would fail, one after the other, in a running cluster."""
     with pytest.raises(ChartRefusedError, match=r"optimizer\.enabled is false"):
         render("profile=optimizer", "optimizer.enabled=false")
-
-
-@pytest.mark.parametrize("profile", ["default", "deterministic", "score-cache"])
-def test_the_http_trigger_needs_a_profile_that_makes_plans(profile: str) -> None:
-    """Otherwise what it creates would wait for ever."""
-    with pytest.raises(ChartRefusedError, match=r"httpTrigger\.enabled asks for plans"):
-        render(f"profile={profile}", "scheduler.httpTrigger.enabled=true")

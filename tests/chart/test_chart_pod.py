@@ -81,35 +81,17 @@ def test_the_plugin_and_the_optimiser_agree_on_the_socket() -> None:
     assert f"socket: {socket}\n" in config["data"]["scheduler.yaml"]
 
 
-def test_the_http_trigger_is_off_unless_asked_for() -> None:
-    """It lets others than the scheduler's own operators ask for plans."""
-    objects = render()
-    arguments = containers()["scheduler"]["args"]
+def test_metrics_are_served_to_callers_that_the_api_server_knows() -> None:
+    """Without the API server's word on its callers the scheduler would refuse all."""
+    metrics = "scheduler.metrics.enabled=true"
+    arguments = containers(metrics)["scheduler"]["args"]
 
-    assert not [word for word in arguments if "http-trigger" in word]
-    assert not of_kind(objects, "Service")
-
-
-def test_the_http_trigger_knows_its_callers_and_is_reachable() -> None:
-    """A trigger without the API server's word on its callers would refuse them all."""
-    on = ("scheduler.httpTrigger.enabled=true", "networkPolicy.enabled=true")
-    objects = render(*on)
-    container = containers(*on)["scheduler"]
-    (service,) = of_kind(objects, "Service")
-    (policy,) = of_kind(objects, "NetworkPolicy")
-    (deployment,) = of_kind(objects, "Deployment")
-
-    assert "--http-trigger" in container["args"]
     for what in ("authentication", "authorization"):
-        assert f"--{what}-kubeconfig=/etc/stowage/kubeconfig.yaml" in container["args"]
+        assert f"--{what}-kubeconfig=/etc/stowage/kubeconfig.yaml" in arguments
     assert "extension-apiserver-authentication-reader" in [
-        binding["roleRef"]["name"] for binding in of_kind(objects, "RoleBinding")
+        binding["roleRef"]["name"]
+        for binding in of_kind(render(metrics), "RoleBinding")
     ]
-    labels = deployment["spec"]["template"]["metadata"]["labels"]
-    assert service["spec"]["selector"].items() <= labels.items()
-    (port,) = service["spec"]["ports"]
-    assert port["targetPort"] in [one["name"] for one in container["ports"]]
-    assert policy["spec"]["ingress"] == [{"ports": [{"port": port["targetPort"]}]}]
 
 
 def _network_policy(*settings: str) -> Manifest:

@@ -70,11 +70,10 @@ def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
     assert ("stowage.dev", "packingplans/status", "patch") in with_optimiser
 
 
-@pytest.mark.parametrize("what", ["metrics", "httpTrigger"])
-def test_what_is_served_brings_only_the_rights_to_check_callers(what: str) -> None:
+def test_metrics_bring_only_the_rights_to_check_callers() -> None:
     """Where only health is served, nobody has to be authenticated."""
     without = set(rights(render()))
-    extra = set(rights(render(f"scheduler.{what}.enabled=true"))) - without
+    extra = set(rights(render("scheduler.metrics.enabled=true"))) - without
 
     assert extra == {
         ("authentication.k8s.io", "tokenreviews", "create"),

@@ -11,9 +11,6 @@
 {{- if and (include "stowage.usesOptimizer" .) (not .Values.optimizer.enabled) -}}
 {{- fail (printf "profile %s asks the optimiser, but optimizer.enabled is false: enable it, or choose another profile" .Values.profile) -}}
 {{- end -}}
-{{- if and .Values.scheduler.httpTrigger.enabled (not (include "stowage.usesOptimizer" .)) -}}
-{{- fail (printf "scheduler.httpTrigger.enabled asks for plans, which profile %s does not make: choose one with the optimiser, or disable the trigger" .Values.profile) -}}
-{{- end -}}
 {{- $_ := mergeOverwrite $config (dict
   "clientConnection" (dict "kubeconfig" (printf "%s/kubeconfig.yaml" .Values.paths.config))
   "leaderElection" (dict
@@ -52,11 +49,6 @@
 {{- range (.Files.Get (printf "profiles/%s.yaml" .Values.profile) | fromYaml).profiles -}}
 {{- include "stowage.hasPlugin" (list . "PriorityOptimizer") -}}
 {{- end -}}
-{{- end -}}
-
-{{/* Not empty if the scheduler must know who calls it. */}}
-{{- define "stowage.knowsCallers" -}}
-{{- if or .Values.scheduler.metrics.enabled .Values.scheduler.httpTrigger.enabled -}}yes{{- end -}}
 {{- end -}}
 
 {{/* Not empty if the chosen profile keeps reservations. */}}

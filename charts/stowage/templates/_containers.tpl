@@ -24,12 +24,9 @@ args:
   {{- with include "stowage.featureGates" . }}
   - --feature-gates={{ . }}
   {{- end }}
-  {{- if include "stowage.knowsCallers" . }}
+  {{- if $scheduler.metrics.enabled }}
   - --authentication-kubeconfig={{ $kubeconfig }}
   - --authorization-kubeconfig={{ $kubeconfig }}
-  {{- end }}
-  {{- if $scheduler.httpTrigger.enabled }}
-  - --http-trigger
   {{- end }}
   {{- if $scheduler.tlsSecretName }}
   - --tls-cert-file={{ .Values.paths.credentials }}/tls.crt

@@ -7,6 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// usual are the arguments of a profile that says nothing.
+var usual = defaultArgs()
+
 func rawArgs(text string) runtime.Object {
 	return &runtime.Unknown{Raw: []byte(text), ContentType: runtime.ContentTypeJSON}
 }
@@ -19,7 +22,7 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if args.Mode != ModeOnUnschedulable || *args.TimeLimitSeconds != 1 || *args.HistoryLimit != 20 {
+		if args.Mode != ModeOnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
 			t.Errorf("%s: unexpected defaults %+v", name, args)
 		}
 	}
@@ -32,8 +35,8 @@ func TestArgsKeepExplicitZeros(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *args.SettleSeconds != 0 {
-		t.Errorf("settleSeconds = %v, want the 0 that was given", *args.SettleSeconds)
+	if args.SettleSeconds != 0 {
+		t.Errorf("settleSeconds = %v, want the 0 that was given", args.SettleSeconds)
 	}
 }
 

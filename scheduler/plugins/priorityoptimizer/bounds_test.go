@@ -76,10 +76,10 @@ func TestTimeLimitOfAUsersPlanHoldsNoPodsAndIsCapped(t *testing.T) {
 	c.add(testPod("newcomer", 1, 0))
 
 	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
-	c.clock.SetTime(began.Add(seconds(DefaultMaxHoldSeconds)))
+	c.clock.SetTime(began.Add(seconds(usual.MaxHoldSeconds)))
 	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
 
-	if limit := o.requests[0].Options.TimeLimitS; limit > DefaultMaxTimeLimitSeconds {
+	if limit := o.requests[0].Options.TimeLimitS; limit > usual.MaxTimeLimitSeconds {
 		t.Errorf("the time limit is %v", limit)
 	}
 }
@@ -132,7 +132,8 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 		}
 		return some
 	}
-	c, o := figureOne(t, answers(solveFigureOne), nil)
+	const coolDownSeconds = 10
+	c, o := figureOne(t, answers(solveFigureOne), func(args *PriorityOptimizerArgs) { args.CoolDownSeconds = coolDownSeconds })
 	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
 	c.add(testPod("four", 4, 0))
 	c.eventually("it is asked about while the workload cools down", func() bool {
@@ -151,7 +152,7 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 		if record.Status.Phase != packingplan.Completed {
 			continue
 		}
-		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < seconds(DefaultCoolDownSeconds) {
+		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < seconds(coolDownSeconds) {
 			t.Errorf("asked %s after the plan that moved it", waited)
 		}
 	}
@@ -290,7 +291,7 @@ func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
 		keptOut: newHeldSet(clock, func(time.Duration) {}), awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock)}
 	ours := testPod("ours", 1, 0)
-	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Move{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
+	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Step{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {
 		select {
 		case <-p.wake:
@@ -318,9 +319,6 @@ func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 // A plan of thousands of moves takes long: because of the eviction rate, and because of the workload whose pods leave one
 // after the other.
 func TestTimeoutGrowsWithThePlan(t *testing.T) {
-	args := &PriorityOptimizerArgs{}
-	SetDefaults(args)
-	l := &loop{Plugin: &Plugin{}, args: args}
 	of := func(owners, each int) *plan.Plan {
 		large := &plan.Plan{}
 		for i := range owners * each {
@@ -328,17 +326,17 @@ func TestTimeoutGrowsWithThePlan(t *testing.T) {
 			grace := int64(10)
 			pod.Spec.TerminationGracePeriodSeconds = &grace
 			pod.ObjectMeta = metav1.ObjectMeta{Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}
-			large.Moves = append(large.Moves, plan.Move{Pod: &snapshot.Pod{Object: pod, Owner: types.UID(fmt.Sprint(i % owners))}})
+			large.Moves = append(large.Moves, plan.Step{Pod: &snapshot.Pod{Object: pod, Owner: types.UID(fmt.Sprint(i % owners))}})
 		}
 		return large
 	}
 
-	one, many, chain := l.timeoutFor(of(1, 1)), l.timeoutFor(of(2000, 1)), l.timeoutFor(of(1, 11))
+	one, many, chain := timeoutFor(of(1, 1), usual), timeoutFor(of(2000, 1), usual), timeoutFor(of(1, 11), usual)
 
-	step := seconds(DefaultStepTimeoutSeconds) + 10*time.Second
-	if one != seconds(DefaultPlanTimeoutSeconds+1/DefaultEvictionsPerSecond) ||
-		many != seconds(DefaultPlanTimeoutSeconds+2000/DefaultEvictionsPerSecond) ||
-		chain != seconds(DefaultPlanTimeoutSeconds+11/DefaultEvictionsPerSecond)+10*step {
+	step := seconds(usual.StepTimeoutSeconds) + 10*time.Second
+	if one != seconds(usual.PlanTimeoutSeconds+1/usual.Limits.EvictionsPerSecond) ||
+		many != seconds(usual.PlanTimeoutSeconds+2000/usual.Limits.EvictionsPerSecond) ||
+		chain != seconds(usual.PlanTimeoutSeconds+11/usual.Limits.EvictionsPerSecond)+10*step {
 		t.Errorf("timeout for one move %s, for 2,000 workloads %s, for a chain of eleven %s", one, many, chain)
 	}
 }

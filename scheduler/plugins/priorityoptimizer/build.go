@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -16,13 +17,25 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // solver is the optimiser as the plugin sees it.
 type solver interface {
 	Ready(ctx context.Context) error
 	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*optimizerclient.Answer, error)
+}
+
+// rehearser tries a plan before anything is done.
+type rehearser interface {
+	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
+	// FreeOn is the room on the nodes, pods whose binding is under way counted.
+	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }
 
 // parts are the dependencies that tests replace.
@@ -38,7 +51,13 @@ type parts struct {
 	statusBytes int
 }
 
-func newPlugin(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, plans cache.SharedIndexInformer) (*Plugin, error) {
+// New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
+// where there is no API server.
+func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
+	args, err := DecodeArgs(object)
+	if err != nil {
+		return nil, err
+	}
 	with := parts{clock: clock.RealClock{}, plans: plans, statusBytes: maxStatusBytes}
 	if plans != nil {
 		config := handle.KubeConfig()
@@ -72,8 +91,9 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		awaitingSolve: newHeldSet(with.clock, func(time.Duration) {}),
 		wake:          make(chan struct{}, 1),
 	}
-	longest := seconds(*args.MaxHoldSeconds)
-	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(*args.MaxHoldShare * float64(holdWindow))}
+	p.lead.logger = logger
+	longest := seconds(args.MaxHoldSeconds)
+	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(args.MaxHoldShare * float64(holdWindow))}
 	p.hold.held = newHeldSet(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
 	p.hold.released = func() {
 		p.activate(p.hold.held.all())
@@ -100,6 +120,19 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	loop := newLoop(p, args, handle, with)
 	go loop.run(klog.NewContext(ctx, logger))
 	return p, nil
+}
+
+// Attach hands over what the plugin needs of the complete scheduler. Without a framework to rehearse plans in, no plan
+// is made. The ledger holds the room of plans; it is nil where no profile has reservations. The lease is nil where no
+// other process can lead.
+func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lease *leadership.Lease) {
+	var replaying rehearser = to
+	p.rehearser.Store(&replaying)
+	p.ledger.Store(ledger)
+	p.lead.lease.Store(lease)
+	if ledger != nil {
+		p.view.held, p.view.ownerLabels = ledger.HeldByNode, ledger.OwnerLabels
+	}
 }
 
 // podHandler updates the plugin's state when pods are bound or gone. It wakes up the loop only for the pods of the

@@ -17,9 +17,9 @@
 //
 // Pods that PreFilter rejects go back into the queue without a write (HandleFailures).
 //
-// One goroutine owns the state machine Idle, Settling, Solving, Executing. The callbacks above
-// share the hold and the active plan's execution with it under short mutexes, and never wait for
-// it.
+// One goroutine owns the state machine (type state) and what belongs to it: loop decides what is due, planRecords reads and
+// writes the PackingPlan objects, planner and solveSession look for a plan, and planExecution carries one out. The callbacks
+// above share the hold and the active plan's execution with it under short mutexes, and never wait for it.
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
 package priorityoptimizer

@@ -39,7 +39,6 @@ func newEvictionClient(of *rest.Config) (clientset.Interface, error) {
 // noRetry removes the Retry-After header from responses, which the client would follow.
 type noRetry struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper.
 func (u noRetry) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := u.next.RoundTrip(request)
 	if response != nil {

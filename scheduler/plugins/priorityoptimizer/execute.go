@@ -8,11 +8,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 const (
@@ -29,14 +32,20 @@ const (
 	wakeEvery = time.Second
 )
 
-// activePlan is the plan being carried out.
-type activePlan struct {
+// planExecution is a plan that is being carried out.
+type planExecution struct {
+	*executor.Execution
+	plugin  *Plugin
+	args    *PriorityOptimizerArgs
+	clock   clock.PassiveClock
+	records *planRecords
+	evictor evictor
+
 	record *packingplan.Record
 	// partial says that pods were left to another plan.
 	partial bool
 	// nextChange is when the first of the rules that protect running pods only for now may end.
 	nextChange time.Time
-	execution  *executor.Execution
 	targets    map[types.UID]string
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched []string
@@ -64,47 +73,41 @@ type activePlan struct {
 	adopted []types.UID
 }
 
-// advance carries the active plan out as far as is possible now.
-func (l *loop) advance(ctx context.Context) {
-	active := l.active
+// advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
+func (e *planExecution) advance(ctx context.Context) *ending {
 	// First the pods that have left, then the room: it must include what they took.
-	l.noteGone(active)
-	free, err := (*l.rehearser.Load()).FreeOn(ctx, active.touched)
+	e.noteGone()
+	free, err := (*e.plugin.rehearser.Load()).FreeOn(ctx, e.touched)
 	if err != nil {
-		l.endPlan(ctx, packingplan.Aborted, err.Error())
-		return
+		return &ending{packingplan.Aborted, err.Error()}
 	}
-	progress := active.execution.Progress()
+	progress := e.Progress()
 	switch {
-	case l.abortRequested(active.record):
-		l.endPlan(ctx, packingplan.Aborted, messageAborted)
-		return
+	case e.records.abortRequested(e.record):
+		return &ending{packingplan.Aborted, messageAborted}
 	case progress.Done():
-		l.endPlan(ctx, packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound))
-		return
-	case !l.clock.Now().Before(active.deadline):
-		l.endPlan(ctx, packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
-			progress.Arrivals, progress.Departures))
-		return
+		return &ending{packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound)}
+	case !e.clock.Now().Before(e.deadline):
+		return &ending{packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
+			progress.Arrivals, progress.Departures)}
 	}
-	if reason := l.infeasible(active, progress, free); reason != "" {
-		l.endPlan(ctx, packingplan.Aborted, reason)
-		return
+	if reason := e.infeasible(progress, free); reason != "" {
+		return &ending{packingplan.Aborted, reason}
 	}
-	if err := l.evictWave(ctx, active, free); err != nil {
-		l.endPlan(ctx, packingplan.Aborted, err.Error())
-		return
+	if err := e.evictWave(ctx, free); err != nil {
+		return &ending{packingplan.Aborted, err.Error()}
 	}
-	l.wakePlanned(active, free)
-	l.writeProgress(ctx, active)
+	e.wakePlanned(free)
+	e.writeProgress(ctx)
+	return nil
 }
 
 // noteGone reports to the execution which pods have left their nodes.
-func (l *loop) noteGone(active *activePlan) {
-	for _, pod := range active.execution.Leaving() {
-		if !l.view.running(pod.Object) {
-			active.execution.Gone(pod.Object.UID)
-			active.dirty = true
+func (e *planExecution) noteGone() {
+	for _, pod := range e.Leaving() {
+		if !e.plugin.view.running(pod.Object) {
+			e.Gone(pod.Object.UID)
+			e.dirty = true
 		}
 	}
 }
@@ -112,13 +115,13 @@ func (l *loop) noteGone(active *activePlan) {
 // evictWave evicts the pods that the execution names, as fast as the rate limit allows. An eviction that is not possible
 // now, because a disruption budget refuses it or the lease cannot be checked, is tried again later. Any other failure
 // ends the plan.
-func (l *loop) evictWave(ctx context.Context, active *activePlan, free map[string]resources.Vector) error {
-	if l.clock.Now().Before(active.notBefore) {
+func (e *planExecution) evictWave(ctx context.Context, free map[string]resources.Vector) error {
+	if e.clock.Now().Before(e.notBefore) {
 		return nil
 	}
-	wave := active.execution.Next(free)
+	wave := e.Next(free)
 	for i := range wave {
-		if !active.pace.AllowN(l.clock.Now(), 1) {
+		if !e.pace.AllowN(e.clock.Now(), 1) {
 			wave = wave[:i]
 			break
 		}
@@ -126,34 +129,34 @@ func (l *loop) evictWave(ctx context.Context, active *activePlan, free map[strin
 	if len(wave) == 0 {
 		return nil
 	}
-	later, err := l.evictAll(ctx, active, wave)
+	later, err := e.evictAll(ctx, wave)
 	switch {
 	case err != nil:
 		return err
 	case later != nil:
-		active.notBefore = l.clock.Now().Add(active.retry)
-		active.retry = min(2*active.retry, longRetry)
-		l.planLogger(active.record).Info("Eviction refused for now", "reason", later.Error())
+		e.notBefore = e.clock.Now().Add(e.retry)
+		e.retry = min(2*e.retry, longRetry)
+		e.records.logger(e.record).Info("Eviction refused for now", "reason", later.Error())
 	default:
-		active.retry = firstRetry
+		e.retry = firstRetry
 	}
 	return nil
 }
 
 // evictAll evicts the pods concurrently and records each result. later is why some of them must be tried again.
-func (l *loop) evictAll(ctx context.Context, active *activePlan, wave []executor.Departure) (later, failed error) {
-	if err := l.checkLeadCached(ctx); err != nil {
+func (e *planExecution) evictAll(ctx context.Context, wave []executor.Departure) (later, failed error) {
+	if err := e.plugin.lead.checkCached(ctx); err != nil {
 		return err, nil
 	}
 	answers := make([]error, len(wave))
 	var group errgroup.Group
 	group.SetLimit(evictionsAtOnce)
 	for i, departure := range wave {
-		active.execution.Opened(departure.Pod.Object.UID)
+		e.Opened(departure.Pod.Object.UID)
 		group.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 			defer cancel()
-			answers[i] = l.evictor.evict(ctx, departure.Pod.Object)
+			answers[i] = e.evictor.evict(ctx, departure.Pod.Object)
 			return nil
 		})
 	}
@@ -161,25 +164,25 @@ func (l *loop) evictAll(ctx context.Context, active *activePlan, wave []executor
 	for i, departure := range wave {
 		switch err := answers[i]; {
 		case err == nil, errors.Is(err, errGone):
-			l.noteEvicted(active, departure, err == nil)
+			e.noteEvicted(departure, err == nil)
 			continue
 		case errors.Is(err, errLater):
 			later = err
 		default:
 			failed = err
 		}
-		active.execution.Refused(departure.Pod.Object.UID)
+		e.Refused(departure.Pod.Object.UID)
 	}
 	return later, failed
 }
 
 // noteEvicted records that a pod leaves; ours says that this process evicted it.
-func (l *loop) noteEvicted(active *activePlan, departure executor.Departure, ours bool) {
+func (e *planExecution) noteEvicted(departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
-	active.execution.Evicted(pod.UID)
-	active.dirty = true
-	to := active.targets[pod.UID]
-	l.planLogger(active.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
+	e.Evicted(pod.UID)
+	e.dirty = true
+	to := e.targets[pod.UID]
+	e.records.logger(e.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
 		"to", to, "early", departure.Early, "gone", !ours)
 	if !ours {
 		return
@@ -189,61 +192,134 @@ func (l *loop) noteEvicted(active *activePlan, departure executor.Departure, our
 	} else {
 		evictionsTotal.Inc()
 	}
-	l.announceDeparture(active.record, departure, to)
+	e.announce(departure, to)
 }
 
 // wakePlanned activates the pods that have an open place with room for them.
-func (l *loop) wakePlanned(active *activePlan, free map[string]resources.Vector) {
-	if now := l.clock.Now(); active.dirty || now.Sub(active.woken) >= wakeEvery {
-		active.woken = now
+func (e *planExecution) wakePlanned(free map[string]resources.Vector) {
+	if now := e.clock.Now(); e.dirty || now.Sub(e.woken) >= wakeEvery {
+		e.woken = now
 	} else {
 		return
 	}
-	reserved := l.inFlight.all()
-	l.activate(active.execution.Ready(free, func(uid types.UID) bool {
+	reserved := e.plugin.inFlight.all()
+	e.plugin.activate(e.Ready(free, func(uid types.UID) bool {
 		_, binding := reserved[uid]
 		return binding
 	}))
 }
 
-func (l *loop) writeProgress(ctx context.Context, active *activePlan) {
-	active.dirty = false
-	began := l.clock.Now()
-	if began.Sub(active.written) < max(statusEvery, statusShare*active.writing) ||
-		!describeProgress(&active.record.Status, active.execution.States()) {
+func (e *planExecution) writeProgress(ctx context.Context) {
+	e.dirty = false
+	began := e.clock.Now()
+	if began.Sub(e.written) < max(statusEvery, statusShare*e.writing) ||
+		!describeProgress(&e.record.Status, e.States()) {
 		return
 	}
-	if err := l.write(ctx, active.record); err != nil {
-		l.planLogger(active.record).Error(err, "The progress could not be written")
+	if err := e.records.write(ctx, e.record); err != nil {
+		e.records.logger(e.record).Error(err, "The progress could not be written")
 	}
-	active.written = l.clock.Now()
-	active.writing = active.written.Sub(began)
+	e.written = e.clock.Now()
+	e.writing = e.written.Sub(began)
 }
 
-// endPlan returns the state machine to Idle and releases everything that the plan held.
-func (l *loop) endPlan(ctx context.Context, phase packingplan.Phase, message string) {
-	active := l.active
-	l.active = nil
-	l.execution.Store(nil)
-	describeProgress(&active.record.Status, active.execution.States())
-	active.record.Status.Set(packingplan.Executed, phase == packingplan.Completed, string(phase), message, l.clock.Now())
-	if phase == packingplan.Completed {
-		markBound(&active.record.Status, active.adopted)
+// announce records an event that says why a pod was evicted.
+func (e *planExecution) announce(departure executor.Departure, to string) {
+	if e.records.recorder == nil {
+		return
 	}
-	switch {
-	case phase != packingplan.Completed:
-		l.trigger.failed()
-	case active.record.Status.Optimal && active.expected != "" && !active.partial:
-		l.solvedStates.add(active.expected, l.clock.Now().Add(provedFor))
-		l.trigger.succeeded()
-		if !active.nextChange.IsZero() {
-			l.trigger.retryAt(active.nextChange)
+	pod := departure.Pod.Object
+	if departure.Move {
+		e.records.recorder.Eventf(pod, e.record.Reference(), v1.EventTypeNormal, "MovedByPlan", "Evict",
+			"evicted from %s by plan %s; its replacement goes to %s", departure.Pod.Node, e.record.Name(), to)
+		return
+	}
+	e.records.recorder.Eventf(pod, e.record.Reference(), v1.EventTypeNormal, "EvictedByPlan", "Evict",
+		"evicted from %s by plan %s for pods of higher priority", departure.Pod.Node, e.record.Name())
+}
+
+// isProved says that no improvement is possible in the state that the completed plan leads to.
+func (e *planExecution) isProved() bool {
+	return e.record.Status.Optimal && e.expected != "" && !e.partial
+}
+
+// describeEnd puts the end of the plan into its status.
+func (e *planExecution) describeEnd(end *ending) {
+	describeProgress(&e.record.Status, e.States())
+	e.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, e.clock.Now())
+	if end.phase == packingplan.Completed {
+		markBound(&e.record.Status, e.adopted)
+	}
+}
+
+const (
+	// minShortage is how long room must be lacking before the plan is aborted for it.
+	minShortage = time.Second
+	// vanishedAfter is how long a plan waits for a controller to replace waiting pods that are gone.
+	vanishedAfter = 5 * time.Second
+)
+
+// statesOf are the states of the nodes that the plan sends pods to.
+func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]string {
+	states := map[string]string{}
+	for _, node := range targets {
+		if node != "" {
+			states[node] = now.Nodes[node].State
 		}
-	default:
-		l.trigger.succeeded()
-		l.trigger.retry()
 	}
-	l.activate(l.keptOut.all())
-	l.activate(active.execution.Waiting())
-	l.finish(ctx, active.record, phase, message)
+	return states
+}
+
+// infeasible is why the rest of the plan can no longer be carried out, or "". To continue would only disrupt more pods.
+func (e *planExecution) infeasible(progress executor.Progress, free map[string]resources.Vector) string {
+	now := e.clock.Now()
+	if progress != e.progress {
+		e.progress, e.changed = progress, now
+	}
+	if now.Sub(e.changed) >= vanishedAfter && e.GiveUpVanished() > 0 {
+		return ""
+	}
+	if timeout := e.stepTimeout(); now.Sub(e.changed) >= timeout {
+		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
+			"did their controllers create replacements?", timeout, progress.Arrivals, progress.Departures)
+	}
+	outstanding := e.Outstanding()
+	for node := range outstanding {
+		state, err := e.plugin.view.nodeState(node)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("node %q, which the plan sends pods to, is gone", node)
+		case state != e.nodes[node]:
+			return fmt.Sprintf("node %q, which the plan sends pods to, was changed", node)
+		}
+	}
+	return e.missingRoom(outstanding, free, now)
+}
+
+// missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,
+// so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
+func (e *planExecution) missingRoom(outstanding, free map[string]resources.Vector, now time.Time) string {
+	room := e.RoomToCome()
+	since := map[string]time.Time{}
+	for node, needed := range outstanding {
+		short := needed.ShortOf(free[node].Plus(room[node]))
+		if short == "" {
+			continue
+		}
+		began, before := e.shortSince[node]
+		if !before {
+			began = now
+		}
+		if now.Sub(began) >= minShortage {
+			return fmt.Sprintf("node %q has too little %s left for the pods that the plan sends there", node, short)
+		}
+		since[node] = began
+	}
+	e.shortSince = since
+	return ""
+}
+
+// stepTimeout is how long a plan may make no progress: pods that are leaving get their grace period on top.
+func (e *planExecution) stepTimeout() time.Duration {
+	return seconds(e.args.StepTimeoutSeconds) + e.LongestGrace()
 }

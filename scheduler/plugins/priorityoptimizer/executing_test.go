@@ -67,8 +67,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 
 // A plan that cannot be carried out is aborted in time, and no pods keep waiting for it.
 func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
-	long := 600.0
-	c := slowTerminationUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &long })
+	c := slowTerminationUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = 600 })
 	began := c.clock.Now()
 	c.add(testPod("thief", 2, 0))
 

@@ -5,50 +5,83 @@ import (
 	"errors"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
-// writeFinalStatuses writes how plans ended, and reports whether that is done for all of them. While the API server does
-// not accept a status, it is written again and again, and no other plan starts: a plan that has ended must neither look
-// active nor hold room.
-func (l *loop) writeFinalStatuses(ctx context.Context) bool {
-	for len(l.unwritten) > 0 {
-		record := l.unwritten[0]
-		err := l.writeFinalStatus(ctx, record)
-		if !l.leads.Load() {
-			return false
+// write writes the record's status.
+func (r *planRecords) write(ctx context.Context, record *packingplan.Record) error {
+	if err := r.plugin.lead.check(ctx); err != nil {
+		return err
+	}
+	record.Status.Writer = r.nonce
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	return r.store.WriteStatus(ctx, record)
+}
+
+// finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
+func (r *planRecords) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
+	r.plugin.hold.end()
+	if !r.plugin.lead.held.Load() {
+		return
+	}
+	now := metav1.NewTime(r.clock.Now())
+	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, packingplan.Shortened(message), &now
+	plansTotal.WithLabelValues(string(phase)).Inc()
+	r.logger(record).Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
+	if r.recorder != nil {
+		kind := v1.EventTypeNormal
+		if phase == packingplan.Aborted || phase == packingplan.Failed {
+			kind = v1.EventTypeWarning
+		}
+		r.recorder.Eventf(record.Reference(), nil, kind, string(phase), "Plan", "%s", message)
+	}
+	r.unwritten = append(r.unwritten, record)
+	r.writeFinalStatuses(ctx)
+}
+
+// writeFinalStatuses writes how plans ended. While the API server does not accept a status, it is written again and
+// again, and no other plan starts: a plan that has ended must neither look active nor hold room.
+func (r *planRecords) writeFinalStatuses(ctx context.Context) {
+	for len(r.unwritten) > 0 {
+		record := r.unwritten[0]
+		err := r.writeFinalStatus(ctx, record)
+		if !r.plugin.lead.held.Load() {
+			return
 		}
 		if err != nil && isTransient(err) {
-			if text := err.Error(); text != l.writeError {
-				l.writeError = text
-				l.planLogger(record).Error(err, "The plan's final status cannot be written yet")
+			if text := err.Error(); text != r.writeError {
+				r.writeError = text
+				r.logger(record).Error(err, "The plan's final status cannot be written yet")
 			}
-			return false
+			return
 		}
 		if err != nil {
-			l.planLogger(record).Error(err, "The plan's final status could not be written")
+			r.logger(record).Error(err, "The plan's final status could not be written")
 		}
-		l.unwritten, l.writeError = l.unwritten[1:], ""
-		l.prune(ctx, record)
+		r.unwritten, r.writeError = r.unwritten[1:], ""
+		r.prune(ctx, record)
 	}
-	return true
 }
 
 // writeFinalStatus writes the status and then releases the plan's room, as all other processes do when they see that the
 // plan has ended. If another process has taken the plan over, the room is left to that process.
-func (l *loop) writeFinalStatus(ctx context.Context, record *packingplan.Record) error {
-	err := l.write(ctx, record)
+func (r *planRecords) writeFinalStatus(ctx context.Context, record *packingplan.Record) error {
+	err := r.write(ctx, record)
 	if isTooLarge(err) {
 		// Better a status without details than a plan that looks active.
 		record.Status = packingplan.Status{Phase: record.Status.Phase, Message: packingplan.Shortened(record.Status.Message),
 			SnapshotID: record.Status.SnapshotID, StartTime: record.Status.StartTime, CompletionTime: record.Status.CompletionTime}
-		err = l.write(ctx, record)
+		err = r.write(ctx, record)
 	}
 	var overtaken *packingplan.OvertakenError
 	if err == nil || !isTransient(err) && !errors.As(err, &overtaken) {
-		l.releaseRoom(record)
+		r.releaseRoom(record)
 	}
 	return err
 }
@@ -67,19 +100,35 @@ func isTransient(err error) bool {
 		!apierrors.IsBadRequest(err) && !isTooLarge(err)
 }
 
+// holdRoom reserves the room of every arrival of the plan before anything is evicted: no other pod may take what a plan
+// frees. Every other process reserves it as soon as it sees that the plan is being carried out.
+func (r *planRecords) holdRoom(record *packingplan.Record) {
+	if ledger := r.plugin.ledger.Load(); ledger != nil {
+		ledger.HoldPlan(record.UID(), record.Name(), reservation.ArrivalsOf(record))
+	}
+}
+
+// releaseRoom releases the room of a plan whose final status has been written, or cannot be. A proposal has not ended:
+// it may still be carried out.
+func (r *planRecords) releaseRoom(record *packingplan.Record) {
+	if ledger := r.plugin.ledger.Load(); ledger != nil && record.Status.Phase.Final() {
+		ledger.EndPlan(record.UID())
+	}
+}
+
 // prune deletes the oldest finished plans beyond the limit.
-func (l *loop) prune(ctx context.Context, last *packingplan.Record) {
+func (r *planRecords) prune(ctx context.Context, last *packingplan.Record) {
 	records := []*packingplan.Record{last}
-	for _, record := range l.allRecords() {
+	for _, record := range r.all() {
 		if record.UID() != last.UID() {
 			records = append(records, record)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	for _, name := range packingplan.Outdated(records, int(*l.args.HistoryLimit)) {
-		if err := l.store.Delete(ctx, name); err != nil {
-			l.logger.Error(err, "An old plan could not be deleted", "plan", name)
+	for _, name := range packingplan.Outdated(records, r.historyLimit) {
+		if err := r.store.Delete(ctx, name); err != nil {
+			r.plugin.logger.Error(err, "An old plan could not be deleted", "plan", name)
 			return
 		}
 	}

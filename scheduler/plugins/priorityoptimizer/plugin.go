@@ -12,11 +12,13 @@ import (
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/executor"
-	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
+
+// Name is the plugin's name in a KubeSchedulerConfiguration.
+const Name = "PriorityOptimizer"
 
 // Plugin is the PriorityOptimizer plugin of one profile.
 type Plugin struct {
@@ -40,10 +42,8 @@ type Plugin struct {
 	batch *batch
 	// execution is that of the active plan, or nil.
 	execution atomic.Pointer[executor.Execution]
-	// leads is set once this process schedules: only then may it change anything.
-	leads atomic.Bool
-	// lease says whether it still does; nil if no other process can lead.
-	lease atomic.Pointer[leadership.Lease]
+	// lead says whether this process schedules.
+	lead lead
 	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
 	rehearser atomic.Pointer[rehearser]
 	// ledger holds the room of plans; nil without reservations.
@@ -90,7 +90,6 @@ type cycleState struct {
 // Clone returns the state itself: the only field that changes goes from false to true.
 func (s *cycleState) Clone() fwk.StateData { return s }
 
-// Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
 // PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the active plan has room at
@@ -268,6 +267,25 @@ func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ st
 	if execution := p.execution.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
+}
+
+// EventsToRegister names the events after which a pod that this plugin rejected may pass. The plugin itself activates
+// the pods that wait for the end of a solve or a plan; the events are for those that wait for room.
+func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, error) {
+	return []fwk.ClusterEventWithHint{
+		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}, QueueingHintFn: p.hint},
+		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeAllocatable | fwk.UpdateNodeTaint},
+			QueueingHintFn: p.hint},
+	}, nil
+}
+
+// hint keeps a pod out of the active queue while a solve goes on, and a pod of the active plan until the plan sends it
+// to a node: otherwise each eviction of the plan would wake up all of its pods.
+func (p *Plugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
+	if p.hold.active() || p.isPlanned(pod) {
+		return fwk.QueueSkip, nil
+	}
+	return fwk.Queue, nil
 }
 
 // wakeUp never blocks: one pending wake-up is as good as many.

@@ -5,75 +5,85 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
 )
 
-// apiTimeout bounds each call to the API server, so that the loop never hangs on one.
-const apiTimeout = 5 * time.Second
+const (
+	// apiTimeout bounds each call to the API server, so that the loop never hangs on one.
+	apiTimeout = 5 * time.Second
+	// waitingPlans is how many plans of users may wait. Each takes the optimiser up to its time limit.
+	waitingPlans = 16
+	// refusedAtOnce bounds how many further ones are refused in one step.
+	refusedAtOnce = 4
+)
 
-// waitingPlans is how many plans of users may wait. Each takes the optimiser up to its time limit.
-const waitingPlans = 16
+const (
+	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
+	messageAborted  = "aborted at a user's request"
+	// messageQueueFull is the message of a user's plan that is refused because too many others wait.
+	messageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"
+)
 
-// refusedAtOnce bounds how many further ones are refused in one step.
-const refusedAtOnce = 4
+// planRecords reads and writes the PackingPlan objects. The loop alone uses it.
+type planRecords struct {
+	plugin   *Plugin
+	clock    clock.PassiveClock
+	store    *packingplan.Store
+	informer cache.SharedIndexInformer
+	recorder events.EventRecorderLogger
+	// nonce distinguishes the snapshots and the writes of two processes.
+	nonce        string
+	historyLimit int
 
-// records are the PackingPlan objects that this process has handled.
-type records struct {
+	// handled are the plans that this process has handled.
 	handled sets.Set[types.UID]
 	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
 	approved, aborted sets.Set[types.UID]
+	// unwritten are the plans that have ended and whose final status has not been written yet.
+	unwritten []*packingplan.Record
+	// writeError is why not; each error is logged once.
+	writeError string
 }
 
-func newRecords() records {
-	return records{handled: sets.New[types.UID](), approved: sets.New[types.UID](), aborted: sets.New[types.UID]()}
+func newPlanRecords(p *Plugin, args *PriorityOptimizerArgs, recorder events.EventRecorderLogger, with parts) *planRecords {
+	r := &planRecords{plugin: p, clock: with.clock, store: packingplan.NewStore(with.dynamic), informer: with.plans,
+		recorder: recorder, nonce: rand.String(6), historyLimit: int(args.HistoryLimit)}
+	r.forget()
+	return r
 }
 
-func newNonce() string { return rand.String(6) }
+// forget lets plans be handled anew.
+func (r *planRecords) forget() {
+	r.handled, r.approved, r.aborted = sets.New[types.UID](), sets.New[types.UID](), sets.New[types.UID]()
+}
 
-// watchPlans wakes up the loop. While the loop waits for the optimiser it handles no events, so the handler itself cancels
-// the solve of a plan that its user aborts.
-func (l *loop) watchPlans() {
-	changed := func(object any) {
-		if now := l.activeSolve.Load(); now != nil && isAborted(object, now.plan) {
-			now.cancel(errAborted)
-		}
-		l.wakeUp()
-	}
+// watch calls the function with each plan that changes.
+func (r *planRecords) watch(changed func(object any)) {
 	// Adding a handler fails only on an informer that was stopped.
-	_, _ = l.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, _ = r.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }})
 }
 
-// isAborted says whether the object is the plan, and its user aborts it.
-func isAborted(object any, plan types.UID) bool {
-	shown, ok := object.(*packingplan.Record)
-	return ok && shown.UID() == plan && shown.Spec.Abort
+// logger adds the plan's name to every line.
+func (r *planRecords) logger(record *packingplan.Record) klog.Logger {
+	return r.plugin.logger.WithValues("plan", record.Name())
 }
 
-// unhandled are the open plans that this process has not handled, oldest first.
-func (l *loop) unhandled(all []*packingplan.Record) []*packingplan.Record {
-	var open []*packingplan.Record
-	for _, record := range all {
-		rests := record.AwaitsApproval() || record.Approved()
-		if !record.Status.Phase.Final() && !rests && !l.records.handled.Has(record.UID()) {
-			open = append(open, record)
-		}
-	}
-	slices.SortFunc(open, customobject.OldestFirst)
-	return open
-}
-
-// allRecords are the plans as the informer shows them now. They must not be changed: fresh makes a copy to work on.
-func (l *loop) allRecords() []*packingplan.Record {
+// all are the plans as the informer shows them now. They must not be changed: fresh makes a copy to work on.
+func (r *planRecords) all() []*packingplan.Record {
 	var all []*packingplan.Record
-	for _, object := range l.informer.GetStore().List() {
+	for _, object := range r.informer.GetStore().List() {
 		if record, ok := object.(*packingplan.Record); ok {
 			all = append(all, record)
 		}
@@ -81,24 +91,37 @@ func (l *loop) allRecords() []*packingplan.Record {
 	return all
 }
 
+// unhandled are the open plans that this process has not handled, oldest first.
+func (r *planRecords) unhandled(all []*packingplan.Record) []*packingplan.Record {
+	var open []*packingplan.Record
+	for _, record := range all {
+		rests := record.AwaitsApproval() || record.Approved()
+		if !record.Status.Phase.Final() && !rests && !r.handled.Has(record.UID()) {
+			open = append(open, record)
+		}
+	}
+	slices.SortFunc(open, customobject.OldestFirst)
+	return open
+}
+
 // fresh is a copy of the plan as the informer shows it now; nil if the informer no longer has it.
-func (l *loop) fresh(record *packingplan.Record) *packingplan.Record {
-	shown := l.shown(record)
+func (r *planRecords) fresh(record *packingplan.Record) *packingplan.Record {
+	shown := r.shown(record)
 	if shown == nil {
 		return nil
 	}
 	read, err := packingplan.Read(shown)
 	if err != nil {
-		l.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
+		r.plugin.logger.Error(err, "Ignoring a PackingPlan that cannot be read")
 		return nil
 	}
 	return read
 }
 
 // shown is the plan in the informer, or nil.
-func (l *loop) shown(record *packingplan.Record) *packingplan.Record {
+func (r *planRecords) shown(record *packingplan.Record) *packingplan.Record {
 	// PackingPlans have no namespace, so their name is their key.
-	object, known, err := l.informer.GetStore().GetByKey(record.Name())
+	object, known, err := r.informer.GetStore().GetByKey(record.Name())
 	if err != nil || !known {
 		return nil
 	}
@@ -108,6 +131,12 @@ func (l *loop) shown(record *packingplan.Record) *packingplan.Record {
 	return nil
 }
 
+// abortRequested says whether a user has asked to abort the plan.
+func (r *planRecords) abortRequested(record *packingplan.Record) bool {
+	shown := r.shown(record)
+	return shown != nil && shown.Spec.Abort
+}
+
 // isManual says that a user created the record and no process has started on it.
 func isManual(record *packingplan.Record) bool {
 	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
@@ -115,50 +144,75 @@ func isManual(record *packingplan.Record) bool {
 
 // nextManual is the oldest plan with which a user asks for a solve. Plans beyond the number that may wait are refused,
 // the newest first.
-func (l *loop) nextManual(ctx context.Context, all []*packingplan.Record) *packingplan.Record {
-	var waiting []*packingplan.Record
-	for _, record := range l.unhandled(all) {
-		if isManual(record) {
-			waiting = append(waiting, record)
-		}
-	}
+func (r *planRecords) nextManual(ctx context.Context, all []*packingplan.Record) *packingplan.Record {
+	waiting := slices.DeleteFunc(r.unhandled(all), func(record *packingplan.Record) bool { return !isManual(record) })
 	for refused := 0; len(waiting) > waitingPlans && refused < refusedAtOnce; refused++ {
 		last := len(waiting) - 1
-		if record := l.fresh(waiting[last]); record != nil {
-			l.records.handled.Insert(record.UID())
-			l.finish(ctx, record, packingplan.Failed, messageQueueFull)
+		if record := r.fresh(waiting[last]); record != nil {
+			r.handled.Insert(record.UID())
+			r.finish(ctx, record, packingplan.Failed, messageQueueFull)
 		}
 		waiting = waiting[:last]
 	}
 	if len(waiting) == 0 {
 		return nil
 	}
-	return l.fresh(waiting[0])
+	return r.fresh(waiting[0])
 }
 
-// write writes the record's status.
-func (l *loop) write(ctx context.Context, record *packingplan.Record) error {
-	if err := l.checkLead(ctx); err != nil {
-		return err
+// nextApproved is a proposal that a user has approved.
+func (r *planRecords) nextApproved(all []*packingplan.Record) *packingplan.Record {
+	for _, record := range all {
+		if record.Approved() && !record.Spec.Abort && !r.approved.Has(record.UID()) {
+			return r.fresh(record)
+		}
 	}
-	record.Status.Writer = l.nonce
-	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
-	defer cancel()
-	return l.store.WriteStatus(ctx, record)
+	return nil
 }
 
-// finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
-func (l *loop) finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
-	l.hold.end()
-	if !l.leads.Load() {
-		return
+// abortWaiting closes the plans that a user aborts before anything was carried out.
+func (r *planRecords) abortWaiting(ctx context.Context, all []*packingplan.Record) {
+	for _, record := range all {
+		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
+		if !record.Spec.Abort || !waits || r.aborted.Has(record.UID()) {
+			continue
+		}
+		r.aborted.Insert(record.UID())
+		r.handled.Insert(record.UID())
+		if record := r.fresh(record); record != nil {
+			r.finish(ctx, record, packingplan.Aborted, messageAborted)
+		}
 	}
-	now := metav1.NewTime(l.clock.Now())
-	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, packingplan.Shortened(message), &now
-	plansTotal.WithLabelValues(string(phase)).Inc()
-	logger := l.planLogger(record)
-	logger.Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
-	l.announce(record, phase, message)
-	l.unwritten = append(l.unwritten, record)
-	l.writeFinalStatuses(ctx)
+}
+
+// history lists what the recorded plans have done to running pods. It survives a restart.
+func (r *planRecords) history() []plan.Moved {
+	var moved []plan.Moved
+	for _, record := range r.all() {
+		at := record.Created()
+		if ended := record.Status.CompletionTime; ended != nil {
+			at = ended.Time
+		}
+		for _, move := range record.Status.Moves {
+			if carriedOut(move.State) {
+				moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
+					From: move.FromNode, To: move.ToNode, At: at})
+			}
+		}
+		for _, eviction := range record.Status.Evictions {
+			if carriedOut(eviction.State) {
+				moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
+					From: eviction.Node, At: at})
+			}
+		}
+	}
+	return moved
+}
+
+func carriedOut(state string) bool {
+	switch executor.State(state) {
+	case executor.Evicted, executor.Gone, executor.Bound:
+		return true
+	}
+	return false
 }

@@ -1,14 +1,21 @@
 package priorityoptimizer
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 // Pods that are already in the active queue when a solve begins cannot be held before their cycle. Each costs a cycle,
@@ -38,5 +45,92 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 				t.Errorf("%d writes", wrote)
 			}
 		})
+	}
+}
+
+// selectiveFilter is a Filter plugin that only the scheduler knows: it keeps pods with a certain label off one node.
+type selectiveFilter struct{ cluster *cluster }
+
+func (f *selectiveFilter) Name() string { return "SelectiveFilter" }
+
+func (f *selectiveFilter) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+	if f.cluster.keepsOff(pod.Labels["app"], node.Node().Name) {
+		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "not here")
+	}
+	return nil
+}
+
+// keepsOff is about app one only.
+func (c *cluster) keepsOff(app, node string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return app == "one" && c.refusingNode == node
+}
+
+func (c *cluster) filters() frameworkruntime.Registry {
+	return frameworkruntime.Registry{"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
+		return &selectiveFilter{c}, nil
+	}}
+}
+
+// solveAvoidingPairs moves pod one or pod two, whichever is not forbidden.
+func solveAvoidingPairs(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	pods := map[string]*contract.Pod{}
+	for _, pod := range request.Snapshot.Pods {
+		pods[pod.Name] = pod
+	}
+	forbidden := func(pod *contract.Pod, node string) bool {
+		return slices.ContainsFunc(request.Snapshot.ForbiddenPairs, func(pair *contract.ForbiddenPair) bool {
+			return pair.ClassId == pod.ClassId && pair.Node == node
+		})
+	}
+	one, two, three := pods["one"], pods["two"], pods["three"]
+	mover, target := one, two.Node
+	if forbidden(mover, target) {
+		mover, target = two, one.Node
+	}
+	plan := &contract.Plan{SnapshotId: request.Snapshot.Id, Optimal: true,
+		Placements: []*contract.Placement{{PodUid: three.Uid, Node: mover.Node}},
+		Moves:      []*contract.Move{{PodUid: mover.Uid, FromNode: mover.Node, ToNode: target}}}
+	return stream.Send(&contract.SolveUpdate{Plan: plan, Last: true, EndReason: contract.EndReason_END_REASON_OPTIMAL})
+}
+
+// The optimiser cannot know every Filter plugin. What the profile refuses is added to the snapshot, and only a plan that
+// every plugin accepts is carried out.
+func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
+	o := startOptimizer(t, solveAvoidingPairs)
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	home, away := c.nodeOf("one"), c.nodeOf("two")
+	c.set(func(c *cluster) { c.refusingNode = away })
+	c.add(testPod("three", 3, 0))
+
+	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+
+	if got := c.evictions(); len(got) != 1 || got[0] != "two" || c.nodeOf("three") != away || c.nodeOf("one") != home {
+		t.Errorf("evicted %v, three on %q", got, c.nodeOf("three"))
+	}
+	objections := c.plansOf()[0].Status.Objections
+	if len(objections) != 1 || objections[0].Subject != "default/one" || objections[0].Reason != reasonNodeRefused ||
+		objections[0].Detail != `SelectiveFilter does not let pod default/one onto node "`+away+`": not here` {
+		t.Errorf("objections = %+v", objections)
+	}
+	if o.asked() != 2 || len(o.requests[1].Snapshot.ForbiddenPairs) != 1 || o.requests[1].Options.TimeLimitS > 1 {
+		t.Errorf("asked %d times", o.asked())
+	}
+}
+
+// If the optimiser ignores the forbidden pairs, no plan is carried out, however often it is asked.
+func TestPlanThatAFilterRefusesIsNeverCarriedOut(t *testing.T) {
+	o := startOptimizer(t, answers(solveFigureOne))
+	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+	c.set(func(c *cluster) { c.refusingNode = c.nodeOf("two") })
+	c.add(testPod("three", 3, 0))
+
+	c.eventually("the plan failed", func() bool { return c.phases()[packingplan.Failed] == 1 })
+
+	if len(c.evictions()) != 0 || o.asked() != 2 {
+		t.Errorf("evicted %v, asked %d times", c.evictions(), o.asked())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -27,14 +26,19 @@ const (
 	answerGrace  = 1700 * time.Millisecond
 	readingGrace = 650 * time.Nanosecond
 	// minRoundTime is the least remaining time in which another round after an objection is worthwhile.
-	minRoundTime = 50 * time.Millisecond
-	// pauseFactor is the pause after a solve, in multiples of the time that this process itself spent on it: a large
-	// cluster must not spend its scheduler's time on snapshots.
-	pauseFactor = 10
+	minRoundTime        = 50 * time.Millisecond
+	messageNothingWaits = "no pod waits for a node"
 )
+
+// ending is how a plan ends: the final phase, or the one in which a solve leaves it without a plan to carry out.
+type ending struct {
+	phase   packingplan.Phase
+	message string
+}
 
 // solveSession is one solve, which may take several rounds.
 type solveSession struct {
+	*planner
 	record *packingplan.Record
 	limit  time.Duration
 	// until is when the time limit ends; zero before the first snapshot has been taken.
@@ -60,76 +64,75 @@ type solveSession struct {
 	partial bool
 }
 
-func (l *loop) newSession(record *packingplan.Record) *solveSession {
-	return &solveSession{record: record, limit: l.limitOf(record), history: l.history()}
+func (p *planner) newSession(record *packingplan.Record) *solveSession {
+	return &solveSession{planner: p, record: record, limit: p.limitOf(record), history: p.records.history()}
+}
+
+// recordedSession is about a plan that is recorded already.
+func (p *planner) recordedSession(record *packingplan.Record, message *contract.Plan) *solveSession {
+	return &solveSession{planner: p, record: record, fromRecord: true, history: p.records.history(),
+		answer: &optimizerclient.Answer{Plan: message}}
 }
 
 // noteChange keeps the earliest time at which a temporary rule ends.
-func (session *solveSession) noteChange(at time.Time) {
-	if session.nextChange.IsZero() || at.Before(session.nextChange) {
-		session.nextChange = at
+func (s *solveSession) noteChange(at time.Time) {
+	if s.nextChange.IsZero() || at.Before(s.nextChange) {
+		s.nextChange = at
 	}
 }
 
 // expected is the fingerprint of the state in which the given pods have the given nodes and all else is as in the
 // snapshot that the plan was made for; empty if that snapshot is not known.
-func (session *solveSession) expected(nodes map[types.UID]string) string {
-	if session.fromRecord {
+func (s *solveSession) expected(nodes map[types.UID]string) string {
+	if s.fromRecord {
 		return ""
 	}
-	return session.snapshot.FingerprintAfter(nodes)
-}
-
-// noPlan says why a solve ends without a plan to carry out.
-type noPlan struct {
-	phase   packingplan.Phase
-	message string
+	return s.snapshot.FingerprintAfter(nodes)
 }
 
 // findPlan asks the optimiser until a plan passes all checks. It returns either a plan that changes something, or the
 // reason why there is none.
-func (l *loop) findPlan(ctx context.Context, session *solveSession) (*plan.Plan, *noPlan) {
-	if l.rehearser.Load() == nil {
-		return nil, &noPlan{packingplan.Failed, "the scheduler was not built to rehearse plans: " +
+func (s *solveSession) findPlan(ctx context.Context) (*plan.Plan, *ending) {
+	if s.plugin.rehearser.Load() == nil {
+		return nil, &ending{packingplan.Failed, "the scheduler was not built to rehearse plans: " +
 			"it must attach the plugins before it runs"}
 	}
 	for {
-		if end := l.takeSnapshot(session); end != nil {
+		if end := s.takeSnapshot(); end != nil {
 			return nil, end
 		}
-		if l.abortRequested(session.record) {
-			return nil, &noPlan{packingplan.Aborted, messageAborted}
+		if s.records.abortRequested(s.record) {
+			return nil, &ending{packingplan.Aborted, messageAborted}
 		}
-		checked, err := l.solveOnce(ctx, session)
+		checked, err := s.solveOnce(ctx)
 		var raised *objection
 		var stale *rehearsal.StaleError
 		var refused *plan.RefusedError
 		switch {
 		case errors.As(err, &raised):
-			l.addConstraints(session, raised)
-			if l.clock.Now().Add(minRoundTime).After(session.until) {
-				return nil, &noPlan{packingplan.Failed, raised.Error() + "; no time was left to look for another plan"}
+			s.addConstraints(raised)
+			if s.clock.Now().Add(minRoundTime).After(s.until) {
+				return nil, &ending{packingplan.Failed, raised.Error() + "; no time was left to look for another plan"}
 			}
 		case errors.Is(err, errAborted):
-			return nil, &noPlan{packingplan.Aborted, messageAborted}
-		case errors.As(err, &refused) && refused.Reason == plan.TooLarge && l.shrink(session, plan.MaxSteps/2):
+			return nil, &ending{packingplan.Aborted, messageAborted}
+		case errors.As(err, &refused) && refused.Reason == plan.TooLarge && s.shrink(plan.MaxSteps/2):
 		case errors.As(err, &stale):
-			return nil, &noPlan{packingplan.Aborted, stale.Error()}
+			return nil, &ending{packingplan.Aborted, stale.Error()}
 		case err != nil:
-			return nil, &noPlan{packingplan.Failed, err.Error()}
+			return nil, &ending{packingplan.Failed, err.Error()}
 		case checked.Empty():
-			return nil, l.noPlanFound(session)
+			return nil, s.noPlanFound()
 		default:
-			describePlan(&session.record.Status, checked)
-			size := sizeOf(&session.record.Status)
-			if size <= l.statusBytes {
+			describePlan(&s.record.Status, checked)
+			size := sizeOf(&s.record.Status)
+			if size <= s.statusBytes {
 				return checked, nil
 			}
-			steps := len(checked.Placements) + len(checked.Moves) + len(checked.Evictions)
 			// Half of what fits, since other pods may have longer names.
-			if !l.shrink(session, steps*(l.statusBytes/2)/size) {
-				return nil, &noPlan{packingplan.Failed, fmt.Sprintf("the plan takes %d bytes, and at most %d fit into one object",
-					size, l.statusBytes)}
+			if !s.shrink(len(checked.Steps()) * (s.statusBytes / 2) / size) {
+				return nil, &ending{packingplan.Failed, fmt.Sprintf("the plan takes %d bytes, and at most %d fit into one object",
+					size, s.statusBytes)}
 			}
 		}
 	}
@@ -137,77 +140,63 @@ func (l *loop) findPlan(ctx context.Context, session *solveSession) (*plan.Plan,
 
 // shrink limits the next plan to that many steps: the pods of the lowest priorities wait for another plan, and fewer
 // pods are moved. It reports false if there is no time left for another round.
-func (l *loop) shrink(session *solveSession, most int) bool {
-	placed := session.snapshot.Waiting(session.answer.Plan)
+func (s *solveSession) shrink(most int) bool {
+	placed := s.snapshot.Waiting(s.answer.Plan)
 	slices.SortStableFunc(placed, func(a, b *snapshot.Pod) int { return cmp.Compare(b.Priority, a.Priority) })
 	if kept := max(1, most/2); len(placed) > kept {
 		for _, pod := range placed[kept:] {
-			session.constraints = append(session.constraints, func(s *snapshot.Snapshot) { s.Drop(pod.Object.UID) })
+			s.constraints = append(s.constraints, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
 		}
 	}
 	moves := int32(max(1, most/2))
-	session.moveLimit, session.partial = &moves, true
-	return l.clock.Now().Add(minRoundTime).Before(session.until)
+	s.moveLimit, s.partial = &moves, true
+	return s.clock.Now().Add(minRoundTime).Before(s.until)
 }
 
 // takeSnapshot takes the snapshot of a round. Each round gets a new one: an outdated state may be why the last plan
 // failed.
-func (l *loop) takeSnapshot(session *solveSession) *noPlan {
-	l.solves++
-	began := l.clock.Now()
+func (s *solveSession) takeSnapshot() *ending {
+	s.snapshots++
+	began := s.clock.Now()
 	defer func() {
-		now := l.clock.Now()
-		session.ownTime += now.Sub(began)
-		if session.until.IsZero() {
-			session.until = now.Add(session.limit)
+		now := s.clock.Now()
+		s.ownTime += now.Sub(began)
+		if s.until.IsZero() {
+			s.until = now.Add(s.limit)
 		}
 	}()
 	var err error
-	id := fmt.Sprintf("%s-%d", l.nonce, l.solves)
-	if session.snapshot, err = l.view.snapshotOf(id, l.solveFilter(session.record)); err != nil {
-		return &noPlan{packingplan.Failed, err.Error()}
+	id := fmt.Sprintf("%s-%d", s.records.nonce, s.snapshots)
+	if s.snapshot, err = s.plugin.view.snapshotOf(id, s.solveFilter(s.record)); err != nil {
+		return &ending{packingplan.Failed, err.Error()}
 	}
-	session.record.Status.SnapshotID = session.snapshot.ID
-	if session.snapshot.Pending() == 0 {
-		session.record.Status.Optimal = true
-		return &noPlan{packingplan.NoImprovement, messageNothingWaits}
+	s.record.Status.SnapshotID = s.snapshot.ID
+	if s.snapshot.Pending() == 0 {
+		s.record.Status.Optimal = true
+		return &ending{packingplan.NoImprovement, messageNothingWaits}
 	}
-	l.applyConstraints(session)
+	s.applyConstraints()
 	return nil
 }
 
-// solveFilter selects the pods of a solve. A solve that the scheduler started itself leaves unmarked pods to the
-// scheduler: in a plan they would have to wait, while they may find room at once without it.
-func (l *loop) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
-	if !record.Ours() {
-		return anyPod
-	}
-	return l.isMarked()
-}
-
-func (l *loop) isMarked() func(*v1.Pod) bool {
-	marked := l.trigger.all()
-	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
-}
-
 // solveOnce gets one answer and verifies it.
-func (l *loop) solveOnce(ctx context.Context, session *solveSession) (*plan.Plan, error) {
-	if err := l.callOptimizer(ctx, session); err != nil {
+func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
+	if err := s.callOptimizer(ctx); err != nil {
 		var raised *objection
 		if !errors.As(err, &raised) {
 			solvesTotal.WithLabelValues(failureLabel(err)).Inc()
-			session.record.Status.Set(packingplan.Solved, false, conditionReason(failureLabel(err)), err.Error(), l.clock.Now())
+			s.record.Status.Set(packingplan.Solved, false, conditionReason(failureLabel(err)), err.Error(), s.clock.Now())
 		}
 		return nil, err
 	}
-	solvesTotal.WithLabelValues(endReason(session.answer)).Inc()
-	status, now := &session.record.Status, l.clock.Now()
-	describeAnswer(status, session.answer)
-	describeProtected(status, session.snapshot, session.answer.Plan)
-	status.Set(packingplan.Solved, true, conditionReason(endReason(session.answer)), session.answer.Message, now)
-	verifying := l.clock.Now()
-	checked, err := l.verify(ctx, session, session.answer.Plan)
-	session.ownTime += l.clock.Since(verifying)
+	solvesTotal.WithLabelValues(endReason(s.answer)).Inc()
+	status, now := &s.record.Status, s.clock.Now()
+	describeAnswer(status, s.answer)
+	describeProtected(status, s.snapshot, s.answer.Plan)
+	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
+	verifying := s.clock.Now()
+	checked, err := s.verify(ctx, s.answer.Plan)
+	s.ownTime += s.clock.Since(verifying)
 	switch {
 	case err != nil:
 		countRefusal(err)
@@ -219,70 +208,70 @@ func (l *loop) solveOnce(ctx context.Context, session *solveSession) (*plan.Plan
 }
 
 // noPlanFound distinguishes a proved answer, and one that ran out of time, from a failure.
-func (l *loop) noPlanFound(session *solveSession) *noPlan {
-	switch session.answer.EndReason {
+func (s *solveSession) noPlanFound() *ending {
+	switch s.answer.EndReason {
 	case contract.EndReason_END_REASON_OPTIMAL, contract.EndReason_END_REASON_NO_IMPROVEMENT,
 		contract.EndReason_END_REASON_TIME_LIMIT:
-		if session.answer.Plan == nil {
+		if s.answer.Plan == nil {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
-			return &noPlan{packingplan.Failed, "the optimiser had no answer in time: " + session.answer.Message}
+			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + s.answer.Message}
 		}
-		message, until := "the optimiser found nothing better in time", l.clock.Now().Add(unprovedFor)
-		if session.record.Status.Optimal {
-			message, until = "nothing better exists", l.clock.Now().Add(provedFor)
+		message, until := "the optimiser found nothing better in time", s.clock.Now().Add(unprovedFor)
+		if s.record.Status.Optimal {
+			message, until = "nothing better exists", s.clock.Now().Add(provedFor)
 		}
-		l.solvedStates.add(session.snapshot.Fingerprint(), until)
-		l.trigger.foundNothing()
-		if !session.nextChange.IsZero() {
-			l.trigger.retryAt(session.nextChange)
+		s.solvedStates.add(s.snapshot.Fingerprint(), until)
+		s.plugin.trigger.foundNothing()
+		if !s.nextChange.IsZero() {
+			s.plugin.trigger.retryAt(s.nextChange)
 		}
-		return &noPlan{packingplan.NoImprovement, message}
+		return &ending{packingplan.NoImprovement, message}
 	}
-	return &noPlan{packingplan.Failed,
-		fmt.Sprintf("the optimiser ended with %s: %s", endReason(session.answer), session.answer.Message)}
+	return &ending{packingplan.Failed,
+		fmt.Sprintf("the optimiser ended with %s: %s", endReason(s.answer), s.answer.Message)}
 }
 
 // callOptimizer sends one request, bounded by the time that is left. The injected clock cuts it off.
-func (l *loop) callOptimizer(ctx context.Context, session *solveSession) error {
-	began := l.clock.Now()
-	left := max(session.until.Sub(began), minRoundTime)
+func (s *solveSession) callOptimizer(ctx context.Context) error {
+	began := s.clock.Now()
+	left := max(s.until.Sub(began), minRoundTime)
 	request := &contract.SolveRequest{
-		Snapshot: session.snapshot.Message,
+		Snapshot: s.snapshot.Message,
 		Options: &contract.SolveOptions{
-			Strategy:               l.args.Strategy,
+			Strategy:               s.args.Strategy,
 			TimeLimitS:             left.Seconds(),
-			Policy:                 policyMessage(l.args.Policy),
-			Seed:                   *l.args.Seed,
-			Deterministic:          *l.args.Deterministic,
-			Workers:                *l.args.Workers,
-			MaxMoves:               session.maxMoves(l.args.Limits.maxMoves()),
-			MaxEvictions:           l.args.Limits.maxEvictions(),
-			MaxDisruptionsPerOwner: l.args.Limits.maxPerWorkload(),
+			Policy:                 policyMessage(s.args.Policy),
+			Seed:                   s.args.Seed,
+			Deterministic:          s.args.Deterministic,
+			Workers:                s.args.Workers,
+			MaxMoves:               s.maxMoves(s.args.Limits.maxMoves()),
+			MaxEvictions:           s.args.Limits.maxEvictions(),
+			MaxDisruptionsPerOwner: s.args.Limits.maxPerWorkload(),
 		},
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	grace := answerGrace + time.Duration(proto.Size(request))*readingGrace
-	timer := l.clock.AfterFunc(left+grace, func() { cancel(nil) })
+	timer := s.clock.AfterFunc(left+grace, func() { cancel(nil) })
 	defer timer.Stop()
-	l.activeSolve.Store(&activeSolve{session.record.UID(), cancel})
-	defer l.activeSolve.Store(nil)
-	answer, err := l.solver.Solve(ctx, request, func(better *contract.Plan) error {
-		return l.verifyIntermediate(ctx, session, better)
+	s.active.Store(&activeSolve{s.record.UID(), cancel})
+	defer s.active.Store(nil)
+	answer, err := s.solver.Solve(ctx, request, func(better *contract.Plan) error {
+		return s.verifyIntermediate(ctx, better)
 	})
-	spent := l.clock.Since(began).Seconds()
-	session.record.Status.SolveSeconds += spent
+	spent := s.clock.Since(began).Seconds()
+	s.record.Status.SolveSeconds += spent
 	solveSeconds.Observe(spent)
-	session.answer = answer
+	s.answer = answer
 	if errors.Is(context.Cause(ctx), errAborted) {
 		return errAborted
 	}
 	return err
 }
 
-func (session *solveSession) maxMoves(limit *int32) *int32 {
-	if session.moveLimit != nil && (limit == nil || *session.moveLimit < *limit) {
-		return session.moveLimit
+func (s *solveSession) maxMoves(limit *int32) *int32 {
+	if s.moveLimit != nil && (limit == nil || *s.moveLimit < *limit) {
+		return s.moveLimit
 	}
 	return limit
 }

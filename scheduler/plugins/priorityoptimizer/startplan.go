@@ -20,21 +20,21 @@ const startTries = 3
 // startPlan records the plan, checks it against the live state and makes it the active plan.
 func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *plan.Plan) {
 	giveUp := func(phase packingplan.Phase, err error) {
-		l.trigger.failed()
-		l.finish(ctx, session.record, phase, err.Error())
+		l.plugin.trigger.failed()
+		l.records.finish(ctx, session.record, phase, err.Error())
 	}
 	session.record.Status.Phase = packingplan.Proposed
-	if err := l.write(ctx, session.record); err != nil {
+	if err := l.records.write(ctx, session.record); err != nil {
 		giveUp(packingplan.Failed, err)
 		return
 	}
-	if l.abortRequested(session.record) {
-		l.finish(ctx, session.record, packingplan.Aborted, messageAborted)
+	if l.records.abortRequested(session.record) {
+		l.records.finish(ctx, session.record, packingplan.Aborted, messageAborted)
 		return
 	}
-	l.holdRoom(session.record)
+	l.records.holdRoom(session.record)
 	// The hold of the solve may be over by now, and there is none where a proposal is approved.
-	l.hold.begin(holdMargin)
+	l.plugin.hold.begin(holdMargin)
 	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		countRefusal(err)
@@ -42,39 +42,39 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		return
 	}
 	session.record.Status.Phase = packingplan.Executing
-	if err := l.write(ctx, session.record); err != nil {
-		l.execution.Store(nil)
+	if err := l.records.write(ctx, session.record); err != nil {
+		l.plugin.execution.Store(nil)
 		giveUp(packingplan.Aborted, err)
 		return
 	}
-	l.planLogger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
+	l.records.logger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
 		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", checked.Optimal)
-	l.active = active
-	l.hold.end()
+	l.execution = active
+	l.plugin.hold.end()
 }
 
 // activatePlan checks the plan on the live state and opens its places. If a pod is bound to one of the plan's nodes
 // between the two, it starts over. Pods may be bound to other nodes at any time.
-func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*activePlan, error) {
-	defer l.inFlight.stopTracking()
+func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planExecution, error) {
+	defer l.plugin.inFlight.stopTracking()
 	for range startTries {
-		l.inFlight.startTracking()
-		now, err := l.view.snapshot(session.snapshot.ID)
+		l.plugin.inFlight.startTracking()
+		now, err := l.plugin.view.snapshot(session.snapshot.ID)
 		if err != nil {
 			return nil, err
 		}
-		checked, err := plan.Check(session.answer.Plan, now, l.policy())
+		checked, err := plan.Check(session.answer.Plan, now, l.planner.policy())
 		if err != nil {
 			return nil, err
 		}
 		if err := plan.CheckNodesUnchanged(checked, session.snapshot, now); err != nil {
 			return nil, err
 		}
-		outcome, err := l.rehearse(ctx, checked)
+		outcome, err := l.planner.rehearse(ctx, checked)
 		if err != nil {
 			return nil, err
 		}
-		execution := executor.New(checked, now.Free(), int(*l.args.Limits.MaxUnavailablePerWorkload))
+		execution := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
 		execution.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
 			execution.RequireAll()
@@ -84,42 +84,43 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*active
 				execution.Note(pod.Object)
 			}
 		}
-		l.execution.Store(execution)
-		if !l.inFlight.addedOn(checked.Nodes()) {
-			return l.newActivePlan(session, now, checked, execution), nil
+		l.plugin.execution.Store(execution)
+		if !l.plugin.inFlight.addedOn(checked.Nodes()) {
+			return l.newExecution(session, now, checked, execution), nil
 		}
-		l.execution.Store(nil)
+		l.plugin.execution.Store(nil)
 	}
 	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
 }
 
-func (l *loop) newActivePlan(
+func (l *loop) newExecution(
 	session *solveSession, now *snapshot.Snapshot, checked *plan.Plan, execution *executor.Execution,
-) *activePlan {
+) *planExecution {
 	after := checked.NodesAfter()
 	for uid, state := range execution.States() {
 		if state == executor.NotNeeded {
 			delete(after, uid)
 		}
 	}
-	return &activePlan{
-		record: session.record, partial: session.partial, nextChange: session.nextChange, execution: execution,
+	return &planExecution{
+		Execution: execution, plugin: l.plugin, args: l.args, clock: l.clock, records: l.records, evictor: l.evictor,
+		record: session.record, partial: session.partial, nextChange: session.nextChange,
 		targets: after, nodes: statesOf(now, after),
 		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
-		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(l.timeoutFor(checked)),
+		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(timeoutFor(checked, l.args)),
 	}
 }
 
 // timeoutFor is how long the plan may take in total. It grows with the plan: with the rate at which pods are evicted,
 // and with the workload whose pods take longest to leave one after the other. A plan that makes no progress is aborted
 // long before that.
-func (l *loop) timeoutFor(checked *plan.Plan) time.Duration {
+func timeoutFor(checked *plan.Plan, args *PriorityOptimizerArgs) time.Duration {
 	disrupted := checked.Disrupted()
-	timeout := seconds(*l.args.PlanTimeoutSeconds)
-	if rate := *l.args.Limits.EvictionsPerSecond; rate > 0 {
+	timeout := seconds(args.PlanTimeoutSeconds)
+	if rate := args.Limits.EvictionsPerSecond; rate > 0 {
 		timeout += seconds(float64(len(disrupted)) / rate)
 	}
-	atOnce := int(*l.args.Limits.MaxUnavailablePerWorkload)
+	atOnce := int(args.Limits.MaxUnavailablePerWorkload)
 	if atOnce == 0 {
 		return timeout
 	}
@@ -127,7 +128,7 @@ func (l *loop) timeoutFor(checked *plan.Plan) time.Duration {
 	for _, pod := range disrupted {
 		count[pod.Owner]++
 		turns := float64((count[pod.Owner] - 1) / atOnce)
-		longest = max(longest, seconds(turns*(*l.args.StepTimeoutSeconds+graceOf(pod.Object).Seconds())))
+		longest = max(longest, seconds(turns*(args.StepTimeoutSeconds+graceOf(pod.Object).Seconds())))
 	}
 	return timeout + longest
 }

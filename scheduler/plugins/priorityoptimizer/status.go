@@ -109,7 +109,7 @@ func describePlan(status *packingplan.Status, of *plan.Plan) {
 		arrives(placement.Pod)
 		status.Placements = append(status.Placements, packingplan.Placement{
 			Pod: podName(pod), PodUID: string(pod.UID), OwnerUID: string(placement.Pod.Owner),
-			Class: placement.Pod.Class, Node: placement.Node})
+			Class: placement.Pod.Class, Node: placement.To})
 	}
 	for _, move := range of.Moves {
 		pod := move.Pod.Object
@@ -122,7 +122,7 @@ func describePlan(status *packingplan.Status, of *plan.Plan) {
 		pod := eviction.Pod.Object
 		status.Evictions = append(status.Evictions, packingplan.Eviction{Pod: podName(pod),
 			PodUID: string(pod.UID), OwnerUID: string(eviction.Pod.Owner), Class: eviction.Pod.Class,
-			Node: eviction.Node, State: string(executor.Waiting)})
+			Node: eviction.From, State: string(executor.Waiting)})
 	}
 }
 
@@ -153,3 +153,26 @@ func markBound(status *packingplan.Status, moves []types.UID) {
 }
 
 func podName(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// messageOf is a recorded plan in the contract's form.
+func messageOf(status *packingplan.Status) *contract.Plan {
+	message := &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}
+	for _, placement := range status.Placements {
+		message.Placements = append(message.Placements, &contract.Placement{PodUid: placement.PodUID, Node: placement.Node})
+	}
+	for i := range status.Moves {
+		message.Moves = append(message.Moves, moveMessage(&status.Moves[i]))
+	}
+	for i := range status.Evictions {
+		message.Evictions = append(message.Evictions, evictionMessage(&status.Evictions[i]))
+	}
+	return message
+}
+
+func moveMessage(move *packingplan.Move) *contract.Move {
+	return &contract.Move{PodUid: move.PodUID, FromNode: move.FromNode, ToNode: move.ToNode}
+}
+
+func evictionMessage(eviction *packingplan.Eviction) *contract.Eviction {
+	return &contract.Eviction{PodUid: eviction.PodUID, Node: eviction.Node}
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/executor"
-	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -24,16 +23,16 @@ const messageRestarted = "the scheduler was restarted while the plan was open"
 // takeOver handles the plans that a former process left open. A plan that was being carried out is resumed if the rest of
 // it is still a good plan for the cluster; the others are closed. It reports whether the loop is busy with one.
 func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
-	for _, record := range l.unhandled(all) {
+	for _, record := range l.records.unhandled(all) {
 		if isManual(record) {
 			continue
 		}
-		if record = l.fresh(record); record == nil {
+		if record = l.records.fresh(record); record == nil {
 			continue
 		}
 		if record.Status.Phase != packingplan.Executing {
 			l.records.handled.Insert(record.UID())
-			l.finish(ctx, record, packingplan.Aborted, messageRestarted)
+			l.records.finish(ctx, record, packingplan.Aborted, messageRestarted)
 			continue
 		}
 		if again := l.resume(ctx, record); again {
@@ -41,18 +40,19 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 		}
 		l.records.handled.Insert(record.UID())
 	}
-	return l.active != nil
+	return l.execution != nil
 }
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
-	now, err := l.view.snapshot(record.Status.SnapshotID)
+	now, err := l.plugin.view.snapshot(record.Status.SnapshotID)
 	if err != nil {
-		l.finish(ctx, record, packingplan.Aborted, err.Error())
+		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	session := &solveSession{record: record, snapshot: now, fromRecord: true, answer: &optimizerclient.Answer{Plan: left.plan}}
+	session := l.planner.recordedSession(record, left.plan)
+	session.snapshot = now
 	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		var raised *objection
@@ -61,22 +61,22 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 			return true
 		}
 		countRefusal(err)
-		l.trigger.failed()
-		l.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
+		l.plugin.trigger.failed()
+		l.records.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
 		return false
 	}
 	// If another process has continued the plan in the meantime, its status says so and this write fails.
-	if err := l.write(ctx, record); err != nil {
-		l.execution.Store(nil)
-		l.planLogger(record).Error(err, "The plan is not resumed")
+	if err := l.records.write(ctx, record); err != nil {
+		l.plugin.execution.Store(nil)
+		l.records.logger(record).Error(err, "The plan is not resumed")
 		return isTransient(err)
 	}
-	l.holdRoom(record)
+	l.records.holdRoom(record)
 	active.adopted = left.adopted
-	l.planLogger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
+	l.records.logger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
-	l.active = active
-	l.hold.end()
+	l.execution = active
+	l.plugin.hold.end()
 	return false
 }
 

@@ -88,9 +88,8 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 // If a replacement never comes, because its owner was scaled down or a quota is used up, its room must not be held for
 // long.
 func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
-	ten := 10.0
 	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = &ten },
+	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = 10 },
 		testNode("n1", 4), testNode("n2", 4))
 	c.set(func(c *cluster) { c.withoutControllers = true })
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
@@ -28,11 +29,11 @@ type pace struct {
 }
 
 func paceOf(args *PriorityOptimizerArgs) pace {
-	interval := *args.IntervalSeconds
+	interval := args.IntervalSeconds
 	if args.Mode == ModeBatch {
-		interval = *args.BatchSeconds
+		interval = args.BatchSeconds
 	}
-	return pace{mode: args.Mode, settle: seconds(*args.SettleSeconds), interval: seconds(interval), batch: int(*args.BatchPods)}
+	return pace{mode: args.Mode, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods)}
 }
 
 // trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
@@ -193,6 +194,14 @@ func (t *trigger) dueAt() (at time.Time, ok bool) {
 	return at, true
 }
 
+// isPutOff says whether former solves put off the next one.
+func (t *trigger) isPutOff() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.clock.Now()
+	return now.Before(t.notBefore) || now.Before(t.pausedUntil)
+}
+
 // started records that a solve covers all marks so far.
 func (t *trigger) started() {
 	t.mu.Lock()
@@ -248,6 +257,12 @@ func (t *trigger) all() sets.Set[types.UID] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.marked.Clone()
+}
+
+// isMarked selects the pods that run or are marked now.
+func (t *trigger) isMarked() func(*v1.Pod) bool {
+	marked := t.all()
+	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
 }
 
 // size is how many pods are marked.

@@ -1,14 +1,25 @@
 package priorityoptimizer
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -116,8 +127,7 @@ func TestFailuresBackOff(t *testing.T) {
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	for _, mode := range []Mode{ModeOnUnschedulable, ModePeriodic} {
 		t.Run(string(mode), func(t *testing.T) {
-			one := 1.0
-			c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.IntervalSeconds = mode, &one })
+			c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.IntervalSeconds = mode, 1 })
 			c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
 			first := c.plansOf()[0].Status
 
@@ -186,10 +196,7 @@ func (c *cluster) advanceClock(most time.Duration) {
 
 // No event tells a waiting pod that others have become old enough to be moved for it: it must not wait for ever.
 func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
-	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) {
-		age := 30.0
-		args.MinPodAgeSeconds = &age
-	})
+	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.MinPodAgeSeconds = 30 })
 	c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
 	c.advanceClock(10 * time.Second)
 	early := o.asked()
@@ -208,5 +215,118 @@ func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
 	}
 	if len(protected) != 1 || protected[snapshot.TooYoung] != 1 {
 		t.Errorf("the plans say that %v were in the way", protected)
+	}
+}
+
+// The first snapshot of a large cluster takes several times as long as the next: pods need not be held for it. One that
+// is read while the burst still comes is enough.
+func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
+	clock, reads := testingclock.NewFakeClock(time.Now()), 0
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	core := factory.Core().V1()
+	p := &Plugin{
+		trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}),
+		view: &view{
+			nodes: core.Nodes().Lister(), pods: core.Pods().Lister(), namespaces: core.Namespaces().Lister(),
+			budgets: factory.Policy().V1().PodDisruptionBudgets().Lister(),
+			volumes: volumes{nodes: factory.Storage().V1().CSINodes().Lister()},
+			now:     clock.Now, inFlight: newInFlight(), ownerLabels: func() sets.Set[string] { return nil },
+			held: func() map[string]resources.Vector { reads++; return nil },
+		},
+	}
+	l := &loop{plugin: p, clock: clock, records: &planRecords{
+		informer: packingplan.NewInformer(dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()))}}
+
+	l.startDue(t.Context())
+	idle := reads
+	p.trigger.mark("a", "", clock.Now())
+	l.startDue(t.Context())
+	first := reads
+	clock.Step(500 * time.Millisecond)
+	p.trigger.mark("b", "", clock.Now())
+	l.startDue(t.Context())
+
+	if idle != 0 || first != 1 || reads != 1 {
+		t.Errorf("read %d times while no pods waited, %d at the first pod, %d at the second", idle, first, reads)
+	}
+}
+
+// change gives the node a label, and returns once the scheduler has seen it.
+func (c *cluster) change(node string) error {
+	before, err := c.plugin.view.snapshot("")
+	if err != nil {
+		return err
+	}
+	found, err := c.client.CoreV1().Nodes().Get(c.ctx, node, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	found.Labels = map[string]string{"changed": "yes"}
+	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, found, metav1.UpdateOptions{}); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(c.ctx, time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
+		now, err := c.plugin.view.snapshot("")
+		return err == nil && now.Nodes[node].State != before.Nodes[node].State, err
+	})
+}
+
+// A proof is about the snapshot that the optimiser got. A change during the solve may be what a pod that still waits has
+// been waiting for.
+func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
+	for text, changes := range map[string]bool{"a node changes": true, "nothing changes": false} {
+		t.Run(text, func(t *testing.T) {
+			var c *cluster
+			first := true
+			o := startOptimizer(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+				if first && changes {
+					if err := c.change("n3"); err != nil {
+						return err
+					}
+				}
+				first = false
+				return answers(solveFigureOne)(request, stream)
+			})
+			c = startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4), testNode("n3", 1))
+			c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
+			c.add(testPod("three", 3, 0), testPod("large", 5, 0))
+
+			c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+			if changes {
+				c.eventually("the optimiser is asked again", func() bool { return o.asked() == 2 })
+				return
+			}
+			until := c.clock.Now().Add(10 * time.Second)
+			c.eventually("ten seconds have passed", func() bool { return c.clock.Now().After(until) })
+			if o.asked() != 1 {
+				t.Errorf("asked %d times about what is proved", o.asked())
+			}
+		})
+	}
+}
+
+// The state decides what the loop does: each fact leads to its own, and the last one here overrides those before.
+func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})}
+	l := &loop{plugin: p, clock: clock, records: &planRecords{}}
+	for i, row := range []struct {
+		happens func()
+		want    state
+	}{
+		{func() {}, standingBy},
+		{func() { p.lead.held.Store(true) }, starting},
+		{func() { l.leadingSince = clock.Now() }, idle},
+		{func() { p.trigger.mark("a", "", clock.Now()) }, settling},
+		{func() { p.trigger.failed() }, backingOff},
+		{func() { clock.Step(time.Minute) }, settling},
+		{func() { l.execution = &planExecution{} }, executing},
+		{func() { l.records.unwritten = []*packingplan.Record{{}} }, closing},
+		{func() { p.lead.held.Store(false) }, standingBy},
+	} {
+		row.happens()
+		if got := l.update(); got != row.want {
+			t.Errorf("step %d: the state is %s, want %s", i, got, row.want)
+		}
 	}
 }

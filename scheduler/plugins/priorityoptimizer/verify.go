@@ -3,6 +3,9 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -46,43 +49,43 @@ const (
 
 // verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it, the profile's own
 // plugins. The error is an *objection, a *plan.RefusedError or a *rehearsal.StaleError.
-func (l *loop) verify(ctx context.Context, session *solveSession, message *contract.Plan) (*plan.Plan, error) {
-	checked, err := plan.Decode(message, session.snapshot, l.policy())
-	if raised := neverPreempting(err, message, session.snapshot); raised != nil {
+func (s *solveSession) verify(ctx context.Context, message *contract.Plan) (*plan.Plan, error) {
+	checked, err := plan.Decode(message, s.snapshot, s.policy())
+	if raised := neverPreempting(err, message, s.snapshot); raised != nil {
 		return nil, raised
 	}
 	if err != nil || checked.Empty() {
 		return checked, err
 	}
-	if raised := l.checkDisruptions(session, checked); raised != nil {
+	if raised := s.checkDisruptions(checked); raised != nil {
 		return nil, raised
 	}
-	_, err = l.rehearse(ctx, checked)
+	_, err = s.rehearse(ctx, checked)
 	return checked, err
 }
 
 // verifyIntermediate verifies a plan that is not the final one, as long as that costs little time.
-func (l *loop) verifyIntermediate(ctx context.Context, session *solveSession, better *contract.Plan) error {
-	began := l.clock.Now()
-	if began.Sub(session.verifiedAt) < (verifyShare-1)*session.verifyTook {
+func (s *solveSession) verifyIntermediate(ctx context.Context, better *contract.Plan) error {
+	began := s.clock.Now()
+	if began.Sub(s.verifiedAt) < (verifyShare-1)*s.verifyTook {
 		return nil
 	}
-	_, err := l.verify(ctx, session, better)
-	session.verifiedAt = l.clock.Now()
-	session.verifyTook = session.verifiedAt.Sub(began)
+	_, err := s.verify(ctx, better)
+	s.verifiedAt = s.clock.Now()
+	s.verifyTook = s.verifiedAt.Sub(began)
 	return err
 }
 
 // checkDisruptions objects to disruptions beyond the limits, and to moves that undo earlier ones.
-func (l *loop) checkDisruptions(session *solveSession, checked *plan.Plan) error {
+func (s *solveSession) checkDisruptions(checked *plan.Plan) error {
 	raised := &objection{}
 	pin := func(pod *snapshot.Pod, reason, detail string) {
-		raised.add(pod, reason, detail, func(s *snapshot.Snapshot) { s.Pin(pod.Object.UID, reason) })
+		raised.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
 	}
-	for _, excess := range checked.Beyond(l.args.Limits.ofPlan()) {
+	for _, excess := range checked.Beyond(s.args.Limits.ofPlan()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
 	}
-	for _, move := range checked.Returns(session.history) {
+	for _, move := range checked.Returns(s.history) {
 		pin(move.Pod, reasonMovesBack, detailMovesBack)
 	}
 	if len(raised.refusals) == 0 {
@@ -92,19 +95,19 @@ func (l *loop) checkDisruptions(session *solveSession, checked *plan.Plan) error
 }
 
 // rehearse objects to pods that the profile's plugins do not let onto their nodes.
-func (l *loop) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.Outcome, error) {
-	outcome, err := (*l.rehearser.Load()).Replay(ctx, checked)
+func (p *planner) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.Outcome, error) {
+	outcome, err := (*p.plugin.rehearser.Load()).Replay(ctx, checked)
 	if err != nil || len(outcome.Refusals) == 0 {
 		return outcome, err
 	}
 	raised := &objection{noRoom: true}
 	for _, refusal := range outcome.Refusals {
 		raised.noRoom = raised.noRoom && refusal.NoRoom
-		raised.add(refusal.Pod, reasonNodeRefused, refusal.Error(), func(s *snapshot.Snapshot) {
-			s.Forbid(refusal.Pod.Class, refusal.Node)
+		raised.add(refusal.Pod, reasonNodeRefused, refusal.Error(), func(of *snapshot.Snapshot) {
+			of.Forbid(refusal.Pod.Class, refusal.Node)
 		})
 		if !refusal.NoRoom {
-			l.refusalCache.add(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, l.clock.Now())
+			p.refusalCache.add(snapshot.Pair{Class: refusal.Pod.Class, Node: refusal.Node}, p.clock.Now())
 		}
 	}
 	return outcome, raised
@@ -119,7 +122,7 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 	raised := &objection{}
 	for _, pod := range asked.Waiting(message) {
 		if pod.NeverPreempts() {
-			raised.add(pod, reasonNeverPreempts, detailNeverPreempts, func(s *snapshot.Snapshot) { s.Drop(pod.Object.UID) })
+			raised.add(pod, reasonNeverPreempts, detailNeverPreempts, func(of *snapshot.Snapshot) { of.Drop(pod.Object.UID) })
 		}
 	}
 	if len(raised.refusals) == 0 {
@@ -129,41 +132,53 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 }
 
 // addConstraints keeps an objection's constraints for the rest of the solve, and records the objection.
-func (l *loop) addConstraints(session *solveSession, raised *objection) {
-	session.constraints = append(session.constraints, raised.constraints...)
+func (s *solveSession) addConstraints(raised *objection) {
+	s.constraints = append(s.constraints, raised.constraints...)
 	for _, refusal := range raised.refusals {
 		objectionsTotal.WithLabelValues(refusal.Reason).Inc()
-		if len(session.record.Status.Objections) < maxRefusals {
-			session.record.Status.Objections = append(session.record.Status.Objections, refusal)
+		if len(s.record.Status.Objections) < maxRefusals {
+			s.record.Status.Objections = append(s.record.Status.Objections, refusal)
 		}
 	}
 }
 
 // applyConstraints applies to a new snapshot what earlier plans and earlier rounds have ruled out.
-func (l *loop) applyConstraints(session *solveSession) {
-	for _, constrain := range session.constraints {
-		constrain(session.snapshot)
+func (s *solveSession) applyConstraints() {
+	for _, constrain := range s.constraints {
+		constrain(s.snapshot)
 	}
-	if at := session.snapshot.NextChange; !at.IsZero() {
-		session.noteChange(at)
+	if at := s.snapshot.NextChange; !at.IsZero() {
+		s.noteChange(at)
 	}
-	now := l.clock.Now()
-	pairs, next := l.refusalCache.current(now)
+	now := s.clock.Now()
+	pairs, next := s.refusalCache.current(now)
 	for _, pair := range pairs {
-		session.snapshot.Forbid(pair.Class, pair.Node)
+		s.snapshot.Forbid(pair.Class, pair.Node)
 	}
 	if len(pairs) > 0 {
-		session.noteChange(next)
+		s.noteChange(next)
 	}
-	cooling := l.cooling(session.history, now)
+	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
 	if len(cooling) == 0 {
 		return
 	}
-	for uid, pod := range session.snapshot.Pods {
+	for uid, pod := range s.snapshot.Pods {
 		until, cools := cooling[pod.Owner]
 		if cools && pod.Node != "" && pod.Immovable == "" {
-			session.snapshot.Pin(uid, snapshot.CoolingDown)
-			session.noteChange(until)
+			s.snapshot.Pin(uid, snapshot.CoolingDown)
+			s.noteChange(until)
 		}
 	}
+}
+
+// coolingAt are the workloads that an earlier plan has recently disrupted, and until when they are left alone.
+func coolingAt(now time.Time, history []plan.Moved, coolDown time.Duration) map[types.UID]time.Time {
+	cooling := map[types.UID]time.Time{}
+	for _, moved := range history {
+		until := moved.At.Add(coolDown)
+		if moved.Owner != "" && now.Before(until) && until.After(cooling[moved.Owner]) {
+			cooling[moved.Owner] = until
+		}
+	}
+	return cooling
 }

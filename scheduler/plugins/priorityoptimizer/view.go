@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
@@ -70,13 +71,13 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 	rules := snapshot.Rules{
 		SchedulerName:       schedulerName,
 		ProtectedNamespaces: sets.New(args.ProtectedNamespaces...),
-		MinAge:              seconds(*args.MinPodAgeSeconds),
-		MaxGracePeriod:      seconds(*args.MaxGracePeriodSeconds),
-		LocalStorage:        *args.EvictLocalStorage,
-		KeepJobs:            !*args.EvictJobs,
-		KeepStatefulSets:    !*args.EvictStatefulSets,
-		KeepSingletons:      !*args.EvictSingletons,
-		KeepNotReady:        !*args.EvictNotReady,
+		MinAge:              seconds(args.MinPodAgeSeconds),
+		MaxGracePeriod:      seconds(args.MaxGracePeriodSeconds),
+		LocalStorage:        args.EvictLocalStorage,
+		KeepJobs:            !args.EvictJobs,
+		KeepStatefulSets:    !args.EvictStatefulSets,
+		KeepSingletons:      !args.EvictSingletons,
+		KeepNotReady:        !args.EvictNotReady,
 	}
 	if args.NamespaceSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
@@ -163,3 +164,60 @@ func (v *view) protected(pod *v1.Pod) string {
 	}
 	return snapshot.ProtectedNow(pod, namespace, v.now(), v.rules)
 }
+
+// volumes finds claims and volumes in the informers.
+type volumes struct {
+	claims  corelisters.PersistentVolumeClaimLister
+	volumes corelisters.PersistentVolumeLister
+	nodes   storagelisters.CSINodeLister
+	limited sets.Set[string]
+}
+
+// now looks up which drivers have limits, once for all pods of a snapshot.
+func (v volumes) now() (volumes, error) {
+	nodes, err := v.nodes.List(labels.Everything())
+	v.limited = sets.New[string]()
+	for _, node := range nodes {
+		for _, driver := range node.Spec.Drivers {
+			if driver.Allocatable != nil && driver.Allocatable.Count != nil {
+				v.limited.Insert(driver.Name)
+			}
+		}
+	}
+	return v, err
+}
+
+// Limited implements snapshot.Volumes.
+func (v volumes) Limited(driver string) bool { return v.limited.Has(driver) }
+
+// Claim implements snapshot.Volumes. A lister fails only where there is none.
+func (v volumes) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+	claim, err := v.claims.PersistentVolumeClaims(namespace).Get(name)
+	if err != nil {
+		return nil
+	}
+	return claim
+}
+
+// Volume implements snapshot.Volumes.
+func (v volumes) Volume(name string) *v1.PersistentVolume {
+	volume, err := v.volumes.Get(name)
+	if err != nil {
+		return nil
+	}
+	return volume
+}
+
+// Observer takes the snapshots that the plugin would send to the optimiser while no pod is being bound and nothing is
+// reserved. It has no clock, so no pod is too young for it.
+type Observer struct{ view *view }
+
+// NewObserver must be called before the handle's informers are started.
+func NewObserver(handle fwk.Handle, args *PriorityOptimizerArgs) *Observer {
+	observer := &Observer{newView(handle, args, newInFlight())}
+	observer.view.now = func() time.Time { return time.Time{} }
+	return observer
+}
+
+// Snapshot is the state of the cluster now.
+func (o *Observer) Snapshot(id string) (*snapshot.Snapshot, error) { return o.view.snapshot(id) }

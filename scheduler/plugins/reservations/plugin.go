@@ -1,19 +1,37 @@
+// Package reservations is the scheduler plugin that keeps the room of Reservation objects free for their owners, and
+// the room of plans free for their pods.
+//
+//  1. PreFilter looks up what is reserved: for the pod, and against it.
+//  2. Filter keeps a pod out of room that is held for others, unless its priority is higher than
+//     the reservation's.
+//  3. Score prefers nodes with more room reserved for the pod.
+//  4. Reserve takes from the reservation that is filled most, Unreserve gives it back.
+//  5. Bind records in the pod what it took, in the same request as the binding, so that the ledger can
+//     be rebuilt at any time. It binds only while the process leads, and must come before DefaultBinder.
+//
+// Where nothing is reserved, none of them does anything. A rejected pod is activated when room comes free on a node
+// that was refused to it.
 package reservations
 
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/leadership"
+	"github.com/stowage/stowage/scheduler/pluginargs"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -88,7 +106,6 @@ type state struct {
 // Clone returns the state itself: what is added to it holds for all clones.
 func (s *state) Clone() fwk.StateData { return s }
 
-// Name returns the plugin's name.
 func (p *Plugin) Name() string { return Name }
 
 // SignPod lets the scheduler reuse results among equal pods as long as nothing is reserved.
@@ -233,4 +250,40 @@ func stateOf(cycle fwk.CycleState) *state {
 	}
 	found, _ := data.(*state)
 	return found
+}
+
+// Args are the plugin's arguments in a KubeSchedulerConfiguration.
+type Args struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// RetentionSeconds is how long a reservation that failed is kept.
+	RetentionSeconds float64 `json:"retentionSeconds,omitempty"`
+}
+
+// DefaultRetentionSeconds is a day. The chart's values carry the same.
+const DefaultRetentionSeconds = 86400.0
+
+const maxRetentionSeconds = 30 * 86400.0
+
+var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1", Kind: "ReservationsArgs"}
+
+// DecodeArgs reads the plugin's arguments strictly. The result is defaulted and valid.
+func DecodeArgs(object runtime.Object) (*Args, error) {
+	args := &Args{RetentionSeconds: DefaultRetentionSeconds}
+	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
+	if err != nil {
+		return nil, err
+	}
+	if retention := args.RetentionSeconds; math.IsNaN(retention) || retention < 0 || retention > maxRetentionSeconds {
+		errs = append(errs, field.Invalid(field.NewPath("retentionSeconds"), retention, "must lie between 0 and 30 days"))
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return nil, argsKind.Wrap(err)
+	}
+	return args, nil
+}
+
+// Retention is how long a reservation that failed is kept.
+func (a *Args) Retention() time.Duration {
+	return time.Duration(a.RetentionSeconds * float64(time.Second))
 }

@@ -1,12 +1,15 @@
 package scorecache
 
 import (
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
@@ -102,47 +105,113 @@ func TestPodsThatBypassTheCache(t *testing.T) {
 	} {
 		pod := plain()
 		row.change(pod)
-		p := &Plugin{handle: handle{devices: devices{}}, profile: func() profile { return profile{} }, served: newServedPods()}
-		if got := p.bypass(framework.NewCycleState(), pod); got != row.want {
+		if got := pluginWith(handle{devices: devices{}}).bypass(framework.NewCycleState(), pod); got != row.want {
 			t.Errorf("%s: want reason %q, got %q", row.name, row.want, got)
 		}
 	}
 }
 
-// TestExtendersKeepTheirPodsFromTheCache: plugins do not see the results of extenders, so these can be neither cached
-// nor checked.
-func TestExtendersKeepTheirPodsFromTheCache(t *testing.T) {
-	for _, row := range []struct {
-		extender extender
-		want     string
+// TestOthersKeepPodsFromTheCache: plugins do not see the results of extenders, so these can be neither cached nor
+// checked; reservations and plans treat each pod individually; and whatever kept a pod from its cached node would keep it
+// from it again.
+func TestOthersKeepPodsFromTheCache(t *testing.T) {
+	asked := func(by extender) *Plugin { return pluginWith(handle{extenders: []fwk.Extender{by}}) }
+	again, required := pluginWith(handle{}), framework.NewCycleState()
+	again.served.add("plain")
+	cachebypass.Require(required, "Reservations")
+	for name, row := range map[string]struct {
+		plugin *Plugin
+		state  fwk.CycleState
+		want   string
 	}{
-		{extender{filters: true, interested: true}, bypassExtender},
-		{extender{prioritises: true, interested: true}, bypassExtender},
-		{extender{filters: true}, ""},
-		{extender{interested: true}, ""}, // it only binds or preempts
+		"an extender that filters":     {asked(extender{filters: true, interested: true}), nil, bypassExtender},
+		"an extender that prioritises": {asked(extender{prioritises: true, interested: true}), nil, bypassExtender},
+		"an extender for others":       {asked(extender{filters: true}), nil, ""},
+		"one that binds or preempts":   {asked(extender{interested: true}), nil, ""},
+		"another plugin":               {pluginWith(handle{}), required, bypassPlugin},
+		"the pod comes again":          {again, nil, bypassRetry},
 	} {
-		p := &Plugin{handle: handle{extenders: []fwk.Extender{row.extender}}, profile: func() profile { return profile{} }, served: newServedPods()}
-		if got := p.bypass(framework.NewCycleState(), plain()); got != row.want {
-			t.Errorf("%+v: want reason %q, got %q", row.extender, row.want, got)
+		if row.state == nil {
+			row.state = framework.NewCycleState()
+		}
+		if got := row.plugin.bypass(row.state, plain()); got != row.want {
+			t.Errorf("%s: want reason %q, got %q", name, row.want, got)
 		}
 	}
 }
 
-// TestOtherPluginsCanRequireABypass: reservations and plans treat each pod individually.
-func TestOtherPluginsCanRequireABypass(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
-	state := framework.NewCycleState()
-	cachebypass.Require(state, "Reservations")
-	if got := p.bypass(state, plain()); got != bypassPlugin {
-		t.Errorf("want reason %q, got %q", bypassPlugin, got)
+func pluginWith(h handle) *Plugin {
+	return &Plugin{handle: h, profile: func() profile { return profile{} }, served: newServedPods()}
+}
+
+func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(text)} }
+
+// TestArgumentsHaveTheDefaultsOfThePaper: tau is 0.5 there.
+func TestArgumentsHaveTheDefaultsOfThePaper(t *testing.T) {
+	for _, object := range []runtime.Object{nil, unknown("{}")} {
+		args, err := DecodeArgs(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if args.RefreshThreshold != 0.5 || args.MaxEntries != DefaultMaxEntries ||
+			args.DefaultSpreadTopologyKeys[0] != "topology.kubernetes.io/zone" {
+			t.Errorf("unexpected defaults: %+v", args)
+		}
 	}
 }
 
-// TestAPodThatComesAgainBypassesTheCache: whatever kept it from its cached node would keep it from it again.
-func TestAPodThatComesAgainBypassesTheCache(t *testing.T) {
-	p := &Plugin{handle: handle{}, profile: func() profile { return profile{} }, served: newServedPods()}
-	p.served.add("plain")
-	if got := p.bypass(framework.NewCycleState(), plain()); got != bypassRetry {
-		t.Errorf("want reason %q, got %q", bypassRetry, got)
+// TestErrorsOfArgumentsAreReportedTogether: who repairs a configuration wants to do it once.
+func TestErrorsOfArgumentsAreReportedTogether(t *testing.T) {
+	_, err := DecodeArgs(unknown(`{"kind":"ScoreCacheArgs","refreshThreshold":0,"maxEntries":0,"colour":"red",` +
+		`"defaultSpreadTopologyKeys":["a b"],"trustedPlugins":[""]}`))
+	if err == nil {
+		t.Fatal("want an error")
+	}
+	for _, want := range []string{
+		"ScoreCache", "refreshThreshold", "maxEntries", "colour", "defaultSpreadTopologyKeys[0]", "trustedPlugins[0]",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error should name %s: %v", want, err)
+		}
+	}
+}
+
+// TestLimitsOfArgumentsAreIncluded: tau of 1 uses a ranking up, more than that has no meaning.
+func TestLimitsOfArgumentsAreIncluded(t *testing.T) {
+	for text, valid := range map[string]bool{
+		`{"refreshThreshold":1}`: true, `{"refreshThreshold":1.01}`: false, `{"refreshThreshold":-0.1}`: false,
+		`{"maxEntries":1}`: true, `{"maxEntries":10000}`: true, `{"maxEntries":10001}`: false,
+		`{"defaultSpreadTopologyKeys":[]}`: true, `{"kind":"OtherArgs"}`: false,
+	} {
+		if _, err := DecodeArgs(unknown(text)); (err == nil) != valid {
+			t.Errorf("%s: valid should be %t, got %v", text, valid, err)
+		}
+	}
+}
+
+// TestAnUnavailableReasonSaysWhatToDo: the plugin is off, and only one log line says why.
+func TestAnUnavailableReasonSaysWhatToDo(t *testing.T) {
+	set := func(plugins ...string) (made config.PluginSet) {
+		for _, name := range plugins {
+			made.Enabled = append(made.Enabled, config.Plugin{Name: name})
+		}
+		return made
+	}
+	for _, row := range []struct {
+		preFilter, postFilter config.PluginSet
+		want                  string
+	}{
+		{set("NodePorts", Name), set(Name, "DefaultPreemption"), ""},
+		{set("NodePorts", Name), set(Name), ""},
+		{set("Unknown", Name), set(Name), "trustedPlugins"},
+		{set(Name, "NodePorts"), set(Name), "last plugin at preFilter"},
+		{set("NodePorts", Name), set("DefaultPreemption", Name), "first plugin at postFilter"},
+		{set("NodePorts", Name), set("DefaultPreemption"), "first plugin at postFilter"},
+		{set("NodePorts", Name), set(), "first plugin at postFilter"},
+	} {
+		reason := unavailableReason(&config.Plugins{PreFilter: row.preFilter, PostFilter: row.postFilter}, nil)
+		if (reason == "") != (row.want == "") || !strings.Contains(reason, row.want) {
+			t.Errorf("%v, %v: the reason should contain %q: %q", row.preFilter, row.postFilter, row.want, reason)
+		}
 	}
 }

@@ -24,8 +24,8 @@ func TestTheCacheChoosesAsScoringAllNodesWould(t *testing.T) {
 		cached := simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": threshold}), nil)
 		for seed := range seeds {
 			instance := randomInstance(seed)
-			got := nodeEntry(t, cached, instance)
-			same(t, instance, nodeEntry(t, stock, instance), got)
+			got := place(t, cached, instance)
+			same(t, instance, place(t, stock, instance), got)
 			hits += counted(got, "hits_total")
 			if counted(got, "feasible_set_mismatches_total") > 0 {
 				t.Errorf("seed %d: feasible nodes changed behind the cache's back", seed)

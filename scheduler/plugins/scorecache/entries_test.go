@@ -28,3 +28,68 @@ func TestWhatIsSkippedIsKnownForATime(t *testing.T) {
 		t.Error("what was forgotten should not be known")
 	}
 }
+
+// TestARankingMustBeEarned: a key that is seen once must not cost a look at every node.
+func TestARankingMustBeEarned(t *testing.T) {
+	var b budget
+	for pod := range 10 {
+		if b.affords(10) {
+			t.Fatalf("after %d pods a ranking at the price of 10 should not be affordable", pod)
+		}
+		b.earn()
+	}
+	if !b.affords(10) {
+		t.Error("after 10 pods a ranking at the price of 10 should be affordable")
+	}
+}
+
+// TestRankingsThatDoNotLastBecomeRare: where every ranking is stale at once, at most one pod in 64 times
+// the price pays for another.
+func TestRankingsThatDoNotLastBecomeRare(t *testing.T) {
+	const price, pods = 10, 100_000
+	var b budget
+	rankings := 0
+	for range pods {
+		if b.affords(price) {
+			b.spend()
+			rankings++
+			b.serve()
+			b.settle(price)
+			continue
+		}
+		b.earn()
+	}
+	if limit := pods/(price*maxFactor) + 10; rankings > limit {
+		t.Errorf("%d rankings for %d pods, should be at most %d", rankings, pods, limit)
+	}
+}
+
+// TestARankingThatPaidEndsTheBackOff: one bad ranking must not slow a key down for ever.
+func TestARankingThatPaidEndsTheBackOff(t *testing.T) {
+	b := budget{factor: maxFactor}
+	b.spend()
+	for range 100 {
+		b.serve()
+	}
+	b.settle(10)
+	if !b.affords(10) {
+		t.Error("a ranking that served 100 pods has earned the next at the price of 10")
+	}
+}
+
+// TestThePriceCountsStockCycles: the stock scheduler scores only some of the nodes of a large cluster.
+func TestThePriceCountsStockCycles(t *testing.T) {
+	all, tenth := int32(100), int32(10)
+	for _, row := range []struct {
+		nodes      int
+		percentage *int32
+		want       int
+	}{
+		{1, nil, 1}, {99, nil, 1}, {100, nil, 1}, {1000, nil, 3}, {5000, nil, 10}, {20000, nil, 20},
+		{5000, &all, 1}, {5000, &tenth, 10}, {500, &tenth, 5},
+	} {
+		if got := priceOf(row.nodes, row.percentage); got != row.want {
+			t.Errorf("%d nodes: the price should be %d, is %d", row.nodes, row.want, got)
+		}
+	}
+}

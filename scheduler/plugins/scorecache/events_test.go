@@ -11,7 +11,7 @@ import (
 
 // TestEqualPodsShareARanking: the second pod pays for it, and half of the nodes can be taken before the next.
 func TestEqualPodsShareARanking(t *testing.T) {
-	result := nodeEntry(t, simulatorOf(t, shipped("score-cache"), nil),
+	result := place(t, simulatorOf(t, shipped("score-cache"), nil),
 		simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(40, 100, 128)})
 	// 1 to learn from, then 21 to a ranking of 40: past tau are more than 20.
 	for name, want := range map[string]int{
@@ -28,7 +28,7 @@ func TestEqualPodsShareARanking(t *testing.T) {
 func TestTheThresholdIsHowMuchOfARankingMayBeUsed(t *testing.T) {
 	for threshold, want := range map[float64]int{0.1: 7, 0.5: 1, 1: 0} {
 		simulator := simulatorOf(t, withCache(t, "default", map[string]any{"refreshThreshold": threshold}), nil)
-		result := nodeEntry(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(41, 100, 128)})
+		result := place(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: pods(41, 100, 128)})
 		// Past a tenth of 40 are 5 pods, past half 21.
 		if got := counted(result, "refreshes_total consumed"); got != want {
 			t.Errorf("threshold %g: want %d refreshes, got %d", threshold, want, got)
@@ -75,8 +75,7 @@ func TestWhateverHappensThePlacementIsThatOfScoringAllNodes(t *testing.T) {
 				Pods:    append(pods(3*count, 300, 600), pod("blocker", 3900, 100, onNode(nodeName(3)))),
 				Changes: []simulation.Change{row.change},
 			}
-			got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
-			same(t, instance, nodeEntry(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+			got := asStock(t, instance, map[string]any{"refreshThreshold": 1})
 			if retired := countedAll(got, "retired_total"); row.retired == "" && retired > 1 {
 				t.Errorf("the ranking should stay: %v", got.Measurement.Counters)
 			}
@@ -95,8 +94,7 @@ func TestPodsOfOneKindCountInTheRankingsOfOthers(t *testing.T) {
 	for i := range 5 * count {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("pod-%04d", i), 100+int64(i%kinds), 128))
 	}
-	got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", nil), nil), instance)
-	same(t, instance, nodeEntry(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+	got := asStock(t, instance, nil)
 	if hits := counted(got, "hits_total"); hits < 3*count {
 		t.Errorf("most pods should be placed by a ranking: %v", got.Measurement.Counters)
 	}
@@ -111,8 +109,7 @@ func TestANodeThatIsFullIsSkipped(t *testing.T) {
 		"room": pods(25, 900, 128), "port": pods(25, 100, 128, port),
 	} {
 		instance := simulation.Instance{Nodes: nodes(10, 2000, 8192), Pods: list}
-		got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
-		same(t, instance, nodeEntry(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+		got := asStock(t, instance, map[string]any{"refreshThreshold": 1})
 		if counted(got, "hits_total") == 0 {
 			t.Errorf("%s: nothing was placed by a ranking", name)
 		}
@@ -126,8 +123,7 @@ func TestImagesOnNodesDoNotEndRankings(t *testing.T) {
 	for i := range instance.Nodes {
 		instance.Nodes[i].Status.Images = []v1.ContainerImage{{Names: []string{"image:latest"}, SizeBytes: 200 << 20}}
 	}
-	got := nodeEntry(t, simulatorOf(t, withCache(t, "deterministic", nil), nil), instance)
-	same(t, instance, nodeEntry(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+	got := asStock(t, instance, nil)
 	if hits, ended := counted(got, "hits_total"), counted(got, "retired_total frame"); hits < 30 || ended > 0 {
 		t.Errorf("most pods should be placed by a ranking, none of which ends with its frame: %v", got.Measurement.Counters)
 	}
@@ -140,7 +136,7 @@ func TestTheLeastRecentKeyGoesFirst(t *testing.T) {
 	for i, kind := range []int64{1, 1, 2, 2, 1, 3, 3, 1, 2} {
 		list = append(list, pod(fmt.Sprintf("pod-%d", i), 100*kind, 128))
 	}
-	result := nodeEntry(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: list})
+	result := place(t, simulator, simulation.Instance{Nodes: nodes(40, 8000, 16384), Pods: list})
 	// 3 drops 2, so that 1 is served by its ranking once more, and 2 is unknown again and drops 3.
 	for name, want := range map[string]int{
 		"evictions_total": 2, "refreshes_total first": 3, "misses_total unknown": 4, "hits_total": 2,

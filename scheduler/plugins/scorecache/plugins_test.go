@@ -50,7 +50,7 @@ func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 	for i := range 12 {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("victim-%02d", i), 200, 128, onNode(nodeName(i)), withPriority(1)))
 	}
-	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if result.Placements["default/pod-0007"] == "" {
 		t.Error("the pod should be placed in its second cycle")
 	}
@@ -96,7 +96,7 @@ func TestSkippedPluginsAreFoundAgainAfterARefusal(t *testing.T) {
 	plugin := &late{}
 	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
 	instance := simulation.Instance{Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
-	result := nodeEntry(t, simulatorOf(t, path, registryOf(plugin)), instance)
+	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if refused := counted(result, "refused_total"); refused != 1 {
 		t.Errorf("%d pods were refused, should be one: %v", refused, result.Measurement.Counters)
 	}
@@ -105,46 +105,37 @@ func TestSkippedPluginsAreFoundAgainAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestTheCacheIsOffInAProfileThatItDoesNotKnow: an unknown plugin may depend on anything.
-func TestTheCacheIsOffInAProfileThatItDoesNotKnow(t *testing.T) {
-	plugin := &inconsistent{}
-	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := nodeEntry(t, simulatorOf(t, withPlugin(t, "default", plugin.Name(), nil), registryOf(plugin)), instance)
-	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
-	}
-}
-
-// TestThePluginMustBeTheLastPreFilter: what a later one prepares would be missing when it filters.
-func TestThePluginMustBeTheLastPreFilter(t *testing.T) {
-	path := written(t, map[string]any{
-		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
-			"preFilter":  map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
-			"postFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
-			"multiPoint": map[string]any{"enabled": []any{
-				map[string]any{"name": "ScoreCache"}, map[string]any{"name": "Reservations"}}},
-		}}},
-	})
-	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
-	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
-	}
-}
-
-// TestThePluginMustBeTheFirstPostFilter: preemption before it would take a refusal by the one node that the cache
+// TestTheCacheIsOffInAProfileThatItCannotServe: an unknown plugin may depend on anything, what a later PreFilter prepares
+// would be missing when the cache filters, and an earlier PostFilter would take a refusal by the one node that the cache
 // named for a pod that fits nowhere, and evict others there.
-func TestThePluginMustBeTheFirstPostFilter(t *testing.T) {
-	path := written(t, map[string]any{
-		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-		"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": map[string]any{
-			"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
-		}}},
-	})
-	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
-	result := nodeEntry(t, simulatorOf(t, path, nil), instance)
-	if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
-		t.Errorf("all pods should get a full cycle: %v", result.Measurement.Counters)
+func TestTheCacheIsOffInAProfileThatItCannotServe(t *testing.T) {
+	enabled := func(names ...string) map[string]any {
+		var list []any
+		for _, name := range names {
+			list = append(list, map[string]any{"name": name})
+		}
+		return map[string]any{"enabled": list}
+	}
+	profile := func(plugins map[string]any) string {
+		return written(t, map[string]any{
+			"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+			"profiles": []any{map[string]any{"schedulerName": "default-scheduler", "plugins": plugins}},
+		})
+	}
+	unknown := registryOf(&inconsistent{})
+	for name, row := range map[string]struct {
+		path string
+		more frameworkruntime.Registry
+	}{
+		"an unknown plugin": {withPlugin(t, "default", "Inconsistent", nil), unknown},
+		"not the last PreFilter": {profile(map[string]any{"preFilter": enabled("ScoreCache"), "postFilter": enabled("ScoreCache"),
+			"multiPoint": enabled("ScoreCache", "Reservations")}), nil},
+		"not the first PostFilter": {profile(map[string]any{"multiPoint": enabled("ScoreCache")}), nil},
+	} {
+		instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 100, 128)}
+		result := place(t, simulatorOf(t, row.path, row.more), instance)
+		if got := counted(result, "bypasses_total profile"); got != len(instance.Pods) {
+			t.Errorf("%s: all pods should get a full cycle: %v", name, result.Measurement.Counters)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *sim
 }
 
 // place runs a measured instance.
-func nodeEntry(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
+func place(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
 	result, err := simulator.Run(context.Background(), instance)
@@ -117,6 +117,15 @@ func nodeEntry(t *testing.T, simulator *simulation.Simulator, instance simulatio
 		t.Fatal(err)
 	}
 	return result
+}
+
+// asStock runs the instance with the cache in the deterministic profile, and reports placements that are not those of the
+// same profile without it.
+func asStock(t *testing.T, instance simulation.Instance, args map[string]any) simulation.Result {
+	t.Helper()
+	got := place(t, simulatorOf(t, withCache(t, "deterministic", args), nil), instance)
+	same(t, instance, place(t, simulatorOf(t, shipped("deterministic"), nil), instance), got)
+	return got
 }
 
 // counted is what the cache counted under a name.

@@ -25,7 +25,7 @@ func TestAsManyPodsArePlacedAndAsEvenlyAsByTheStockScheduler(t *testing.T) {
 	less := 0.0
 	for seed := range seeds {
 		instance := evenInstance(seed)
-		want, got := nodeEntry(t, stock, instance), nodeEntry(t, cached, instance)
+		want, got := place(t, stock, instance), place(t, cached, instance)
 		if placed(got) != placed(want) {
 			t.Errorf("seed %d: %d pods are placed, the stock scheduler places %d", seed, placed(got), placed(want))
 		}
@@ -85,7 +85,7 @@ func TestAServicesPodsAreSpreadOverZones(t *testing.T) {
 		zone := labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i/perZone))
 		instance.Nodes = append(instance.Nodes, node(nodeName(i), 8000, 16384, zone))
 	}
-	result := nodeEntry(t, simulatorOf(t, shipped("score-cache"), nil), instance)
+	result := place(t, simulatorOf(t, shipped("score-cache"), nil), instance)
 	inZone := map[string]int{}
 	for _, at := range result.Placements {
 		for i := range instance.Nodes {
@@ -117,7 +117,7 @@ func TestSpreadIsWeighedByThePluginsWhereItIsInDoubt(t *testing.T) {
 			instance.Nodes = append(instance.Nodes, node(nodeName(i), 2000*(1+random.Int64N(4)), 16384, zone))
 		}
 		instance.Pods = pods(30+random.IntN(40), 100+100*random.Int64N(3), 256)
-		want, got := zones(nodeEntry(t, stock, instance), instance), zones(nodeEntry(t, cached, instance), instance)
+		want, got := zones(place(t, stock, instance), instance), zones(place(t, cached, instance), instance)
 		for i := range want {
 			if difference := want[i] - got[i]; difference < -1 || difference > 1 {
 				t.Errorf("seed %d: the zones have %v pods, should have %v", seed, got, want)

@@ -113,7 +113,6 @@ def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> N
         "metadata": {
             "generateName": "plan-",
             "labels": dict(plan["metadata"].get("labels") or {}),
-            "annotations": {"stowage.dev/requested-by": "system:admin"},
         },
         "spec": {"mode": "Execute", "trigger": "Manual", "timeLimitSeconds": 1},
         "status": {**status, "phase": "Executing", "moves": [], "placements": []},

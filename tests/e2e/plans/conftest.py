@@ -32,8 +32,7 @@ def environment() -> Iterator[ReleaseEnvironment]:
                         "mode": "Manual",
                         "coolDownSeconds": 0,
                         **NO_PROTECTION,
-                    },
-                    "scheduler": {"httpTrigger": {"enabled": True}},
+                    }
                 },
             )
             yield ReleaseEnvironment(running, client)

@@ -103,6 +103,37 @@ def test_what_was_asked_for_cannot_be_changed(
     assert reason in str(refused.value.body)
 
 
+def test_a_plan_is_a_proposal_unless_it_says_otherwise(
+    figure_1: ReleaseEnvironment,
+) -> None:
+    """Whoever does not say that pods may be moved only gets a proposal."""
+    before = nodes(figure_1)
+    _ask(figure_1, "unspecified")
+
+    proposed = wait_for(figure_1, "unspecified", "Proposed")
+
+    assert proposed["spec"] == {"mode": "DryRun", "trigger": "Manual"}
+    assert len(proposed["status"]["moves"]) == 1
+    assert nodes(figure_1) == before
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({"mode": "Now"}, 'Unsupported value: \\"Now\\"'),
+        ({"timeLimitSeconds": 0}, "timeLimitSeconds"),
+    ],
+)
+def test_what_the_kind_does_not_allow_is_refused(
+    environment: ReleaseEnvironment, spec: dict[str, object], reason: str
+) -> None:
+    """The fault is named to the caller, since no plan is there to show it."""
+    with pytest.raises(ApiException) as refused:
+        _ask(environment, "refused", **spec)
+
+    assert reason in str(refused.value.body)
+
+
 def test_a_plan_that_does_not_exist_is_named(environment: ReleaseEnvironment) -> None:
     """A typing error must not look like an empty cluster."""
     with pytest.raises(PlanMissingError, match="'nobody'"):

@@ -1,7 +1,9 @@
 package customobject_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,5 +52,26 @@ func TestObjectIsReadOnceAVersion(t *testing.T) {
 	}
 	if again != nil || own == first || own.Name() != "one" {
 		t.Errorf("read anew: %v, %v", own, again)
+	}
+}
+
+type named struct {
+	name string
+	age  time.Duration
+}
+
+func (n named) Name() string       { return n.name }
+func (n named) Created() time.Time { return time.Unix(0, 0).Add(-n.age) }
+
+// The object that has waited longest comes first. Timestamps have whole seconds, so many objects have the same age: then
+// their names decide, so that the order is deterministic.
+func TestOldestComeFirstAndNamesBreakTies(t *testing.T) {
+	objects := []named{{"c", 0}, {"b", time.Second}, {"a", time.Second}, {"d", time.Minute}}
+
+	slices.SortFunc(objects, customobject.OldestFirst)
+
+	want := []named{{"d", time.Minute}, {"a", time.Second}, {"b", time.Second}, {"c", 0}}
+	if !slices.Equal(objects, want) {
+		t.Errorf("%v, want %v", objects, want)
 	}
 }

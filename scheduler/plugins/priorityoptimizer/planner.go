@@ -1,0 +1,229 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+const (
+	// readyTimeout bounds the check whether the optimiser is reachable.
+	readyTimeout = 500 * time.Millisecond
+	// pauseFactor is the pause after a solve, in multiples of the time that this process itself spent on it: a large
+	// cluster must not spend its scheduler's time on snapshots.
+	pauseFactor = 10
+)
+
+// planner looks for plans. The loop alone uses it, but for active.
+type planner struct {
+	plugin  *Plugin
+	args    *PriorityOptimizerArgs
+	clock   clock.WithDelayedExecution
+	solver  solver
+	records *planRecords
+	// statusBytes is what the status of a plan may take.
+	statusBytes int
+
+	solvedStates solvedStates
+	refusalCache refusalCache
+	// snapshots counts those that were sent to the optimiser.
+	snapshots int
+	// active is the solve under way; nil otherwise. The informer's handlers read it.
+	active atomic.Pointer[activeSolve]
+}
+
+// activeSolve is the solve under way.
+type activeSolve struct {
+	plan   types.UID
+	cancel context.CancelCauseFunc
+}
+
+// errAborted ends the solve of a plan that its user aborts.
+var errAborted = errors.New(messageAborted)
+
+// cancelIfAborted ends the solve of the given plan if its user aborts it. While the loop waits for the optimiser it
+// handles no events, so the informer's handler calls this.
+func (p *planner) cancelIfAborted(object any) {
+	shown, ok := object.(*packingplan.Record)
+	if now := p.active.Load(); ok && now != nil && shown.UID() == now.plan && shown.Spec.Abort {
+		now.cancel(errAborted)
+	}
+}
+
+// limitOf is the time limit that the plan asks for, up to the profile's maximum.
+func (p *planner) limitOf(record *packingplan.Record) time.Duration {
+	if record.Spec.TimeLimitSeconds != nil {
+		return seconds(min(*record.Spec.TimeLimitSeconds, p.args.MaxTimeLimitSeconds))
+	}
+	return seconds(p.args.TimeLimitSeconds)
+}
+
+func (p *planner) policy() plan.Policy {
+	if p.args.Policy == PolicyPaper {
+		return plan.Paper
+	}
+	return plan.Strict
+}
+
+func (p *planner) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return p.solver.Ready(ctx)
+}
+
+// solveFilter selects the pods of a solve. A solve that the scheduler started itself leaves unmarked pods to the
+// scheduler: in a plan they would have to wait, while they may find room at once without it.
+func (p *planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
+	if !record.Ours() {
+		return anyPod
+	}
+	return p.plugin.trigger.isMarked()
+}
+
+// isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
+// does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
+func (p *planner) isKnown() bool {
+	if p.solvedStates.isEmpty(p.clock.Now()) && p.plugin.trigger.size() > 0 {
+		return false
+	}
+	began := p.clock.Now()
+	defer func() { p.plugin.trigger.pause(pauseFactor * p.clock.Since(began)) }()
+	state, err := p.plugin.view.snapshotOf("", p.plugin.trigger.isMarked())
+	if err != nil {
+		p.plugin.logger.Error(err, "No snapshot")
+		p.plugin.trigger.failed()
+		return true
+	}
+	p.plugin.trigger.keepOnly(func(uid types.UID) bool { return state.Pods[uid] != nil })
+	if state.Pending() == 0 {
+		return true
+	}
+	// What is proved for a state without temporarily protected pods also holds for the same state with them.
+	known := p.solvedStates.has(state.Fingerprint(), began)
+	session := &solveSession{planner: p, snapshot: state, history: p.records.history()}
+	session.applyConstraints()
+	if !known && !p.solvedStates.has(state.Fingerprint(), began) {
+		return false
+	}
+	if !session.nextChange.IsZero() {
+		p.plugin.trigger.retryAt(session.nextChange)
+	}
+	return true
+}
+
+func policyMessage(policy Policy) contract.Policy {
+	if policy == PolicyPaper {
+		return contract.Policy_POLICY_PAPER
+	}
+	return contract.Policy_POLICY_STRICT
+}
+
+func failureLabel(err error) string {
+	var unreachable *optimizerclient.UnreachableError
+	var late *optimizerclient.LateError
+	switch {
+	case errors.As(err, &unreachable):
+		return "UNREACHABLE"
+	case errors.As(err, &late):
+		return "LATE"
+	}
+	return "BROKEN"
+}
+
+func countRefusal(err error) {
+	var refused *plan.RefusedError
+	if errors.As(err, &refused) {
+		refusedPlansTotal.WithLabelValues(string(refused.Reason)).Inc()
+	}
+}
+
+const (
+	// maxSolvedStates is how many states are remembered. More than one, since a cluster may alternate between a few.
+	maxSolvedStates = 32
+	// provedFor is how long a proof is relied upon: a plugin of the profile may depend on what no snapshot contains.
+	provedFor = 10 * time.Minute
+	// unprovedFor is the same for a search that found nothing in time. Another search may find something.
+	unprovedFor = time.Minute
+)
+
+// solvedStates knows the states for which the optimiser need not be asked again.
+type solvedStates struct {
+	states []solvedState
+}
+
+type solvedState struct {
+	fingerprint string
+	until       time.Time
+}
+
+func (s *solvedStates) add(fingerprint string, until time.Time) {
+	kept := s.states[:0]
+	for _, state := range s.states {
+		if state.fingerprint != fingerprint {
+			kept = append(kept, state)
+		}
+	}
+	s.states = append(kept, solvedState{fingerprint, until})
+	if len(s.states) > maxSolvedStates {
+		s.states = s.states[1:]
+	}
+}
+
+// isEmpty says that no state is remembered any more.
+func (s *solvedStates) isEmpty(now time.Time) bool {
+	return !slices.ContainsFunc(s.states, func(one solvedState) bool { return now.Before(one.until) })
+}
+
+// has says whether the state is remembered still.
+func (s *solvedStates) has(fingerprint string, now time.Time) bool {
+	for _, state := range s.states {
+		if state.fingerprint == fingerprint {
+			return now.Before(state.until)
+		}
+	}
+	return false
+}
+
+// refusalTTL is how long a refusal of the profile's plugins is assumed to hold. It may depend on anything, so nothing
+// shows when it ends.
+const refusalTTL = 30 * time.Second
+
+// refusalCache keeps the pairs of pod class and node that recent rehearsals have refused.
+type refusalCache struct {
+	refusedAt map[snapshot.Pair]time.Time
+}
+
+func (c *refusalCache) add(refused snapshot.Pair, now time.Time) {
+	if c.refusedAt == nil {
+		c.refusedAt = map[snapshot.Pair]time.Time{}
+	}
+	c.refusedAt[refused] = now
+}
+
+// current are the pairs that still hold, and when the first of them ends to; the others are forgotten.
+func (c *refusalCache) current(now time.Time) (held []snapshot.Pair, next time.Time) {
+	for one, when := range c.refusedAt {
+		ends := when.Add(refusalTTL)
+		if !now.Before(ends) {
+			delete(c.refusedAt, one)
+			continue
+		}
+		held = append(held, one)
+		if next.IsZero() || ends.Before(next) {
+			next = ends
+		}
+	}
+	return held, next
+}

@@ -1,2 +1,0 @@
-// Package podkey says which pods are equal for all plugins that filter and score nodes.
-package podkey
