@@ -37,9 +37,3 @@ def write_recordings(file: Path, records: Iterable[RunRecord]) -> None:
     lines = (json.dumps(record.document(), separators=(",", ":")) for record in records)
     text = "".join(f"{line}\n" for line in lines)
     file.write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def read_recordings(file: Path) -> list[RunRecord]:
-    """Return the records of a file that `write_recordings` wrote."""
-    text = gzip.decompress(file.read_bytes()).decode()
-    return [RunRecord.of(json.loads(line)) for line in text.splitlines()]
