@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
+
+from google.protobuf.json_format import MessageToDict
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
@@ -34,7 +35,10 @@ def namespace_manifest(namespace: pb.Namespace) -> Manifest:
 
 
 def pod_manifest(snapshot: pb.Snapshot, pod: pb.Pod) -> Manifest:
-    """Return ``pod`` as the API server stores it."""
+    """Return ``pod`` as the API server stores it.
+
+    The contract has the API's own names for terms, constraints and selectors.
+    """
     (one,) = [x for x in snapshot.pod_classes if x.id == pod.class_id]
     ports = [
         {
@@ -46,23 +50,13 @@ def pod_manifest(snapshot: pb.Snapshot, pod: pb.Pod) -> Manifest:
         for port in one.host_ports
     ]
     requests = {"cpu": f"{one.requests.cpu_milli}m"}
-    container = {
-        "name": "c",
-        "image": "i",
-        "ports": ports,
-        "resources": {"requests": requests},
-    }
+    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     spec: Manifest = {
-        "containers": [container],
+        "containers": [{**container, "ports": ports}],
         "affinity": _affinity(one),
         "nodeSelector": dict(one.node_selector),
-        "tolerations": [
-            {"key": tol.key, "operator": tol.operator, "value": tol.value}
-            for tol in one.tolerations
-        ],
-        "topologySpreadConstraints": [
-            _spread(spread) for spread in one.topology_spread
-        ],
+        "tolerations": [MessageToDict(tol) for tol in one.tolerations],
+        "topologySpreadConstraints": [MessageToDict(x) for x in one.topology_spread],
     }
     if pod.node:
         spec["nodeName"] = pod.node
@@ -76,65 +70,25 @@ def pod_manifest(snapshot: pb.Snapshot, pod: pb.Pod) -> Manifest:
 
 def _affinity(one: pb.PodClass) -> Manifest:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
-    found: Manifest = {}
-    if one.required_pod_affinity:
-        terms = [_term(one, term) for term in one.required_pod_affinity]
-        found["podAffinity"] = {required: terms}
-    if one.required_pod_anti_affinity:
-        terms = [_term(one, term) for term in one.required_pod_anti_affinity]
-        found["podAntiAffinity"] = {required: terms}
-    return found
+    kinds = {
+        "podAffinity": one.required_pod_affinity,
+        "podAntiAffinity": one.required_pod_anti_affinity,
+    }
+    return {
+        kind: {required: [_term(one, term) for term in terms]}
+        for kind, terms in kinds.items()
+        if terms
+    }
 
 
 def _term(one: pb.PodClass, term: pb.PodAffinityTerm) -> Manifest:
     """Return ``term`` with the label keys filled in, which the API server does."""
-    found: Manifest = {"topologyKey": term.topology_key}
-    if term.HasField("label_selector"):
-        selector = _selector(term.label_selector)
-        for keys, operator in (
-            (term.match_label_keys, "In"),
-            (term.mismatch_label_keys, "NotIn"),
-        ):
-            selector["matchExpressions"] += _filled_in(one, keys, operator)
-        found["labelSelector"] = selector
-    if term.namespaces:
-        found["namespaces"] = list(term.namespaces)
-    if term.HasField("namespace_selector"):
-        found["namespaceSelector"] = _selector(term.namespace_selector)
+    found = MessageToDict(term)
+    for keys, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        named = [key for key in found.pop(keys, ()) if key in one.labels]
+        if named and "labelSelector" in found:
+            found["labelSelector"].setdefault("matchExpressions", []).extend(
+                {"key": key, "operator": operator, "values": [one.labels[key]]}
+                for key in named
+            )
     return found
-
-
-def _filled_in(one: pb.PodClass, keys: Iterable[str], operator: str) -> list[Manifest]:
-    return [
-        {"key": key, "operator": operator, "values": [one.labels[key]]}
-        for key in keys
-        if key in one.labels
-    ]
-
-
-def _spread(spread: pb.TopologySpreadConstraint) -> Manifest:
-    found: Manifest = {
-        "maxSkew": spread.max_skew,
-        "topologyKey": spread.topology_key,
-        "whenUnsatisfiable": spread.when_unsatisfiable,
-        "matchLabelKeys": list(spread.match_label_keys),
-    }
-    if spread.HasField("label_selector"):
-        found["labelSelector"] = _selector(spread.label_selector)
-    if spread.min_domains:
-        found["minDomains"] = spread.min_domains
-    if spread.node_affinity_policy:
-        found["nodeAffinityPolicy"] = spread.node_affinity_policy
-    if spread.node_taints_policy:
-        found["nodeTaintsPolicy"] = spread.node_taints_policy
-    return found
-
-
-def _selector(selector: pb.LabelSelector) -> Manifest:
-    return {
-        "matchLabels": dict(selector.match_labels),
-        "matchExpressions": [
-            {"key": one.key, "operator": one.operator, "values": list(one.values)}
-            for one in selector.match_expressions
-        ],
-    }

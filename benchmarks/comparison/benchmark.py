@@ -29,17 +29,6 @@ def run_benchmark(scope: Scope, scenarios: Path, results: Path, say: Say) -> str
 
     Comparisons that are there already, in ``<results>/compare/``, are resumed.
 
-    Parameters
-    ----------
-    scope
-        What to cover.
-    scenarios
-        Folder of the scenario files.
-    results
-        Folder of all results.
-    say
-        Receives a line for each run.
-
     Raises
     ------
     StowageError

@@ -35,11 +35,6 @@ def recorded_bursts(
 
 def write_recordings(file: Path, records: Iterable[RunRecord]) -> None:
     """Write records as compressed JSON lines; the same records give the same bytes."""
-    lines = (msgspec.json.encode(record) + b"\n" for record in records)
+    lines = (msgspec.json.encode(record) + b"
+" for record in records)
     file.write_bytes(gzip.compress(b"".join(lines), mtime=0))
-
-
-def read_recordings(file: Path) -> list[RunRecord]:
-    """Return the records of a file that `write_recordings` wrote."""
-    lines = gzip.decompress(file.read_bytes()).splitlines()
-    return [msgspec.json.decode(line, type=RunRecord) for line in lines]

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from benchmarks.live.cell import Cell
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api_client import Manifest, Objects, manifest_of
 from stowage_testbed.cluster.components import (
     CONTROLLER_MANAGER,
     KWOK,
@@ -50,24 +50,18 @@ IDLE_PERCENT = 15.0
 
 IDLE_OVER_S = 3.0
 
-Manifest = dict[str, Any]
 
-
-class BuildingTooSlowError(StowageError):
-    """An object was not created in time."""
-
-    def __init__(self, name: str, late_s: float) -> None:
-        super().__init__(
-            f"{name} is {late_s:.0f} s late; the machine is too slow or too busy"
-        )
+def too_slow(name: str, late_s: float) -> StowageError:
+    """Return what to raise when an object was not created in time."""
+    return StowageError(
+        f"{name} is {late_s:.0f} s late; the machine is too slow or too busy"
+    )
 
 
 def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
     """Create nodes, ReplicaSets and their bound pods; wait until all are at rest."""
     for name in (STEADY, LIVE):
-        objects.create(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        )
+        objects.create(manifest_of("Namespace", name))
     wait_until(
         "the default service accounts",
         lambda: [objects.listed("ServiceAccount", name) for name in (STEADY, LIVE)],
@@ -111,7 +105,7 @@ def all_at_once(
     dues = (
         Due(0.0, one["metadata"]["name"], partial(create, one)) for one in manifests
     )
-    Pacer(ReceiptClock(), READY_TIMEOUT_S, BuildingTooSlowError, BUILDERS).run(dues)
+    Pacer(ReceiptClock(), READY_TIMEOUT_S, too_slow, BUILDERS).run(dues)
 
 
 def large_manifests(cell: Cell, number: int) -> Iterator[Manifest]:
@@ -133,12 +127,9 @@ def large_prefix(number: int) -> str:
 
 def tiny_pod(name: str) -> Manifest:
     """Return a pod that fits anywhere and that nothing need move for."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": LIVE, "labels": {"app": "tiny"}},
-        "spec": _spec(1),
-    }
+    pod = manifest_of("Pod", name, LIVE, spec=_spec(1))
+    pod["metadata"]["labels"] = {"app": "tiny"}
+    return pod
 
 
 def ready_pods(replica_sets: Iterable[Mapping[str, Any]]) -> int:
@@ -178,48 +169,31 @@ def _bound_pods(
             "blockOwnerDeletion": True,
         }
         for index in range(owner["spec"]["replicas"]):
-            yield {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {
-                    "name": f"{name}-{index:05}",
-                    "namespace": STEADY,
-                    "labels": template["metadata"]["labels"],
-                    "ownerReferences": [reference],
-                },
-                "spec": {
-                    **template["spec"],
-                    "nodeName": nodes[next(turn) % len(nodes)],
-                },
-            }
+            spec = {**template["spec"], "nodeName": nodes[next(turn) % len(nodes)]}
+            pod = manifest_of("Pod", f"{name}-{index:05}", STEADY, spec=spec)
+            labels = template["metadata"]["labels"]
+            pod["metadata"] |= {"labels": labels, "ownerReferences": [reference]}
+            yield pod
 
 
 def _replica_set(
     name: str, namespace: str, replicas: int, cpu_milli: int, pool: int
 ) -> Manifest:
     labels = {"app": name}
-    spec = {**_spec(cpu_milli), "nodeSelector": {POOL: str(pool)}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
+    pod = {**_spec(cpu_milli), "nodeSelector": {POOL: str(pool)}}
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
     }
+    return manifest_of("ReplicaSet", name, namespace, spec=spec)
 
 
 def _spec(cpu_milli: int) -> Manifest:
+    requests = {"cpu": f"{cpu_milli}m"}
+    container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     return {
-        "containers": [
-            {
-                "name": "main",
-                "image": "pause",
-                "resources": {"requests": {"cpu": f"{cpu_milli}m"}},
-            }
-        ],
+        "containers": [container],
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

@@ -10,9 +10,9 @@ from itertools import count
 
 from benchmarks.live.cluster import (
     LIVE,
-    BuildingTooSlowError,
     all_at_once,
     tiny_pod,
+    too_slow,
 )
 from stowage_testbed.api_client import Objects
 from stowage_testbed.errors import StowageError
@@ -45,7 +45,7 @@ def churning(
     def churn() -> None:
         dues = _churn(objects, prefix, events_per_s, over)
         try:
-            Pacer(clock, ALLOWED_S, BuildingTooSlowError, pause=over.wait).run(dues)
+            Pacer(clock, ALLOWED_S, too_slow, pause=over.wait).run(dues)
         except StowageError as error:
             failed.append(error)
 

@@ -16,15 +16,6 @@ NAME = "bench-score-cache"
 def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-score-cache.json``, return the table.
 
-    Parameters
-    ----------
-    scope
-        What to cover.
-    results
-        Folder of all results.
-    say
-        Receives a line for each run.
-
     Raises
     ------
     StowageError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import secrets
 from collections import Counter
@@ -23,6 +22,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
 from stowage_testbed.faults.processes import ELECTION
 from stowage_testbed.faults.trial import Trial
+from stowage_testbed.journal import Journal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
@@ -111,7 +111,7 @@ def _turns(
     say: Say,
 ) -> tuple[list[Trial], str]:
     """Return the turns, and what ended them early."""
-    trials: list[Trial] = []
+    trials, journal = list[Trial](), Journal(folder / "turns.jsonl", Trial)
     while sampler.length_s < length_s:
         try:
             trial = Turn(soak_cluster, len(trials), seed, folder).run()
@@ -119,8 +119,7 @@ def _turns(
             say(f"turn {len(trials)}: the cluster cannot be put back: {beyond}")
             return trials, str(beyond)
         say(f"{sampler.length_s:.0f} s: {trial.in_words()}")
-        with (folder / "turns.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(trial.document()) + "\n")
+        journal.add(trial)
         trials.append(trial)
     return trials, ""
 

@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from stowage_testbed.api_client import manifest_of
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.faults.workloads import budget_manifest
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.pod import WORKLOAD_LABEL, observed_pod
+from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.settled import pods_placed
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
@@ -177,19 +179,9 @@ class SoakCluster:
 
     def _create_budgets(self) -> None:
         for workload in self.steady[::3]:
+            name = f"{BUDGET}-{workload.name}"
             self.run.objects.create(
-                {
-                    "apiVersion": "policy/v1",
-                    "kind": "PodDisruptionBudget",
-                    "metadata": {
-                        "name": f"{BUDGET}-{workload.name}",
-                        "namespace": NAMESPACE,
-                    },
-                    "spec": {
-                        "maxUnavailable": 1,
-                        "selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}},
-                    },
-                }
+                budget_manifest(name, NAMESPACE, workload.name, max_unavailable=1)
             )
 
 
@@ -207,18 +199,10 @@ def _autoscaler() -> Manifest:
             "target": {"type": "Utilization", "averageUtilization": 50},
         },
     }
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": WEB.name, "namespace": NAMESPACE},
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": "apps/v1",
-                "kind": WEB.kind,
-                "name": WEB.name,
-            },
-            "minReplicas": WEB.replicas,
-            "maxReplicas": 5 * WEB.replicas,
-            "metrics": [metric],
-        },
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": WEB.kind, "name": WEB.name},
+        "minReplicas": WEB.replicas,
+        "maxReplicas": 5 * WEB.replicas,
+        "metrics": [metric],
     }
+    return manifest_of("HorizontalPodAutoscaler", WEB.name, NAMESPACE, spec=spec)

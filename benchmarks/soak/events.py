@@ -15,6 +15,7 @@ from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
+from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.run.orphans import collect_pods
@@ -70,23 +71,10 @@ def budget(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Forbid any disruption of a workload for a while."""
     owner = context.rng.choice(soak_cluster.steady).name
     name = soak_cluster.fresh_name("budget")
-    selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
-    soak_cluster.run.objects.create(
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"maxUnavailable": 0, "selector": selector},
-        }
-    )
-    context.on_end(
-        partial(
-            soak_cluster.run.objects.delete,
-            "PodDisruptionBudget",
-            name,
-            namespace=NAMESPACE,
-        )
-    )
+    objects = soak_cluster.run.objects
+    objects.create(budget_manifest(name, NAMESPACE, owner))
+    delete = partial(objects.delete, "PodDisruptionBudget", name)
+    context.on_end(partial(delete, namespace=NAMESPACE))
 
 
 def load(soak_cluster: SoakCluster, context: FaultContext) -> None:
@@ -99,19 +87,10 @@ def load(soak_cluster: SoakCluster, context: FaultContext) -> None:
 def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Reserve room for a workload that may grow."""
     owner = context.rng.choice(soak_cluster.steady).name
-    requests = {"cpu": "1", "memory": "1Gi"}
-    container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
+    owners = [{"labelSelector": {"matchLabels": {WORKLOAD_LABEL: owner}}}]
+    name, requests = soak_cluster.fresh_name("reserved"), {"cpu": "1", "memory": "1Gi"}
     soak_cluster.run.objects.create(
-        {
-            "apiVersion": "stowage.dev/v1alpha1",
-            "kind": "Reservation",
-            "metadata": {"name": soak_cluster.fresh_name("reserved")},
-            "spec": {
-                "template": {"spec": {"containers": [container]}},
-                "owners": [{"labelSelector": {"matchLabels": {WORKLOAD_LABEL: owner}}}],
-                "ttl": "60s",
-            },
-        }
+        reservation_manifest(name, requests, owners, ttl="60s")
     )
 
 

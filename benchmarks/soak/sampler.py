@@ -17,7 +17,9 @@ from urllib3.exceptions import HTTPError
 
 from benchmarks.live.meter import metrics_url, read_metrics
 from benchmarks.soak.slopes import Point
+from stowage_testbed.api_client import send
 from stowage_testbed.cluster.components import API_SERVER, component_process
+from stowage_testbed.errors import StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.receipt import ReceiptClock
 
@@ -91,7 +93,7 @@ class Sampler:
                 if sample.name == GOROUTINES:
                     yield "goroutines of the scheduler", pid, sample.value
             yield "objects in etcd but events", 0, self._objects()
-        except (OSError, HTTPError, client.ApiException):
+        except (OSError, HTTPError, StowageError):
             return
 
     def _of_processes(self) -> Iterator[tuple[str, int, float]]:
@@ -114,10 +116,8 @@ class Sampler:
             return {}
 
     def _objects(self) -> float:
-        request = self._api.param_serialize(
-            "GET", "/metrics", auth_settings=["BearerToken"]
-        )
-        text = self._api.call_api(*request).response.data.decode()
+        answer = send(self._api, "GET", "/metrics", "read metrics", accept="text/plain")
+        text = answer.data.decode()
         counts = {
             (sample.name, str(sample.labels)): sample.value
             for family in text_string_to_metric_families(text)

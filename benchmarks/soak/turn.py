@@ -10,8 +10,7 @@ from benchmarks.soak.events import FAULTS, ORDINARY
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import recovered
-from stowage_testbed.faults.trial import Seen, Trial, keep_evidence, restarts, trial_of
-from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
+from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import NotSettledError, Verdict
 from stowage_testbed.run.problem import problem_of
@@ -52,27 +51,18 @@ class Turn:
         ordinary = rng.choice(sorted(ORDINARY))
         fault = rng.choice(FAULTS) if rng.random() < FAULT_SHARE else "nothing"
         seen = self._begin(ordinary, fault)
-        audit = soak_cluster.run.cluster.audit_log
-        start = audit_end(audit)
         context = self._fault_context(seen)
         seen.error = problem_of(lambda: self._happen(context, seen, ordinary))
         # Also after an error: nothing may stay stopped or barred.
         not_ended = problem_of(context.end_fault)
         seen.error = seen.error or not_ended
-        seen.changes += soak_cluster.run.observer.take_journal()
-        seen.entries = tuple(audit_entries(audit, start))
-        trial = trial_of(soak_cluster.run, seen, self.number, self.seed)
-        if not trial.passed:
-            lines = AuditReader(audit, start).lines()
-            keep_evidence(self.results, trial, seen, lines)
+        trial = end_try(soak_cluster.run, seen, self.number, self.seed, self.results)
         KINDS[fault].after(context)
         soak_cluster.restore()
         self._await_recovery()
         return trial
 
     def _begin(self, ordinary: str, fault: str) -> Seen:
-        soak_cluster = self.soak_cluster
-        observer, name = soak_cluster.run.observer, soak_cluster.release.namespace
         scenario = Scenario(
             name=f"soak/{ordinary}-{fault}",
             description="",
@@ -80,14 +70,9 @@ class Turn:
             workload=(),
             fault=FaultSettings(fault, "executing"),
         )
-        return Seen(
-            scenario=scenario,
-            release=soak_cluster.release,
-            began=observer.clock.now(),
-            restarts=observer.read(lambda state: restarts(state, name)),
-            changes=observer.restart_journal(),
-            environment=soak_cluster.environment,
-        )
+        seen = begin_try(self.soak_cluster.run, scenario, self.soak_cluster.release)
+        seen.environment = self.soak_cluster.environment
+        return seen
 
     def _fault_context(self, seen: Seen) -> FaultContext:
         settings, soak_cluster = seen.scenario.fault, self.soak_cluster

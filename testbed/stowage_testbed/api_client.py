@@ -145,20 +145,26 @@ def path_of(
     return "/".join(filter(None, (root, plural, name, subresource)))
 
 
-def ask(
+def manifest_of(kind: str, name: str, namespace: str = "", **parts: Any) -> Manifest:
+    """Return an object of a kind, with a spec or whatever else it has."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    version = _PLACES[kind][0]
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+
+
+def send(
     api: ApiClient,
     method: str,
     path: str,
     what: str,
     body: Any = None,
     *,
-    allowed: Collection[int] = (),
     content: str = JSON,
     accept: str = JSON,
     query: Sequence[tuple[str, str]] = (),
     timeout_s: float | None = None,
-) -> dict[str, Any]:
-    """Send a request and return the answer.
+) -> Any:  # urllib3's response; the client hands it on untyped
+    """Send a request and return the response, of which the body is not read yet.
 
     Parameters
     ----------
@@ -166,8 +172,6 @@ def ask(
         The request in words, as in "create Pod web".
     body
         Plain objects, or text as it is.
-    allowed
-        Refusals that are none; the answer is empty then.
     content, accept
         Media types of body and answer.
 
@@ -191,15 +195,45 @@ def ask(
         auth_settings=["BearerToken"],
     )
     try:
-        answer = api.call_api(*request, _request_timeout=timeout_s)
-        text = answer.response.data.decode()
+        response = api.call_api(*request, _request_timeout=timeout_s).response
+        if response.status < HTTPStatus.BAD_REQUEST:
+            return response
+        text = response.data.decode(errors="replace")
     except (ApiException, HTTPError, OSError) as error:
         raise ApiUnreachableError(what, str(error)) from error
-    if answer.status in allowed:
-        return {}
-    if answer.status >= HTTPStatus.BAD_REQUEST:
-        raise ApiRefusedError(what, answer.status, text)
-    made: dict[str, Any] = json.loads(text)
+    raise ApiRefusedError(what, response.status, text)
+
+
+def ask(
+    api: ApiClient,
+    method: str,
+    path: str,
+    what: str,
+    body: Any = None,
+    *,
+    allowed: Collection[int] = (),
+    **options: Any,
+) -> dict[str, Any]:
+    """Send a request and return the JSON object of the answer.
+
+    Parameters
+    ----------
+    allowed
+        Refusals that are none; the answer is empty then.
+    options
+        As `send` takes them, which says the rest.
+    """
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `send`
+
+    try:
+        response = send(api, method, path, what, body, **options)
+        made: dict[str, Any] = json.loads(response.data)
+    except ApiRefusedError as error:
+        if error.status in allowed:
+            return {}
+        raise
+    except (HTTPError, OSError) as error:
+        raise ApiUnreachableError(what, str(error)) from error
     return made
 
 
@@ -334,24 +368,7 @@ class Objects:
             query = [("limit", str(PAGE)), ("continue", left)]
 
     def _ask(
-        self,
-        method: str,
-        path: str,
-        what: str,
-        body: Any = None,
-        *,
-        allowed: Collection[int] = (),
-        content: str = JSON,
-        query: Sequence[tuple[str, str]] = (),
+        self, method: str, path: str, what: str, body: Any = None, **options: Any
     ) -> dict[str, Any]:
-        return ask(
-            self._api,
-            method,
-            path,
-            what,
-            body,
-            allowed=allowed,
-            content=content,
-            query=query,
-            timeout_s=self._timeout_s,
-        )
+        options["timeout_s"] = self._timeout_s
+        return ask(self._api, method, path, what, body, **options)

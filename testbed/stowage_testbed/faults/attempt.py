@@ -14,8 +14,7 @@ from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import moment_of, recovered
-from stowage_testbed.faults.trial import Seen, Trial, keep_evidence, restarts, trial_of
-from stowage_testbed.observe.audit import AuditReader, audit_end, audit_entries
+from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.verdict import UnreachableStateError
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
@@ -54,8 +53,9 @@ class Attempt:
 
     def run(self) -> Trial:
         """Try it and clear the cluster; what goes wrong is part of the trial."""
-        run, seen = self.cluster.run, self._begin()
-        audit_start = audit_end(run.cluster.audit_log)
+        run = self.cluster.run
+        release = self.cluster.release_for(self.scenario)
+        seen = begin_try(run, self.scenario, release)
         try:
             seen.environment = prepare(run, self.scenario, self.number)
             with self._fault_context(seen) as context:
@@ -65,27 +65,11 @@ class Attempt:
             seen.error = in_words(problem)
         if seen.error:
             await_end(PATIENCE_S)
-        seen.changes += run.observer.take_journal()
-        seen.entries = tuple(audit_entries(run.cluster.audit_log, audit_start))
-        trial = trial_of(run, seen, self.number, self.seed)
-        if not trial.passed:
-            log = AuditReader(run.cluster.audit_log, audit_start)
-            keep_evidence(self.results, trial, seen, log.lines())
+        trial = end_try(run, seen, self.number, self.seed, self.results)
         clear(run, self.scenario, self.number)
         with self._fault_context(seen) as context:
             KINDS[self._fault.do].after(context)
         return trial
-
-    def _begin(self) -> Seen:
-        observer = self.cluster.run.observer
-        release = self.cluster.release_for(self.scenario)
-        return Seen(
-            scenario=self.scenario,
-            release=release,
-            began=observer.clock.now(),
-            restarts=observer.read(lambda state: restarts(state, release.namespace)),
-            changes=observer.restart_journal(),
-        )
 
     @property
     def _fault(self) -> FaultSettings:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api_client import Objects, manifest_of
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.tenant import (
@@ -21,6 +21,7 @@ from stowage_testbed.faults.tenant import (
     tenant_namespace,
     tenant_objects,
 )
+from stowage_testbed.faults.workloads import reservation_manifest
 from stowage_testbed.invariants.reserved import TAKEN
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
@@ -165,17 +166,10 @@ def _pod(
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": name,
-            "namespace": tenant_namespace(context),
-            "labels": labels,
-            "annotations": {TAKEN: taken},
-        },
-        "spec": {**template["spec"], "affinity": {"nodeAffinity": required}},
-    }
+    spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
+    made = manifest_of("Pod", name, tenant_namespace(context), spec=spec)
+    made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
+    return made
 
 
 def _namesake(
@@ -210,8 +204,6 @@ def _reservation_name(context: FaultContext) -> str:
 
 
 def _reservation(context: FaultContext) -> Manifest:
-    wanted = {"requests": {"cpu": "100m", "memory": RESERVED}}
-    container = {"name": "main", "image": "pause", "resources": wanted}
     controller = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -220,18 +212,12 @@ def _reservation(context: FaultContext) -> Manifest:
     }
     labelled = {"matchLabels": {"app": EXPECTED}}
     pod = {"kind": "Pod", "name": EXPECTED, "namespace": context.namespace}
-    return {
-        "apiVersion": "stowage.dev/v1alpha1",
-        "kind": "Reservation",
-        "metadata": {"name": _reservation_name(context)},
-        "spec": {
-            "template": {"spec": {"containers": [container]}},
-            "owners": [
-                {"controller": controller, "labelSelector": labelled},
-                {"object": pod},
-            ],
-        },
-    }
+    owners: list[Manifest] = [
+        {"controller": controller, "labelSelector": labelled},
+        {"object": pod},
+    ]
+    requests = {"cpu": "100m", "memory": RESERVED}
+    return reservation_manifest(_reservation_name(context), requests, owners)
 
 
 def _is_available(name: str, state: State) -> Verdict:

@@ -10,6 +10,7 @@ import random
 from functools import partial
 from typing import Any
 
+from stowage_testbed.api_client import manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.odd_pods import (
     HIGHEST,
@@ -26,6 +27,7 @@ from stowage_testbed.faults.odd_pods import (
     odd_pod,
     selector,
 )
+from stowage_testbed.faults.workloads import reservation_manifest
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 from stowage_testbed.scenario.model import Scenario
@@ -40,31 +42,21 @@ def classes(rng: random.Random) -> list[dict[str, Any]]:
         (LOWEST, -(2**31), "PreemptLowerPriority"),
         (NEVER, 999_999_999, "Never"),
     )
+    overhead = {"podFixed": {"memory": huge(rng), "cpu": "1n"}}
     return [
         *(
-            {
-                "apiVersion": "scheduling.k8s.io/v1",
-                "kind": "PriorityClass",
-                "metadata": {"name": name},
-                "value": value,
-                "preemptionPolicy": policy,
-            }
+            manifest_of("PriorityClass", name, value=value, preemptionPolicy=policy)
             for name, value, policy in priorities
         ),
-        {
-            "apiVersion": "node.k8s.io/v1",
-            "kind": "RuntimeClass",
-            "metadata": {"name": RUNTIME},
-            "handler": "odd",
-            "overhead": {"podFixed": {"memory": huge(rng), "cpu": "1n"}},
-        },
+        manifest_of("RuntimeClass", RUNTIME, handler="odd", overhead=overhead),
     ]
 
 
 def odd_namespace(name: str, rng: random.Random) -> dict[str, Any]:
     """Return a namespace with thousands of labels."""
-    metadata = {"name": name, "labels": labels(rng, MOST_LABELS)}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    made = manifest_of("Namespace", name)
+    made["metadata"]["labels"] = labels(rng, MOST_LABELS)
+    return made
 
 
 def odd_node(number: int, rng: random.Random) -> dict[str, Any]:
@@ -113,22 +105,15 @@ def budget_of_nobody(name: str, namespace: str, rng: random.Random) -> dict[str,
 
 def odd_reservation(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
     """Return a reservation of more than there is, for owners without number."""
-    wanted = {"requests": {"memory": huge(rng), "cpu": "1n"}}
-    container = {"name": "odd", "image": "pause", "resources": wanted}
-    owners = [
+    owners: list[dict[str, Any]] = [
         {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
         for number in range(99)
     ]
-    return {
-        "apiVersion": "stowage.dev/v1alpha1",
-        "kind": "Reservation",
-        "metadata": {"name": name, "labels": labels(rng, MOST_LABELS)},
-        "spec": {
-            "template": {"spec": {"containers": [container]}},
-            "owners": [*owners, {"labelSelector": selector(rng)}],
-            "ttl": "0s",
-        },
-    }
+    owners.append({"labelSelector": selector(rng)})
+    requests = {"memory": huge(rng), "cpu": "1n"}
+    made = reservation_manifest(name, requests, owners, ttl="0s")
+    made["metadata"]["labels"] = labels(rng, MOST_LABELS)
+    return made
 
 
 def _budget(
@@ -136,12 +121,8 @@ def _budget(
 ) -> dict[str, Any]:
     amount = rng.choice((0, MAX_INT32, "0%", "100%"))
     bound = rng.choice(("minAvailable", "maxUnavailable"))
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"selector": selected, bound: amount},
-    }
+    spec = {"selector": selected, bound: amount}
+    return manifest_of("PodDisruptionBudget", name, namespace, spec=spec)
 
 
 EARLY, LATE = "early", "late"

@@ -11,7 +11,12 @@ from http import HTTPStatus
 
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import ApiRefusedError, Objects, new_api_client
+from stowage_testbed.api_client import (
+    ApiRefusedError,
+    Objects,
+    manifest_of,
+    new_api_client,
+)
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
@@ -44,12 +49,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             "resources": ["packingplans"],
             "verbs": ["create", "get", "list"],
         }
-        role: Manifest = {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": PLANNER},
-            "rules": [rule],
-        }
+        role = manifest_of("ClusterRole", PLANNER, rules=[rule])
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
             context.on_end(partial(context.objects.delete, one["kind"], PLANNER))
             context.objects.create(one)
@@ -91,18 +91,14 @@ def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
 
 
 def _binding(kind: str, role: str, namespace: str) -> Manifest:
-    metadata = {"name": role}
-    if kind == "RoleBinding":
-        metadata["namespace"] = namespace
-    return {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": kind,
-        "metadata": metadata,
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
-        "subjects": [
-            {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
-        ],
-    }
+    account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
+    return manifest_of(
+        kind,
+        role,
+        namespace if kind == "RoleBinding" else "",
+        roleRef={"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
+        subjects=[account],
+    )
 
 
 def _remove(context: FaultContext, namespace: str) -> None:

@@ -15,7 +15,14 @@ from stowage_testbed.faults.processes import RESTARTED, hold_s
 from stowage_testbed.helm import Release
 from stowage_testbed.invariants import History, check
 from stowage_testbed.invariants.planned import SCHEDULER
-from stowage_testbed.observe.audit import AuditEntry
+from stowage_testbed.observe.audit import (
+    BEGINNING,
+    AuditEntry,
+    AuditMark,
+    AuditReader,
+    audit_end,
+    audit_entries,
+)
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
@@ -131,8 +138,8 @@ class Seen:
         Of the release's containers, by then.
     changes
         Everything the watches saw, first what was there.
-    entries
-        The API server's audit log since then.
+    audit_start, entries
+        Where the API server's audit log was then, and what it has since.
     injected, ended
         When the fault began and ended; None if it never did.
     facts
@@ -148,6 +155,7 @@ class Seen:
     began: Receipt
     restarts: Mapping[str, int]
     changes: list[Change]
+    audit_start: AuditMark = BEGINNING
     environment: ScenarioEnvironment | None = None
     entries: tuple[AuditEntry, ...] = ()
     injected: Receipt | None = None
@@ -165,6 +173,33 @@ def restarts(state: State, namespace: str) -> dict[str, int]:
             name = status["name"]
             counts[name] = counts.get(name, 0) + status["restartCount"]
     return counts
+
+
+def begin_try(run: RunContext, scenario: Scenario, release: Release) -> Seen:
+    """Begin to observe a try: what there is, and all that comes."""
+    observer, namespace = run.observer, release.namespace
+    return Seen(
+        scenario=scenario,
+        release=release,
+        began=observer.clock.now(),
+        restarts=observer.read(lambda state: restarts(state, namespace)),
+        changes=observer.restart_journal(),
+        audit_start=audit_end(run.cluster.audit_log),
+    )
+
+
+def end_try(
+    run: RunContext, seen: Seen, number: int, seed: int, results: Path
+) -> Trial:
+    """Return a try's result; of one that failed, keep the evidence in a folder."""
+    seen.changes += run.observer.take_journal()
+    log = run.cluster.audit_log
+    seen.entries = tuple(audit_entries(log, seen.audit_start))
+    trial = trial_of(run, seen, number, seed)
+    if not trial.passed:
+        lines = AuditReader(log, seen.audit_start).lines()
+        keep_evidence(results, trial, seen, lines)
+    return trial
 
 
 def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from functools import partial
-from typing import Any
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api_client import ApiRefusedError, Manifest, manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.manifests import Manifest, priority_class_manifest
+from stowage_testbed.scenario.manifests import priority_class_manifest
 from stowage_testbed.scenario.model import Workload
 
 NAME = "fault"
@@ -24,13 +23,15 @@ def create_budget(context: FaultContext) -> None:
     owner = context.moved_owner()
     names = {"one": (NAME,), "two": (NAME, SECOND)}[context.way("one", "two")]
     for name in names:
-        context.objects.create(_budget(context, name, owner, {"maxUnavailable": 0}))
+        context.objects.create(budget_manifest(name, context.namespace, owner))
         context.on_end(partial(_delete_budget, context, name))
 
 
 def allow_one(context: FaultContext, owner: str) -> None:
     """Create a budget under which a plan can be carried out, pod by pod."""
-    context.objects.create(_budget(context, NAME, owner, {"maxUnavailable": 1}))
+    context.objects.create(
+        budget_manifest(NAME, context.namespace, owner, max_unavailable=1)
+    )
 
 
 def shrink_budget(context: FaultContext) -> None:
@@ -44,14 +45,23 @@ def shrink_budget(context: FaultContext) -> None:
     context.on_end(partial(_delete_budget, context, NAME))
 
 
-def _budget(context: FaultContext, name: str, owner: str, allowed: Any) -> Manifest:
+def budget_manifest(
+    name: str, namespace: str, owner: str, *, max_unavailable: int = 0
+) -> Manifest:
+    """Return a disruption budget of a workload's pods."""
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": context.namespace},
-        "spec": {"selector": selector, **allowed},
-    }
+    spec = {"selector": selector, "maxUnavailable": max_unavailable}
+    return manifest_of("PodDisruptionBudget", name, namespace, spec=spec)
+
+
+def reservation_manifest(
+    name: str, requests: Manifest, owners: list[Manifest], ttl: str = ""
+) -> Manifest:
+    """Return a reservation of what one container requests, for its owners' pods."""
+    container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
+    spec: Manifest = {"template": {"spec": {"containers": [container]}}}
+    spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
+    return manifest_of("Reservation", name, spec=spec)
 
 
 def _delete_budget(context: FaultContext, name: str) -> None:
@@ -82,14 +92,9 @@ def change_owner(context: FaultContext) -> None:
 
 def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
-    context.objects.create(
-        {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": QUOTA, "namespace": context.namespace},
-            "spec": {"hard": {"pods": "1"}},
-        }
-    )
+    spec = {"hard": {"pods": "1"}}
+    quota = manifest_of("ResourceQuota", QUOTA, context.namespace, spec=spec)
+    context.objects.create(quota)
     remove = partial(context.objects.delete, "ResourceQuota", QUOTA)
     context.on_end(partial(remove, namespace=context.namespace))
 
@@ -147,11 +152,8 @@ def _create(context: FaultContext, name: str) -> bool:
     requests = {"cpu": "1m", "memory": "1M"}
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
-    metadata = {"name": name, "namespace": context.namespace}
     try:
-        context.objects.create(
-            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-        )
+        context.objects.create(manifest_of("Pod", name, context.namespace, spec=spec))
     except ApiRefusedError:
         return False
     return True

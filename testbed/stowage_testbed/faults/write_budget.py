@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 
 from kubernetes import client
 
+from stowage_testbed.api_client import manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.scenario.manifests import Manifest
 from stowage_testbed.wait import wait_until
 
 NAME = "stowage-fault"
 NEIGHBOUR = "stowage-fault-neighbour"
-API_VERSION = "flowcontrol.apiserver.k8s.io/v1"
 _NEIGHBOUR: Manifest = {"kind": "User", "user": {"name": NEIGHBOUR}}
 SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
@@ -165,12 +165,8 @@ def _priority_level() -> Manifest:
         "borrowingLimitPercent": 0,
         "limitResponse": {"type": "Reject"},
     }
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PriorityLevelConfiguration",
-        "metadata": {"name": NAME},
-        "spec": {"type": "Limited", "limited": limited},
-    }
+    spec = {"type": "Limited", "limited": limited}
+    return manifest_of("PriorityLevelConfiguration", NAME, spec=spec)
 
 
 def _rule(*subjects: Manifest) -> Manifest:
@@ -185,14 +181,10 @@ def _rule(*subjects: Manifest) -> Manifest:
 
 
 def _flow_schema() -> Manifest:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "FlowSchema",
-        "metadata": {"name": NAME},
-        "spec": {
-            # Before every other but the one that nothing limits.
-            "matchingPrecedence": 2,
-            "priorityLevelConfiguration": {"name": NAME},
-            "rules": [_rule(_NEIGHBOUR)],
-        },
+    spec = {
+        # Before every other but the one that nothing limits.
+        "matchingPrecedence": 2,
+        "priorityLevelConfiguration": {"name": NAME},
+        "rules": [_rule(_NEIGHBOUR)],
     }
+    return manifest_of("FlowSchema", NAME, spec=spec)

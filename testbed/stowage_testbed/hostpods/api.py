@@ -10,17 +10,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes.client import ApiException
 
-from stowage_testbed.api_client import new_api_client
+from stowage_testbed import api_client
+from stowage_testbed.api_client import JSON, new_api_client, send
 from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 
-JSON = "application/json"
-MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REQUEST_TIMEOUT_S = 10.0
-HTTP_ERROR = 400
 TOO_MANY_REQUESTS = 429
 SERVER_ERROR = 500
 NOT_FOUND = 404
@@ -93,7 +90,7 @@ class ApiServer:
     ) -> Manifest:
         response = self._send(method, path, body, content_type, REQUEST_TIMEOUT_S)
         try:
-            answer: Manifest = json.loads(response.read())
+            answer: Manifest = json.loads(response.data)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise ApiUnreachableError(method, path, str(error)) from error
         return answer
@@ -105,24 +102,17 @@ class ApiServer:
         body: Manifest | None,
         content_type: str,
         timeout_s: float | None,
-    ) -> Any:  # urllib3's response; the client hands it on untyped
-        request = self._client.param_serialize(
-            method,
-            path,
-            header_params={"Content-Type": content_type, "Accept": JSON},
-            body=dict(body) if body is not None else None,
-            auth_settings=["BearerToken"],
-        )
+    ) -> Any:  # urllib3's response
+        """Send a request; a server that is overloaded or broken has not answered."""
+        plain = dict(body) if body is not None else None
+        options: dict[str, Any] = {"content": content_type, "timeout_s": timeout_s}
         try:
-            response = self._client.call_api(
-                *request, _request_timeout=timeout_s
-            ).response
-            status = int(response.status)
-            if status < HTTP_ERROR:
-                return response
-            text = response.read().decode(errors="replace")
-        except (urllib3.exceptions.HTTPError, ApiException) as error:
-            raise ApiUnreachableError(method, path, str(error)) from error
-        if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
-            raise ApiUnreachableError(method, path, f"{status}: {text}")
-        raise ApiRefusedError(method, path, status, text)
+            return send(self._client, method, path, "", plain, **options)
+        except api_client.ApiUnreachableError as error:
+            raise ApiUnreachableError(method, path, error.cause) from error
+        except api_client.ApiRefusedError as error:
+            status, text = error.status, error.body
+            if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
+                cause = f"{status}: {text}"
+                raise ApiUnreachableError(method, path, cause) from error
+            raise ApiRefusedError(method, path, status, text) from error

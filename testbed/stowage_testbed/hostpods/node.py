@@ -6,9 +6,9 @@ import logging
 import os
 from dataclasses import dataclass, field
 
+from stowage_testbed.api_client import MERGE_PATCH
 from stowage_testbed.hostpods.api import (
     CONFLICT,
-    MERGE_PATCH,
     NOT_FOUND,
     STRATEGIC_PATCH,
     ApiServer,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kubernetes.client import ApiException
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api_client import ApiRefusedError, manifest_of
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
@@ -42,9 +42,7 @@ def prepare(
 
 def make_namespace(context: RunContext, name: str) -> None:
     """Create a namespace, which takes pods once `await_account` has returned."""
-    context.objects.create(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    )
+    context.objects.create(manifest_of("Namespace", name))
 
 
 def await_account(context: RunContext, namespace: str) -> None:
