@@ -122,8 +122,8 @@ class MetricBound:
 class Expectations:
     """What must come of a scenario.
 
-    ``deterministic`` and ``optimizer`` are of its halves, ``end`` and ``metrics`` of one
-    with steps. ``tolerance`` is the allowed distance of every utilisation figure.
+    ``deterministic`` and ``optimizer`` are of its halves, or ``end`` and ``metrics`` of
+    its steps. ``tolerance`` is the allowed distance of every utilisation figure.
     ``allow_unplaceable`` accepts pods that fit no empty node.
     """
 
