@@ -1,4 +1,7 @@
-"""What a scenario expects, as values: of one moment, of the optimiser, of metrics."""
+"""What a scenario expects, as values: of one moment, of the optimiser, of metrics.
+
+`schema.yaml` says what each of them means. ``None`` is not checked.
+"""
 
 from __future__ import annotations
 
@@ -31,26 +34,10 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedState:
-    """What must hold of the pods and nodes at a settled moment; None is not checked.
+    """What must hold of the pods and nodes at a settled moment.
 
-    Attributes
-    ----------
-    placed
-        Number of bound pods.
-    pending
-        Pods without a node, by workload. Exhaustive: a workload that is not named has
-        none.
-    placements
-        The nodes of a workload's bound pods, one entry a pod, in any order.
-    groups
-        What shares a node, whatever the node is called: one list of workload names
-        (one entry a pod) for each node that has pods.
-    placed_by_priority
-        Bound pods by priority; a priority that is not named is not checked.
-    utilisation
-        Requested share of the allocatable amount, from 0 to 1, by resource.
-    pods_per_node
-        Range that every node's number of pods lies in.
+    ``pending`` is exhaustive: a workload that is not named has no pod without a node.
+    ``groups`` has a list of workload names, one a pod, for each node with pods.
     """
 
     placed: Bounds | None = None
@@ -64,23 +51,7 @@ class ExpectedState:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOptimizer:
-    """What must hold after the optimiser; None is not checked.
-
-    Attributes
-    ----------
-    state
-        The pods and nodes afterwards.
-    moves, evictions
-        Pods that changed their node, and pods that lost theirs, over all plans.
-    optimal
-        Whether the last plan is proved optimal in every tier.
-    solves
-        How often the optimiser was asked.
-    phases
-        Plans by their phase. Exhaustive.
-    utilisation_delta
-        Utilisation afterwards minus utilisation before, by resource.
-    """
+    """What must hold after the optimiser, over all plans; `phases` is exhaustive."""
 
     state: ExpectedState = ExpectedState()
     moves: Bounds | None = None
@@ -93,18 +64,9 @@ class ExpectedOptimizer:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedObject:
-    """What must hold of one object; None is not checked.
+    """What must hold of one object; what is allocated is in milli-CPU and bytes.
 
-    Attributes
-    ----------
-    there
-        Whether there is such an object.
-    owners
-        Pods that took of a Reservation, by workload. Exhaustive.
-    allocated
-        What they took, in milli-CPU and bytes, by resource.
-    status
-        Further fields of the status, which must be equal.
+    ``owners`` is exhaustive: the pods that took of a Reservation, by workload.
     """
 
     there: bool = True
@@ -117,14 +79,9 @@ class ExpectedObject:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedMoment:
-    """What must hold at one moment of a stepped scenario; None is not checked.
+    """What must hold at one moment of a stepped scenario.
 
-    Attributes
-    ----------
-    plans
-        What all plans until then have done; its state is that of the pods and nodes.
-    objects
-        Objects by the name that the scenario gives them.
+    ``plans`` is of all plans until then; its state is that of the pods and nodes.
     """
 
     plans: ExpectedOptimizer = ExpectedOptimizer()
@@ -140,16 +97,7 @@ class ExpectedMoment:
 class MetricBound:
     """A bound on a metric of the measured window, and where the bound comes from.
 
-    Attributes
-    ----------
-    origin
-        What was run, where and when.
-    runs
-        How many runs the spread is of.
-    spread
-        The metric's lowest and highest value in those runs.
-    margin
-        How many times the worst of them the bound is.
+    The bound is ``margin`` times the worst value of the ``spread`` that ``runs`` gave.
     """
 
     origin: str
@@ -174,16 +122,9 @@ class MetricBound:
 class Expectations:
     """What must come of a scenario.
 
-    Attributes
-    ----------
-    deterministic, optimizer
-        Of one in two halves: with the deterministic scheduler, and after the optimiser.
-    end, metrics
-        Of one with steps: when they are done, and of the measured window, by metric.
-    tolerance
-        Allowed distance of every utilisation figure.
-    allow_unplaceable
-        Accepts pods that fit no empty node.
+    ``deterministic`` and ``optimizer`` are of its halves, or ``end`` and ``metrics`` of
+    its steps. ``tolerance`` is the allowed distance of every utilisation figure.
+    ``allow_unplaceable`` accepts pods that fit no empty node.
     """
 
     deterministic: ExpectedState = ExpectedState()

@@ -149,18 +149,10 @@ class InstanceSpec:
 
 @dataclass(frozen=True, slots=True)
 class FaultSettings:
-    """What goes wrong, and when.
+    """What goes wrong, and when: `schema.yaml` says what each setting means.
 
-    Attributes
-    ----------
-    do, way
-        Name of the fault, and which of its ways; empty for one that has a single way.
-    at, count
-        The moment; ``count`` is of the pods that have left or come by then.
-    after_s, lasts_s
-        Ranges in seconds, from the moment to the fault and from there to its end.
-    tries
-        How often it is tried.
+    ``way`` is empty for a fault that has a single one. ``after_s`` and ``lasts_s`` are
+    ranges in seconds.
     """
 
     do: str

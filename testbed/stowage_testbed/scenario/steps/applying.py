@@ -22,8 +22,6 @@ from stowage_testbed.scenario.steps.demand import Demand
 ALL = "all"
 """In the place of names: every workload that no burst is made of."""
 
-_QUANTITY: dict[str, Any] = {"type": ["string", "number"]}
-
 
 @dataclass(frozen=True, slots=True)
 class Apply(Action):
@@ -125,7 +123,7 @@ class Usage(Action):
             key="cpu",
             parse=parse_cpu,
             format="cpu",
-            **_QUANTITY,
+            type=["string", "number"],
         ),
     ] = None
     memory_bytes: Annotated[
@@ -135,7 +133,7 @@ class Usage(Action):
             key="memory",
             parse=parse_memory,
             format="memory",
-            **_QUANTITY,
+            type=["string", "number"],
         ),
     ] = None
 
