@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 
 from stowage_testbed.cluster.api_probe import ApiProbe
@@ -20,7 +19,7 @@ from stowage_testbed.cluster.container_startup import Container, ContainerStartu
 from stowage_testbed.cluster.containers import create_network, project
 from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
-from stowage_testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
+from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.kwokctl_config import (
     LOGS_INSIDE,
     config_file,
@@ -86,20 +85,16 @@ class KwokDockerCluster(FolderCluster):
 
     def _create(self, startup: ContainerStartup, owner: Owner) -> ApiProbe:
         create = ["create", "cluster", "--kubeconfig="]
-        kwokctl = start_kwokctl(self.workdir, config_file(self.workdir), create)
-        ask = partial(ApiProbe.of, self.workdir, owner.ports.kube_apiserver)
+        config = config_file(self.workdir)
+        # Its work is done then; it would only go on to ask whether all is ready.
+        with running_kwokctl(self.workdir, config, create) as kwokctl:
 
-        def probe() -> ApiProbe:
-            if kwokctl.poll():
-                raise component_failed(self.workdir, KWOKCTL)
-            return ask()
+            def probe() -> ApiProbe:
+                if kwokctl.poll():
+                    raise component_failed(self.workdir, KWOKCTL)
+                return ApiProbe.of(self.workdir, owner.ports.kube_apiserver)
 
-        try:
             return startup.await_api(probe)
-        finally:
-            # Its work is done; it would only go on to ask whether all is ready.
-            kwokctl.kill()
-            kwokctl.wait()
 
 
 def _image(component: str, name: str) -> str:

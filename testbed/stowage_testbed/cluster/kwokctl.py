@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from stowage_testbed.cluster.components import log_file
@@ -14,13 +15,17 @@ from stowage_testbed.toolchain import tool_path
 KWOKCTL = "kwokctl"
 
 
-def start_kwokctl(
+@contextmanager
+def running_kwokctl(
     workdir: Path, config: Path, arguments: Sequence[str]
-) -> subprocess.Popen[bytes]:
-    """Start kwokctl for the cluster in ``workdir``; its output goes to its log."""
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run kwokctl for the cluster in ``workdir``; what is left after the block ends.
+
+    Its output goes to its log.
+    """
     command = [str(tool_path(KWOKCTL)), "--config", str(config), "--name", workdir.name]
     with log_file(workdir, KWOKCTL).open("ab") as log:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*command, *arguments],
             env=_environment(workdir),
             stdin=subprocess.DEVNULL,
@@ -29,6 +34,11 @@ def start_kwokctl(
             # An interrupt from the keyboard is ours to handle, not its.
             start_new_session=True,
         )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _environment(workdir: Path) -> dict[str, str]:

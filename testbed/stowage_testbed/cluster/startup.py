@@ -24,7 +24,7 @@ from stowage_testbed.cluster.components import (
     was_started,
 )
 from stowage_testbed.cluster.errors import quoted_log
-from stowage_testbed.cluster.kwokctl import KWOKCTL, start_kwokctl
+from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.processes import kill_one
 from stowage_testbed.errors import StowageError
@@ -54,14 +54,10 @@ class Startup:
             is not ready.
         """
         create = ["create", "cluster", "--kubeconfig="]
-        kwokctl = start_kwokctl(self.workdir, self.config, create)
-        try:
+        # Its work is done then; it would only go on to start a kubectl five times a
+        # second until one is answered, and take a core from the API server.
+        with running_kwokctl(self.workdir, self.config, create) as kwokctl:
             self._wait("the components", lambda: self._missing(kwokctl), is_empty)
-        finally:
-            # Its work is done; it would only go on to start a kubectl five times a
-            # second until one is answered, and take a core from the API server.
-            kwokctl.kill()
-            kwokctl.wait()
         self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
         self._wait("the API server", self._api_state, lambda state: state == "ok")
 
@@ -119,14 +115,11 @@ class Startup:
     def _start_again(self, components: Iterable[str]) -> None:
         for component in components:
             pid_file(self.workdir, component).unlink(missing_ok=True)
-        kwokctl = start_kwokctl(self.workdir, self.config, ["start", "cluster"])
-        try:
+        start = ["start", "cluster"]
+        with running_kwokctl(self.workdir, self.config, start) as kwokctl:
             self._wait("kwokctl", kwokctl.poll, lambda code: code is not None)
             if kwokctl.returncode:
                 raise component_failed(self.workdir, KWOKCTL)
-        finally:
-            kwokctl.kill()
-            kwokctl.wait()
 
     def _namespaces_without(self) -> frozenset[str]:
         self._check(*CONTROL_PLANE)

@@ -46,8 +46,6 @@ class Supervisor:
     ----------
     ending
         Ends the block that works with it.
-    least_free_bytes
-        On the disk of each folder.
     """
 
     def __init__(
@@ -148,7 +146,7 @@ class Supervisor:
         """Return that etcd takes no more writes, unless a fault has made it so."""
         if self._expects(ETCD):
             return None
-        found = _full_etcd(self._workdir)
+        found = _etcd_without_room(self._workdir)
         # The fault may have begun while etcd was asked.
         return None if self._expects(ETCD) else found
 
@@ -217,7 +215,7 @@ def _no_room(error: OSError) -> StowageError:
     return _disk_full(f"there is no room left to write to ({error})", folder)
 
 
-def _full_etcd(workdir: Path) -> StowageError | None:
+def _etcd_without_room(workdir: Path) -> StowageError | None:
     """Return that etcd takes no more writes, if so; its log does not say it."""
     if not (workdir / ETCD_SOCKET).is_socket():
         return None
@@ -253,8 +251,10 @@ def supervised(
 
     Parameters
     ----------
-    cluster, folders, least_free_bytes
-        As for `Supervisor`.
+    folders
+        Further ones that the block writes to.
+    least_free_bytes
+        On the disk of each folder, the cluster's own among them.
 
     Raises
     ------
