@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from stowage_testbed.compare.session.window_meter import WindowMeter
+from stowage_testbed.compare.session.one_turn import WindowMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import AuditMark, audit_end
 from stowage_testbed.observe.change import Change

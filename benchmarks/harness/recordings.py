@@ -35,6 +35,5 @@ def recorded_bursts(
 
 def write_recordings(file: Path, records: Iterable[RunRecord]) -> None:
     """Write records as compressed JSON lines; the same records give the same bytes."""
-    lines = (msgspec.json.encode(record) + b"
-" for record in records)
+    lines = (msgspec.json.encode(record) + b"\n" for record in records)
     file.write_bytes(gzip.compress(b"".join(lines), mtime=0))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -12,11 +13,11 @@ from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.compare.arms.serving import ended_with
 from stowage_testbed.compare.session.request import CompareListener, Turn
 from stowage_testbed.compare.session.warming import warm_namespace, warm_up
-from stowage_testbed.compare.session.window_meter import WindowMeter
 from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.source import PACKING_PLANS
+from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
 from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.run.catching_up import counted
@@ -26,8 +27,46 @@ from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.measuring import OUTCOME
+from stowage_testbed.run.steps.overloading import OUTCOME
+from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.model import Scenario
+
+
+class WindowMeter(WindowListener):
+    """Reads a scheduler's memory and CPU time, and keeps its own process still.
+
+    Parameters
+    ----------
+    pids
+        The scheduler's processes.
+
+    Attributes
+    ----------
+    footprint
+        Of the scheduler, once the window is closed.
+    """
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._pids = tuple(pids)
+        self._meter: FootprintMeter | None = None
+        self.footprint: Footprint = UNKNOWN
+
+    def open(self) -> None:
+        """Forget former peaks, and clear up before it matters."""
+        # A full collection stops every thread for a tenth of a second, and all receipts
+        # with it: what is there already need not be looked through while it lasts.
+        gc.collect()
+        gc.freeze()
+        self._meter = FootprintMeter(self._pids)
+
+    def close(self) -> None:
+        """Read the footprint; nothing happens unless the window is open."""
+        if self._meter is None:
+            return
+        self.footprint, self._meter = self._meter.read(), None
+        gc.unfreeze()
+
 
 NOT_FOUND = HTTPStatus.NOT_FOUND
 NO_WINDOW = (

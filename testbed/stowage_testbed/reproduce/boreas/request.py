@@ -36,7 +36,6 @@ class Contender:
     """
 
     arm: Arm
-    about: str
     plans: bool
     quiet_s: float
 
@@ -49,18 +48,14 @@ class Contender:
 def contenders() -> tuple[Contender, ...]:
     """Return them all, the stock scheduler first."""
     return (
-        Contender(
-            default_arm(), "one pod after the other", plans=False, quiet_s=QUIET_S
-        ),
+        Contender(default_arm(), plans=False, quiet_s=QUIET_S),
         Contender(
             StowageArm("stowage", PROFILE, _batches()),
-            "batches, all or nothing, on the fewest nodes",
             plans=True,
             quiet_s=BATCH_S + SOLVE_S + QUIET_S,
         ),
         Contender(
             StowageArm("stowage-moves", PROFILE, _moves()),
-            "as installed, but sparing nobody: pods that do not fit make others move",
             plans=True,
             quiet_s=SOLVE_S + QUIET_S,
         ),
@@ -68,6 +63,7 @@ def contenders() -> tuple[Contender, ...]:
 
 
 def _batches() -> dict[str, object]:
+    """Return values for batches, all or nothing, on the fewest nodes."""
     return {
         "priorityOptimizer": {
             "mode": "Batch",
@@ -80,6 +76,7 @@ def _batches() -> dict[str, object]:
 
 
 def _moves() -> dict[str, object]:
+    """Return values as installed, but sparing nobody: others move for new pods."""
     return {"priorityOptimizer": {"timeLimitSeconds": SOLVE_S, **NO_PROTECTION}}
 
 
