@@ -49,13 +49,7 @@ CHEAP_S = 0.01
 
 @dataclass(slots=True)
 class Attempt:
-    """Tries to settle one open phase.
-
-    Parameters
-    ----------
-    phase
-        The phase.
-    """
+    """Tries to settle one open phase."""
 
     context: AttemptContext
     phase: OpenPhase

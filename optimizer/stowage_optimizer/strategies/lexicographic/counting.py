@@ -33,13 +33,7 @@ BUILDING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Solves one phase of one tier, given what all before it reached.
-
-    Parameters
-    ----------
-    shared
-        Where solutions are offered and bounds are read.
-    """
+    """Solves one phase of one tier, given what all before it reached."""
 
     shared: SharedState
     packing: Packing
