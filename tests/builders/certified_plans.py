@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.bounds import Phase, Question, dual_bound
-from stowage_optimizer.bounds.dual import written
+from stowage_optimizer.bounds.dual import dual_bound, written
+from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus

@@ -44,29 +44,3 @@ only. Every function stops soon after its deadline and answers None if it has no
 No bound depends on a rounded number being right: what floating point finds are
 multipliers, and the bound is then computed from them in integers.
 """
-
-from stowage_optimizer.bounds.dual import DualSearch, dual_bound, written
-from stowage_optimizer.bounds.enumeration import (
-    Enumerated,
-    Enumeration,
-    enumeration_bound,
-    recombine,
-)
-from stowage_optimizer.bounds.exact_fit import exact_fit_bound
-from stowage_optimizer.bounds.knapsack import knapsack_bound
-from stowage_optimizer.bounds.question import Bound, Phase, Question
-
-__all__ = [
-    "Bound",
-    "DualSearch",
-    "Enumerated",
-    "Enumeration",
-    "Phase",
-    "Question",
-    "dual_bound",
-    "enumeration_bound",
-    "exact_fit_bound",
-    "knapsack_bound",
-    "recombine",
-    "written",
-]

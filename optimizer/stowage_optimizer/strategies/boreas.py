@@ -21,7 +21,7 @@ from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.program import Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
+from stowage_optimizer.strategies.linear.solver import CpSat, Task
 from stowage_optimizer.strategies.related.program import RelatedFormulation
 from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
@@ -47,8 +47,8 @@ class Boreas:
         batches = list(self._batches(packing))
         for done, members in enumerate(batches):
             share_s = budget.left_s() / (len(batches) - done)
-            effort = Effort.of(budget.options, share_s)
-            placed = _place(packing, assignment, members, effort, CpSat(budget.clock))
+            part = budget.for_solver(share_s)
+            placed = _place(packing, assignment, members, part)
             if placed != assignment:
                 assignment, solution = placed, writer.write(placed, bounds)
                 publish(solution)
@@ -86,24 +86,23 @@ def _place(
     packing: Packing,
     assignment: Assignment,
     members: Sequence[int],
-    effort: Effort,
-    solver: CpSat,
+    budget: Budget,
 ) -> Assignment:
     """Return ``assignment`` with every pod of the batch placed, or as it was."""
     best = _Best(restricted(packing, members, assignment))
-    half = replace(effort, amount=effort.amount / 2)
+    half = replace(budget, limit_s=budget.limit_s / 2)
     if not best.whole:
-        _solve(best, half, solver, whole=False)
+        _solve(best, half, whole=False)
     if not best.whole:
         return assignment
-    _solve(best, half, solver, whole=True)
+    _solve(best, half, whole=True)
     placed = list(assignment)
     for item, node in zip(members, best.assignment, strict=True):
         placed[item] = node
     return tuple(placed) if keeps_relations(packing, tuple(placed)) else assignment
 
 
-def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
+def _solve(best: _Best, budget: Budget, *, whole: bool) -> None:
     """Place as many as possible; or, once all are, use as few nodes as possible."""
     formulation = RelatedFormulation(best.batch, len(best.batch.tiers))
     placed = formulation.metric(Phase.PLACE, len(best.batch.tiers) - 1)
@@ -120,4 +119,4 @@ def _solve(best: _Best, effort: Effort, solver: CpSat, *, whole: bool) -> None:
     def take(values: Values) -> None:
         best.take(formulation.read(values, best.assignment))
 
-    solver.maximise(Task(formulation.program, metric, start, effort, offer=take))
+    CpSat().maximise(Task(formulation.program, metric, start, budget, offer=take))

@@ -6,9 +6,16 @@ every stage is bounded by its own counts.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.model.options import Clock, Policy, SolveOptions
+
+LARGEST_SEED = 2**31
+"""The solvers take 31 bits of seed."""
+
+SHORTEST_SOLVE_S = 0.001
+"""Less than this is no time to solve anything in."""
 
 HALF = 0.5
 """Part of a tier's reserve that each of the paper's two phases has."""
@@ -48,6 +55,16 @@ class Budget:
         """Whether work is counted in steps, so that it does not depend on time."""
         return self.options.deterministic
 
+    @property
+    def seed(self) -> int:
+        """Seed of every random choice of a solver, below `LARGEST_SEED`."""
+        return self.options.seed % LARGEST_SEED
+
+    @property
+    def threads(self) -> int:
+        """Threads that a solver may use, at least 1."""
+        return self.options.workers or len(os.sched_getaffinity(0))
+
     def left_s(self) -> float:
         """Return what is left, in seconds or in steps."""
         return self.limit_s if self.counted else self.ends - self.clock()
@@ -66,6 +83,10 @@ class Budget:
         return replace(
             self, options=options, limit_s=limit_s, ends=self.clock() + limit_s
         )
+
+    def for_solver(self, limit_s: float) -> Budget:
+        """Return the budget of one call of a solver."""
+        return self.part(max(SHORTEST_SOLVE_S, limit_s))
 
     def without(self, kept_s: float) -> Budget:
         """Return what is left for the stages before one that needs ``kept_s``."""

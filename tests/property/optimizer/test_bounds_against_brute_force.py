@@ -16,16 +16,12 @@ from packing_oracle import (
     packings,
 )
 
-from stowage_optimizer.bounds import (
-    Bound,
-    Phase,
-    Question,
-    dual_bound,
-    enumeration_bound,
-    knapsack_bound,
-)
+from stowage_optimizer.bounds.dual import dual_bound
+from stowage_optimizer.bounds.enumeration import enumeration_bound
 from stowage_optimizer.bounds.groups import mixes_of
+from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.pricing import best_patterns
+from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing

@@ -17,15 +17,14 @@ from packing_oracle import (
     packings,
 )
 
-from stowage_optimizer.bounds import (
-    DualSearch,
+from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.bounds.enumeration import (
     Enumerated,
-    Phase,
-    Question,
     enumeration_bound,
-    exact_fit_bound,
     recombine,
 )
+from stowage_optimizer.bounds.exact_fit import exact_fit_bound
+from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing

@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
 
-from stowage_optimizer.bounds import (
-    DualSearch,
-    Phase,
-    Question,
-    dual_bound,
-    knapsack_bound,
-)
+from stowage_optimizer.bounds.dual import DualSearch, dual_bound
 from stowage_optimizer.bounds.groups import mixes_of
+from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.listing import list_patterns
 from stowage_optimizer.bounds.pricing import best_patterns
+from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, Packing

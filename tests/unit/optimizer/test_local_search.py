@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
 from random_packings import random_packing
+from solving_in_process import budget_of
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import score
-from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
@@ -42,7 +43,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 )
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
+from stowage_optimizer.strategies.linear.solver import CpSat, Task
 from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
@@ -285,7 +286,7 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
         counts.program,
         [*punished, *counts.metric(Phase.DISRUPT, lowest)],
         start=counts.values(packing.current),
-        effort=Effort(amount=20.0, counted=False, seed=1, workers=1),
+        budget=budget_of(SolveOptions(time_limit_s=20.0, seed=1, workers=1)),
         offer=lambda values: best.append(tuple(values)),
     )
     CpSat().maximise(task)

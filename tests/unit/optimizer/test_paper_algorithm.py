@@ -11,9 +11,8 @@ from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.strategies.budget import TimeSplit
+from stowage_optimizer.strategies.budget import Budget, TimeSplit
 from stowage_optimizer.strategies.linear.solver import (
-    Effort,
     Outcome,
     SolverContradictionError,
 )
@@ -216,10 +215,10 @@ def test_the_reserve_of_tiers_that_need_no_solving_is_not_lost(
     limits: list[float] = []
 
     def note(*passed: object) -> Outcome:
-        effort = passed[4]
-        assert isinstance(effort, Effort)
-        limits.append(effort.amount)
-        return Outcome(None, effort.amount)
+        budget = passed[4]
+        assert isinstance(budget, Budget)
+        limits.append(budget.limit_s)
+        return Outcome(None, budget.limit_s)
 
     monkeypatch.setattr(PaperModel, "maximise", note)
     builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)

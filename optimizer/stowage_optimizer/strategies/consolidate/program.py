@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
+from stowage_optimizer.strategies.linear.solver import CpSat, Task
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
@@ -50,23 +51,23 @@ class FewestNodes:
             if node not in self.others
         }
 
-    def fewest(self, effort: Effort) -> int:
+    def fewest(self, budget: Budget) -> int:
         """Empty as many nodes as possible; return a limit on the nodes in use."""
         metric = [(variable, -1) for variable in self._used.values()]
-        bound = self._maximise(metric, effort)
+        bound = self._maximise(metric, budget)
         reached = -len(self._used.keys() & set(self.assignment))
         self._formulation.program.between(metric, reached, 0)
         return len(self.others) - (0 if bound is None else bound)
 
-    def fewest_moves(self, effort: Effort) -> int:
+    def fewest_moves(self, budget: Budget) -> int:
         """Move as few as possible for as many nodes; return a limit on the moves."""
-        bound = self._maximise(self._stability, effort)
+        bound = self._maximise(self._stability, budget)
         if bound is None:
             return 0
         # Rounded up: what the sum loses is a whole number of moves.
         return -(-(STAY * len(self.packing.items) - bound) // MOVED)
 
-    def _maximise(self, metric: Terms, effort: Effort) -> int | None:
+    def _maximise(self, metric: Terms, budget: Budget) -> int | None:
         start = list(self._formulation.values(self.assignment))
         taken = set(self.assignment)
         for node, variable in self._used.items():
@@ -75,5 +76,5 @@ class FewestNodes:
         def take(values: Values) -> None:
             self.assignment = self._formulation.read(values, self.assignment)
 
-        task = Task(self._formulation.program, metric, start, effort, offer=take)
+        task = Task(self._formulation.program, metric, start, budget, offer=take)
         return self.solver.maximise(task).bound

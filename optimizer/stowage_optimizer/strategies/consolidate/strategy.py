@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import NodesInUse, Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.strategies.consolidate.emptying import emptied
 from stowage_optimizer.strategies.consolidate.nodes import (
     fewest_moves,
@@ -23,7 +23,7 @@ from stowage_optimizer.strategies.consolidate.program import FewestNodes
 from stowage_optimizer.strategies.finish.limits import Tally, owners_of
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.solver import SHORTEST_SOLVE_S, CpSat, Effort
+from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
 from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
@@ -84,16 +84,16 @@ class _Run:
         program = FewestNodes(
             self._packing,
             self._others,
-            CpSat(self.budget.clock),
+            CpSat(),
             limits.max_moves,
             self._assignment,
         )
         # Relations are not in the program, so that its limits hold with them too.
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            self._fewest = max(self._fewest, program.fewest(self._effort(0.5)))
+            self._fewest = max(self._fewest, program.fewest(self._part(0.5)))
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             given = self._nodes(program.assignment)
-            self._fewest_moves[given] = program.fewest_moves(self._effort(1))
+            self._fewest_moves[given] = program.fewest_moves(self._part(1))
         self._take(program.assignment)
 
     def _take(self, assignment: Assignment) -> bool:
@@ -152,5 +152,5 @@ class _Run:
         size = CountFormulation.variables(self._packing, len(self._packing.tiers))
         return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
 
-    def _effort(self, share: float) -> Effort:
-        return Effort.of(self.budget.options, share * self.budget.left_s())
+    def _part(self, share: float) -> Budget:
+        return self.budget.for_solver(share * self.budget.left_s())

@@ -49,13 +49,7 @@ CHEAP_S = 0.01
 
 @dataclass(slots=True)
 class Attempt:
-    """Tries to settle one open phase.
-
-    Parameters
-    ----------
-    phase
-        The phase.
-    """
+    """Tries to settle one open phase."""
 
     context: AttemptContext
     phase: OpenPhase
@@ -157,7 +151,7 @@ class Attempt:
     def _counting(self, share: float) -> bool:
         context, phase, seconds = self.context, self.phase, self._seconds(share)
         counting = Counting(
-            context.shared, context.packing, context.options, context.mender
+            context.shared, context.packing, context.budget, context.mender
         )
         if not counting.worth_trying(phase.tier, seconds):
             return False

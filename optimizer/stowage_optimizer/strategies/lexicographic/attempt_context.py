@@ -9,11 +9,12 @@ import numpy as np
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.model.options import Clock, SolveOptions
+from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.problem import Indices, Problem, Value
 from stowage_optimizer.strategies.bounds import Proof
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,
@@ -101,7 +102,7 @@ class AttemptContext:
 
     shared: SharedState
     packing: Packing
-    options: SolveOptions
+    budget: Budget
     work_clock: WorkClock
     problem: Problem
     mender: Mender

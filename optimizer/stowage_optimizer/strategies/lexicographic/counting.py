@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.bounds import TierBounds
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,
     as_assignment,
@@ -16,7 +16,7 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
 )
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Effort, Task
+from stowage_optimizer.strategies.linear.solver import CpSat, Task
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
@@ -33,17 +33,11 @@ BUILDING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Solves one phase of one tier, given what all before it reached.
-
-    Parameters
-    ----------
-    shared
-        Where solutions are offered and bounds are read.
-    """
+    """Solves one phase of one tier, given what all before it reached."""
 
     shared: SharedState
     packing: Packing
-    options: SolveOptions
+    budget: Budget
     mender: Mender
 
     def worth_trying(self, tier: int, seconds: float) -> bool:
@@ -64,7 +58,7 @@ class Counting:
         tier, phase
             What to maximise, or for `Phase.DISRUPT` to minimise.
         """
-        started = CpSat().clock()
+        started = self.budget.clock()
         counts = CountFormulation(self.packing, tier + 1)
         value, nodes = self.shared.snapshot()
         self._hold(counts, value, tier, phase)
@@ -74,13 +68,13 @@ class Counting:
             found = as_nodes(counts.read(values, assignment))
             self.shared.offer(found, self.mender)
 
-        if not self.options.deterministic:
-            seconds -= CpSat().clock() - started
+        if not self.budget.counted:
+            seconds -= self.budget.clock() - started
         task = Task(
             counts.program,
             counts.metric(phase, tier),
             start=counts.values(assignment),
-            effort=Effort.of(self.options, seconds),
+            budget=self.budget.for_solver(seconds),
             offer=offer,
         )
         outcome = CpSat().maximise(task)

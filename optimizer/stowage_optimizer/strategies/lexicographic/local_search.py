@@ -58,13 +58,7 @@ STABILISING_HEAT = (0.7, 0.02)
 
 @dataclass(slots=True)
 class LocalSearch:
-    """Looks for better assignments in one thread.
-
-    Parameters
-    ----------
-    shared
-        Where bounds are read and what is found is offered.
-    """
+    """Looks for better assignments in one thread."""
 
     shared: SharedState
     work_clock: WorkClock

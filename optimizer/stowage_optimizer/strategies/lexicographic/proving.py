@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.problem import without_slack
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     ANYTHING,
@@ -33,7 +33,7 @@ class Prover:
 
     shared: SharedState
     packing: Packing
-    options: SolveOptions
+    budget: Budget
     work_clock: WorkClock
     _context: AttemptContext = field(init=False)
     _attempts: dict[tuple[object, ...], Attempt] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Prover:
         self._context = AttemptContext(
             shared=shared,
             packing=self.packing,
-            options=self.options,
+            budget=self.budget,
             work_clock=self.work_clock,
             problem=without_slack(shared.problem),
             mender=Mender(shared.problem, strict=shared.strict),

@@ -65,7 +65,7 @@ class Work:
             target=self._search, args=(local_search,), name="search"
         )
         search.start()
-        Prover(self.shared, self.packing, options, work_clock).prove(self._deadline)
+        Prover(self.shared, self.packing, self.budget, work_clock).prove(self._deadline)
         search.join()
 
     def _search(self, local_search: LocalSearch) -> None:
@@ -93,8 +93,7 @@ class Work:
         total = self._deadline - began
         if work_clock.counted:
             total = self.budget.limit_s
-        options = self.budget.options
-        prover = Prover(self.shared, self.packing, options, work_clock)
+        prover = Prover(self.shared, self.packing, self.budget, work_clock)
         for turn in TURNS:
             until = began + turn * total
             local_search.run(work_clock.now() + (until - work_clock.now()) / 2)

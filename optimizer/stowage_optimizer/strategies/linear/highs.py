@@ -8,17 +8,16 @@ and checked by the caller; its bounds end the search but are no proofs.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
-from stowage_optimizer.model.options import Clock
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms
-from stowage_optimizer.strategies.linear.solver import Effort, Outcome, Task
+from stowage_optimizer.strategies.linear.solver import Outcome, Task
 from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 NODES_PER_STEP = 200
@@ -29,14 +28,12 @@ NODES_PER_STEP = 200
 class Highs:
     """HiGHS's branch and bound."""
 
-    clock: Clock = time.monotonic
     name: str = "HiGHS"
-    exact: bool = False
     flaw: str = "it computes with rounded numbers"
 
     def maximise(self, task: Task) -> Outcome:
         """Maximise the sum; see `Backend.maximise`."""
-        began = self.clock()
+        began = task.budget.clock()
         model, variables = _model(task.program, task.metric)
         hint = mathopt.SolutionHint(
             variable_values=dict(zip(variables, map(float, task.start), strict=True))
@@ -44,13 +41,15 @@ class Highs:
         result = mathopt.solve(
             model,
             mathopt.SolverType.HIGHS,
-            params=_parameters(task.effort, self.clock() - began),
+            params=_parameters(task.budget, task.budget.clock() - began),
             model_params=mathopt.ModelSolveParameters(solution_hints=[hint]),
         )
         if result.has_primal_feasible_solution():
             task.offer([round(value) for value in result.variable_values(variables)])
         bound = result.termination.objective_bounds.dual_bound
-        spent = task.effort.amount if task.effort.counted else self.clock() - began
+        spent = (
+            task.budget.limit_s if task.budget.counted else task.budget.clock() - began
+        )
         # A claim of infeasibility has no bound; the incumbent refutes it.
         believed = math.isfinite(bound) and result.has_primal_feasible_solution()
         return Outcome(math.floor(bound + 0.5) if believed else None, spent)
@@ -73,17 +72,17 @@ def _model(
     return model, variables
 
 
-def _parameters(effort: Effort, gone_s: float) -> mathopt.SolveParameters:
+def _parameters(budget: Budget, gone_s: float) -> mathopt.SolveParameters:
     options = highs_pb2.HighsOptionsProto(string_options={"parallel": "off"})
     limit = None
-    if effort.counted:
-        nodes = max(1, round(effort.amount * NODES_PER_STEP))
+    if budget.counted:
+        nodes = max(1, round(budget.limit_s * NODES_PER_STEP))
         options.int_options["mip_max_nodes"] = nodes
     else:
-        limit = timedelta(seconds=max(0.0, effort.amount - gone_s))
+        limit = timedelta(seconds=max(0.0, budget.limit_s - gone_s))
     return mathopt.SolveParameters(
         time_limit=limit,
-        random_seed=effort.seed,
+        random_seed=budget.seed,
         relative_gap_tolerance=0.0,
         absolute_gap_tolerance=0.0,
         highs=options,
@@ -92,4 +91,4 @@ def _parameters(effort: Effort, gone_s: float) -> mathopt.SolveParameters:
 
 def milp() -> LinearStrategy:
     """Return the strategy."""
-    return LinearStrategy(CountFormulation, Highs)
+    return LinearStrategy(CountFormulation, Highs())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,51 +9,13 @@ from typing import Protocol
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.options import Clock, SolveOptions
 from stowage_optimizer.strategies.bounds import round_bound
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
 
 CP_SAT_STEPS = 0.25
 """Deterministic steps of CP-SAT in one of ours. One of its own took between 0.4 and
 1.1 s (2 busy cores, 8 to 32 nodes), so that the wall-clock kill stays far off."""
-
-LARGEST_SEED = 2**31
-"""The solvers take 31 bits of seed."""
-
-SHORTEST_SOLVE_S = 0.001
-"""Less than this is no time to solve anything in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """How much a solve may use.
-
-    Parameters
-    ----------
-    amount
-        Seconds; where work is counted, steps of about a second each.
-    counted
-        Whether work is counted in steps, so that it does not depend on the machine.
-    seed
-        Of every random choice, from 0 to below `LARGEST_SEED`.
-    workers
-        Threads, at least 1.
-    """
-
-    amount: float
-    counted: bool
-    seed: int
-    workers: int
-
-    @classmethod
-    def of(cls, options: SolveOptions, amount: float) -> Effort:
-        """Return ``amount`` of effort in the way that ``options`` ask for."""
-        return cls(
-            amount=max(SHORTEST_SOLVE_S, amount),
-            counted=options.deterministic,
-            seed=options.seed % LARGEST_SEED,
-            workers=options.workers or len(os.sched_getaffinity(0)),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +35,7 @@ class Task:
     program: LinearProgram
     metric: Terms
     start: Values
-    effort: Effort
+    budget: Budget
     offer: Callable[[Values], None]
 
 
@@ -104,13 +64,8 @@ class Backend(Protocol):
         ...
 
     @property
-    def exact(self) -> bool:
-        """Whether its bounds are proofs; those of floating-point solvers are not."""
-        ...
-
-    @property
     def flaw(self) -> str:
-        """Why they are none, as the end of a sentence; empty if they are."""
+        """Why its bounds are no proofs, as the end of a sentence; empty if they are."""
         ...
 
     def maximise(self, task: Task) -> Outcome:
@@ -140,28 +95,26 @@ class SolverContradictionError(OptimizerError):
 class CpSat:
     """CP-SAT; its bounds are integers and count as proofs."""
 
-    clock: Clock = time.monotonic
     name: str = "CP-SAT"
-    exact: bool = True
     flaw: str = ""
 
     def maximise(self, task: Task) -> Outcome:
         """Maximise the sum; see `Backend.maximise`."""
-        began = self.clock()
+        began = task.budget.clock()
         model, variables = _model(task.program)
         for variable, value in zip(variables, task.start, strict=True):
             model.add_hint(variable, value)
         model.maximize(_sum(variables, task.metric))
         solver = cp_model.CpSolver()
-        configure(solver, task.effort)
+        configure(solver, task.budget)
         status = solver.solve(model, _Listener(variables, task.offer))
         if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
             raise SolverContradictionError(self.name, solver.status_name(status))
         bound = None
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             bound = round_bound(solver.best_objective_bound)
-        spent = self.clock() - began
-        if task.effort.counted:
+        spent = task.budget.clock() - began
+        if task.budget.counted:
             spent = solver.deterministic_time / CP_SAT_STEPS
         return Outcome(bound, spent)
 
@@ -185,7 +138,7 @@ def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
     )
 
 
-def configure(solver: cp_model.CpSolver, effort: Effort) -> None:
+def configure(solver: cp_model.CpSolver, budget: Budget) -> None:
     """Set the limits, and keep presolve from losing hints and solutions."""
     parameters = solver.parameters
     # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is
@@ -194,14 +147,14 @@ def configure(solver: cp_model.CpSolver, effort: Effort) -> None:
     # At-most-one rows within linear ones: version 9.15 removes feasible solutions, and
     # then proves that there are none better (google/or-tools issue 5293).
     parameters.presolve_inclusion_work_limit = 0
-    parameters.random_seed = effort.seed
-    if effort.counted:
+    parameters.random_seed = budget.seed
+    if budget.counted:
         # Interleaved workers would be deterministic too, but overrun their steps.
         parameters.num_workers = 1
-        parameters.max_deterministic_time = effort.amount * CP_SAT_STEPS
+        parameters.max_deterministic_time = budget.limit_s * CP_SAT_STEPS
     else:
-        parameters.num_workers = effort.workers
-        parameters.max_time_in_seconds = effort.amount
+        parameters.num_workers = budget.threads
+        parameters.max_time_in_seconds = budget.limit_s
 
 
 class _Listener(cp_model.CpSolverSolutionCallback):

@@ -26,13 +26,7 @@ from stowage_optimizer.strategies.linear.program import (
     Values,
     add_capacity,
 )
-from stowage_optimizer.strategies.linear.solver import (
-    Backend,
-    CpSat,
-    Outcome,
-    SolverContradictionError,
-    Task,
-)
+from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import LinearStrategy
 
 FLAW = "the thesis's rows for equal pods and nodes cut off answers"
@@ -156,40 +150,11 @@ class SymmetryFormulation(ItemFormulation):
                 self.program.at_most([*loads[one], *less], 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Doubted:
-    """Another solver, whose limits and refusals do not count as proofs.
-
-    Parameters
-    ----------
-    flaw
-        What is wrong with the program, as the end of a sentence.
-    """
-
-    inner: Backend
-    flaw: str
-    exact: bool = False
-
-    @property
-    def name(self) -> str:
-        """Return how the solver is called."""
-        return self.inner.name
-
-    def maximise(self, task: Task) -> Outcome:
-        """Maximise the sum; see `Backend.maximise`. The start may break rows."""
-        try:
-            return self.inner.maximise(task)
-        except SolverContradictionError:
-            return Outcome(None, 0.0)
-
-
 def cpsat_items() -> LinearStrategy:
     """Return the strategy without the rows."""
-    return LinearStrategy(ItemFormulation, CpSat)
+    return LinearStrategy(ItemFormulation, CpSat())
 
 
 def cpsat_items_symmetry() -> LinearStrategy:
     """Return the strategy with the rows."""
-    return LinearStrategy(
-        SymmetryFormulation, lambda clock: Doubted(CpSat(clock), FLAW)
-    )
+    return LinearStrategy(SymmetryFormulation, CpSat(), FLAW)

@@ -11,11 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.options import Clock, Policy
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import TierBounds, trivial_bounds
-from stowage_optimizer.strategies.budget import HALF, Budget, TimeSplit
+from stowage_optimizer.strategies.budget import (
+    HALF,
+    SHORTEST_SOLVE_S,
+    Budget,
+    TimeSplit,
+)
 from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import (
@@ -25,10 +30,10 @@ from stowage_optimizer.strategies.linear.program import (
     Values,
 )
 from stowage_optimizer.strategies.linear.solver import (
-    SHORTEST_SOLVE_S,
     Backend,
     CpSat,
-    Effort,
+    Outcome,
+    SolverContradictionError,
     Task,
 )
 from stowage_optimizer.strategies.strategy import Publish
@@ -57,6 +62,8 @@ class TierLoop:
     ----------
     bounds
         Bounds of each tier, which exact solvers tighten.
+    flaw
+        Why the solver's bounds and refusals are no proofs; empty if they are.
     """
 
     packing: Packing
@@ -65,6 +72,7 @@ class TierLoop:
     bounds: list[TierBounds]
     formulate: Formulate
     backend: Backend
+    flaw: str
     complete: bool = field(init=False, default=True)
     _split: TimeSplit = field(init=False)
     _held: list[_Held] = field(init=False, default_factory=list)
@@ -99,7 +107,7 @@ class TierLoop:
         else:
             self._split.spent(0, share)
         self.complete = self.complete and reached() >= believed
-        proved = believed if self.backend.exact else limit
+        proved = limit if self.flaw else believed
         self._hold(_Held(phase, tier, reached(), max(reached(), proved)))
         return max(proved, reached())
 
@@ -117,10 +125,15 @@ class TierLoop:
             formulation.program,
             formulation.metric(phase, tier),
             start=formulation.values(self.incumbent.assignment),
-            effort=Effort.of(self.budget.options, amount),
+            budget=self.budget.for_solver(amount),
             offer=self._offering(formulation),
         )
-        outcome = self.backend.maximise(task)
+        try:
+            outcome = self.backend.maximise(task)
+        except SolverContradictionError:
+            if not self.flaw:
+                raise
+            outcome = Outcome(None, 0.0)
         self._split.spent(outcome.spent, share)
         return limit if outcome.bound is None else outcome.bound
 
@@ -181,25 +194,28 @@ class LinearStrategy:
     """Algorithm 1 with this formulation and this solver."""
 
     formulate: Formulate
-    backend: Callable[[Clock], Backend]
+    backend: Backend
+    flaw: str = ""
+    """What is wrong with the formulation, as the end of a sentence."""
 
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Return the best solution found in time; see `Strategy.solve`."""
         bounds = trivial_bounds(packing)
         incumbent = Incumbent(packing, bounds, budget.policy, publish)
         publish(incumbent.solution())
-        backend = self.backend(budget.clock)
-        loop = TierLoop(packing, budget, incumbent, bounds, self.formulate, backend)
+        backend, flaw = self.backend, self.flaw or self.backend.flaw
+        loop = TierLoop(
+            packing, budget, incumbent, bounds, self.formulate, backend, flaw
+        )
         loop.run()
         solution = incumbent.solution()
         if solution.optimal or not loop.complete:
             return solution
         return incumbent.solution(
-            f"{backend.name} takes this for optimal, but {backend.flaw}: that is no "
-            "proof"
+            f"{backend.name} takes this for optimal, but {flaw}: that is no proof"
         )
 
 
 def cpsat_aggregated() -> LinearStrategy:
     """Return `cpsat-aggregated`: CP-SAT, replicas counted together."""
-    return LinearStrategy(CountFormulation, CpSat)
+    return LinearStrategy(CountFormulation, CpSat())

@@ -13,21 +13,19 @@ computes with exact numbers, so this is a proof.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import z3
 
-from stowage_optimizer.model.options import Clock
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.program import (
     LinearProgram,
     Terms,
     total,
 )
-from stowage_optimizer.strategies.linear.solver import Effort, Outcome, Task
+from stowage_optimizer.strategies.linear.solver import Outcome, Task
 from stowage_optimizer.strategies.linear.thesis import (
     FLAW,
-    Doubted,
     ItemFormulation,
     SymmetryFormulation,
 )
@@ -41,24 +39,22 @@ WORK_PER_STEP = 4_000_000
 class Z3:
     """Z3's solver for linear arithmetic over the integers."""
 
-    clock: Clock = time.monotonic
     name: str = "Z3"
-    exact: bool = True
     flaw: str = ""
 
     def maximise(self, task: Task) -> Outcome:
         """Maximise the sum; see `Backend.maximise`."""
-        began = self.clock()
+        began = task.budget.clock()
         solver, variables = _model(task.program)
-        solver.set("random_seed", task.effort.seed)
+        solver.set("random_seed", task.budget.seed)
         best, used = total(task.metric, task.start), 0.0
         bound = None
-        while used < task.effort.amount:
+        while used < task.budget.limit_s:
             solver.add(_sum(variables, task.metric) > best)
-            _limit(solver, task.effort, used)
+            _limit(solver, task.budget, used)
             verdict = solver.check()
-            used = self.clock() - began
-            if task.effort.counted:
+            used = task.budget.clock() - began
+            if task.budget.counted:
                 used = _work(solver) / WORK_PER_STEP
             if verdict == z3.unsat:
                 bound = best
@@ -98,9 +94,9 @@ def _sum(variables: list[z3.ArithRef], terms: Terms) -> z3.ArithRef:
     )
 
 
-def _limit(solver: z3.Solver, effort: Effort, used: float) -> None:
-    left = effort.amount - used
-    if effort.counted:
+def _limit(solver: z3.Solver, budget: Budget, used: float) -> None:
+    left = budget.limit_s - used
+    if budget.counted:
         solver.set("rlimit", max(1, int(left * WORK_PER_STEP)))
     else:
         solver.set("timeout", max(1, int(left * 1000)))
@@ -121,9 +117,9 @@ def _values(model: z3.ModelRef, variables: list[z3.ArithRef]) -> list[int]:
 
 def z3_items() -> LinearStrategy:
     """Return the strategy without the thesis's rows; needs ``z3-solver``."""
-    return LinearStrategy(ItemFormulation, Z3)
+    return LinearStrategy(ItemFormulation, Z3())
 
 
 def z3_symmetry() -> LinearStrategy:
     """Return the strategy with them."""
-    return LinearStrategy(SymmetryFormulation, lambda clock: Doubted(Z3(clock), FLAW))
+    return LinearStrategy(SymmetryFormulation, Z3(), FLAW)

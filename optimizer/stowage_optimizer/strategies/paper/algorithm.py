@@ -27,9 +27,13 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
-from stowage_optimizer.strategies.budget import HALF, Budget, TimeSplit
+from stowage_optimizer.strategies.budget import (
+    HALF,
+    SHORTEST_SOLVE_S,
+    Budget,
+    TimeSplit,
+)
 from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.solver import SHORTEST_SOLVE_S, Effort
 from stowage_optimizer.strategies.paper.model import PaperModel
 from stowage_optimizer.strategies.strategy import Publish
 
@@ -136,10 +140,8 @@ class _Run:
             amount = min(amount, self.budget.left_s())
         if amount < SHORTEST_SOLVE_S:
             return limit
-        effort = Effort.of(self.budget.options, amount)
-        outcome = self._model.maximise(
-            phase.metric, phase.name, self.incumbent, effort, self.budget.clock
-        )
+        budget = self.budget.for_solver(amount)
+        outcome = self._model.maximise(phase.metric, phase.name, self.incumbent, budget)
         self._split.spent(outcome.spent, phase.share)
         return limit if outcome.bound is None else outcome.bound
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.bounds import round_bound
+from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.linear.solver import (
     CP_SAT_STEPS,
-    Effort,
     Outcome,
     SolverContradictionError,
     configure,
@@ -82,8 +81,7 @@ class PaperModel:
         metric: cp_model.LinearExpr,
         phase: str,
         incumbent: Incumbent,
-        effort: Effort,
-        clock: Clock,
+        budget: Budget,
     ) -> Outcome:
         """Maximise ``metric`` from the incumbent on, offering it each solution.
 
@@ -92,14 +90,14 @@ class PaperModel:
         SolverContradictionError
             The solver finds ``phase`` infeasible, which the incumbent refutes.
         """
-        began = clock()
+        began = budget.clock()
         self.cp.proto.clear_solution_hint()
         for index, row in self._x.items():
             for node, x in row.items():
                 self.cp.add_hint(x, int(incumbent.assignment[index] == node))
         self.cp.maximize(metric)
         solver = cp_model.CpSolver()
-        configure(solver, effort)
+        configure(solver, budget)
         status = solver.solve(self.cp, _Listener(self, incumbent))
         if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
             raise SolverContradictionError(phase, solver.status_name(status))
@@ -107,9 +105,9 @@ class PaperModel:
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             # The callback has seen every solution, also the last.
             bound = round_bound(solver.best_objective_bound)
-        if effort.counted:
+        if budget.counted:
             return Outcome(bound, solver.deterministic_time / CP_SAT_STEPS)
-        return Outcome(bound, clock() - began)
+        return Outcome(bound, budget.clock() - began)
 
     def read(self, value: Value, otherwise: Assignment) -> Assignment:
         """Return the assignment of a solution.

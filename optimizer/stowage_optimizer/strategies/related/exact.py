@@ -70,8 +70,9 @@ def improved(
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
     incumbent.assignment, incumbent.score = assignment, value
-    solver = CpSat(budget.clock)
-    TierLoop(packing, budget, incumbent, bounds, RelatedFormulation, solver).run()
+    TierLoop(
+        packing, budget, incumbent, bounds, RelatedFormulation, CpSat(), flaw=""
+    ).run()
     incumbent.bounds = [
         _with_proofs(mine, trivial)
         for mine, trivial in zip(bounds, trivial_bounds(packing), strict=True)

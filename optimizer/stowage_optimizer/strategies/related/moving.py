@@ -53,13 +53,7 @@ COUNTED_SHARE = 0.1
 def moved(
     strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
 ) -> Solution:
-    """Return the best solution found in time that keeps every relation.
-
-    Parameters
-    ----------
-    strategy
-        Finds the solutions of problems without demands.
-    """
+    """Return the best solution found in time that keeps every relation."""
     return _Moving(strategy, packing, budget, publish).solve()
 
 
