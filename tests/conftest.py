@@ -91,8 +91,7 @@ class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyp
         folders = [one for one in self.workqueue if _has_cluster(one) and one != ALONE]
         files = [one for one in self.workqueue if not _has_cluster(one)]
         if ALONE in self.workqueue:
-            # Again in the queue after a crash: better beside a cluster than never.
-            choice = [*files, ALONE] if elsewhere else [ALONE]
+            choice = [ALONE]
         elif ALONE in elsewhere:
             choice = files
         else:
