@@ -40,6 +40,20 @@ class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyp
     names of pytest 9.2.
     """
 
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Take back what a process that died has not done.
+
+        pytest-xdist takes back whole scopes that are done as well, and who is given one
+        of these waits for ever.
+        """
+        self.assigned_work[node] = {
+            scope: tests
+            for scope, tests in self.assigned_work[node].items()
+            if not all(tests.values())
+        }
+        crashed: str | None = super().remove_node(node)
+        return crashed
+
     def mark_test_complete(
         self, node: WorkerController, item_index: int, duration: float = 0
     ) -> None:
@@ -62,6 +76,9 @@ class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyp
         if scope is not None:
             self.workqueue.move_to_end(scope, last=False)
             super()._assign_work_unit(node)
+            # It keeps its last test until it knows what comes next.
+            if self._pending_of(self.assigned_work[node]) < 2:
+                self._reschedule(node)
 
     def _next_scope(self, node: WorkerController) -> str | None:
         """Return what a process gets next, or None if it has to wait."""
@@ -74,7 +91,7 @@ class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyp
         folders = [one for one in self.workqueue if _has_cluster(one) and one != ALONE]
         files = [one for one in self.workqueue if not _has_cluster(one)]
         if ALONE in self.workqueue:
-            choice = files if elsewhere else [ALONE]
+            choice = [ALONE]
         elif ALONE in elsewhere:
             choice = files
         else:

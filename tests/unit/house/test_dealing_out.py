@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from types import SimpleNamespace
+
+import pytest
 
 from tests.conftest import ClustersApart
 
@@ -100,19 +103,45 @@ def test_the_last_clusters_go_to_both() -> None:
     assert {*dealt.one.given, *dealt.two.given} == set(dealt.tests)
 
 
-def test_every_test_is_given_to_one_process_and_all_are_ended() -> None:
-    """A process that waits for ever would hang the session."""
+@pytest.mark.parametrize("dies", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_every_test_is_run_and_the_session_ends(seed: int, dies: bool) -> None:
+    """A process keeps its last test until it knows what comes next, or that none does.
+
+    If two wait for each other, the session hangs.
+    """
+    draw = Random(seed)  # noqa: S311 - not for secrets
     dealt = Dealt(UNIT, RUN, PLANS, DOCS, OTHER, FAULT)
+    processes = [dealt.one, dealt.two]
+    left = dict.fromkeys(processes, 0)
+    run: set[str] = set()
+    killed_at = draw.randrange(len(dealt.tests)) if dies else None
 
-    for _ in dealt.tests:
-        for process in (dealt.two, dealt.one):
-            open_tests = [test for test in process.given if _open(dealt, process, test)]
-            dealt.done(process, open_tests[:1])
+    while dealt.scheduler.has_pending:
+        if dealt.scheduler.tests_finished:  # as pytest-xdist does whenever it is so
+            for process in processes:
+                process.shutdown()
+        able = [p for p in processes if left[p] < len(p.given) - (not p.shutting_down)]
+        assert able, f"nobody goes on: {[p.given for p in processes]}"
+        process = draw.choice(able)
+        if len(run) == killed_at:
+            killed_at = None
+            processes.remove(process)
+            dealt.scheduler.remove_node(process)
+            process = Process("three", dealt.tests)
+            processes.append(process)
+            left[process] = 0
+            dealt.scheduler.add_node(process)
+            dealt.scheduler.add_node_collection(process, dealt.tests)
+            dealt.scheduler.schedule()
+            continue
+        test = process.given[left[process]]
+        left[process] += 1
+        run.add(test)
+        dealt.done(process, [test])
 
-    assert sorted([*dealt.one.given, *dealt.two.given]) == sorted(dealt.tests)
-    assert not dealt.scheduler.has_pending
-    assert dealt.one.shutting_down
-    assert dealt.two.shutting_down
+    assert run == set(dealt.tests)
+    assert all(process.shutting_down for process in processes)
 
 
 def test_what_a_process_that_died_had_is_given_to_another() -> None:
@@ -123,8 +152,3 @@ def test_what_a_process_that_died_had_is_given_to_another() -> None:
     dealt.done(dealt.two, UNIT)
 
     assert set(dealt.two.given) >= {*RUN, *FAULT}
-
-
-def _open(dealt: Dealt, process: Process, test: str) -> bool:
-    scopes = dealt.scheduler.assigned_work[process]
-    return any(tests.get(test) is False for tests in scopes.values())
