@@ -18,7 +18,7 @@ from benchmarks.agreement.comparison import (
 from stowage_optimizer.verify.violation import RuleName, Violation
 from stowage_testbed.simulate import Verdict
 
-REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "refusal.go"
+REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed"}
 """Random plans are small, and a cluster that is verified does not change."""
 
