@@ -350,6 +350,37 @@ def test_counted_work_is_given_the_same_whatever_the_size() -> None:
     assert given_s(20_000, deterministic=True) == LIMIT_S
 
 
+@dataclass(slots=True)
+class Telling:
+    """Finds nothing in the end, but publishes a plan on the way, if there is time."""
+
+    early: bool
+
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Publish that the first pod moves, and the third comes in its place."""
+        del budget
+        if self.early:
+            publish(Solution(packing, (1, 1, 0)))
+        return Solution(packing, packing.current)
+
+
+def test_counted_work_ends_alike_whatever_was_published_on_the_way() -> None:
+    """Machines differ in what they have time to trim before the last plan."""
+    packing = reduce_snapshot(decoded(figure_1()))
+    options = SolveOptions(
+        time_limit_s=LIMIT_S, limits=Limits(max_moves=1), deterministic=True
+    )
+
+    ends = [
+        finished(
+            Telling(early), packing, Budget.begin(options, lambda: 0.0), lambda _: None
+        )
+        for early in (False, True)
+    ]
+
+    assert ends[0].assignment == ends[1].assignment
+
+
 @pytest.mark.parametrize("policy", Policy)
 def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) -> None:
     """Who waits and fits still gets a node: that needs no steps."""

@@ -88,10 +88,16 @@ class _Finish:
         self._replicas = Replicas(self.packing)
 
     def take(self, found: Solution) -> None:
-        """Publish ``found``, within the limits, if that is better than the last one."""
+        """Publish ``found``, within the limits, if that is better than the last one.
+
+        Where work is counted nothing is trimmed on the way: which solutions there was
+        time for would decide about the last one.
+        """
         if self.budget.options.limits.none:
             self.publish(self._replicas.disrupt_cheapest(found))
-        elif self.budget.before(self.found_by - self._trimming_s):
+        elif not self.budget.counted and self.budget.before(
+            self.found_by - self._trimming_s
+        ):
             began = self.budget.clock()
             if self._keep(found, self.found_by) and self._best is not None:
                 self.publish(self._replicas.disrupt_cheapest(self._best))
