@@ -25,6 +25,12 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			c, _ := fullNode(t, nothing, manual)
 			c.await("it is tried", func() bool { return len(c.tried()) == 1 }, false)
+			// A scheduler that runs would take the pod out of the queue again at once (SchedulerPopFromBackoffQ).
+			c.stop()
+			c.standby = true
+			c.begin()
+			queued := func() bool { pending, _ := c.scheduler.SchedulingQueue.PendingPods(); return len(pending) == 1 }
+			c.await("the next scheduler has it in its queue", queued, false)
 			waiting := c.pods()[slices.IndexFunc(c.pods(), func(pod *v1.Pod) bool { return pod.Name == "waiting" })]
 			info, err := framework.NewPodInfo(waiting)
 			c.must(err)
@@ -37,9 +43,8 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 				fwk.AsStatus(&framework.FitError{Pod: waiting, NumAllNodes: 1,
 					Diagnosis: framework.Diagnosis{UnschedulablePlugins: sets.New(Name), PreFilterMsg: messageHeld}}), nil, time.Now())
 
-			pending, _ := c.scheduler.SchedulingQueue.PendingPods()
-			if len(pending) != 1 {
-				t.Errorf("%d pods are in the queue", len(pending))
+			if !queued() {
+				t.Error("it is not in the queue")
 			}
 			if wrote := len(c.tried()) - 1; (wrote == 0) != rejected {
 				t.Errorf("%d writes", wrote)

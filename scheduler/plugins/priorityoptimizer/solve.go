@@ -71,7 +71,6 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		if !l.plugin.hold.begin(session.limit + holdMargin) {
 			l.plugin.releaseAwaiting()
 		}
-		defer l.plugin.hold.end()
 		if record.Ours() {
 			defer l.plugin.markInSolve(l.plugin.trigger.all())()
 		}
