@@ -346,9 +346,9 @@ expect: {{end: {{placed: 2, placements: {{web: [late-0, late-0]}}}}}}
 """
     )
 
-    assert (error in outcome.error) is bool(outcome.error)
     assert bool(outcome.error) is bool(error)
     if error:
+        assert error in outcome.error
         assert outcome.error.startswith("step 6 (drain, line 17)")
         assert "evict Pod web-" in outcome.error
 
