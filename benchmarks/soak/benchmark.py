@@ -145,6 +145,12 @@ def _turn_figures(turns: Sequence[Trial], error: str) -> Iterator[Figure]:
         "plans", "", [float(len(turn.phases)) for turn in turns], sum, spread=False,
         note=", ".join(f"{count} {phase}" for phase, count in phases.most_common()),
     )  # fmt: skip
+    moved = [float(one.evictions > 0) for one in turns if "/drain-" not in one.scenario]
+    yield figure(
+        "turns whose plans evicted pods, of those without a drain", "share", moved,
+        lambda all_of_them: sum(all_of_them) / len(all_of_them), at_least(0.5),
+        spread=False, note="where pods find room by themselves nothing is tried",
+    )  # fmt: skip
     restarts = [float(one.scheduler_restarts) for one in turns]
     yield figure("restarts of the scheduler", "", restarts, sum, spread=False)
 
