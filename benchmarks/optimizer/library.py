@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +54,6 @@ RECIPE = 2
 
 MOST_ATTEMPTS = 60
 """Seeds tried until the scheduler leaves a pod pending, as the paper did."""
-
-Filling = Callable[[Scenario], dict[str, str | None]]
 
 
 class Library:

@@ -34,9 +34,6 @@ class Page:
     def to_the_start(self) -> None:
         self.press("#time", Keys.HOME)
 
-    def to_the_end(self) -> None:
-        self.press("#time", Keys.END)
-
     @property
     def time(self) -> str:
         return self.find("#now").text

@@ -14,7 +14,6 @@ from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.wait import wait_until
 
-FAKE_NODE = {"type": "fake"}
 NOT_FOUND = 404
 
 

@@ -111,11 +111,6 @@ def empty(plan: pb.Plan) -> bool:
     return not (plan.placements or plan.moves or plan.evictions)
 
 
-def plan_for(snapshot: pb.Snapshot, *, policy: pb.Policy = pb.POLICY_STRICT) -> pb.Plan:
-    """Return the paper strategy's plan as the contract's message."""
-    return answer_to(snapshot, policy=policy).plan
-
-
 def _options(asked: pb.SolveOptions) -> SolveOptions:
     issues = Issues()
     options = decode_options(

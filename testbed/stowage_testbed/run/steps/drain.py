@@ -12,7 +12,9 @@ from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.nodes import cordon
 from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.nodes import Cordon
 from stowage_testbed.wait import wait_until
 
 RETRIED_AFTER_S = 0.2
@@ -31,8 +33,7 @@ def drain(context: StepContext, step: Drain) -> None:
     StowageError
         No controller would replace a pod.
     """
-    for name in step.nodes:
-        context.objects.patch("Node", name, {"spec": {"unschedulable": True}})
+    cordon(context, Cordon(step.nodes))
     draining = _Draining(context, step.nodes)
     wait_until(
         f"{', '.join(step.nodes[:SHOWN])} to be drained",

@@ -8,6 +8,7 @@ file of the same name in `stowage_testbed.run.steps`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, cast
@@ -78,7 +79,7 @@ class NameUsed:
     sort: Sort
 
 
-class Action:
+class Action(ABC):
     """What a step does; each kind is a frozen dataclass of its settings.
 
     The first paragraph of a kind's docstring is its description in the schema.
@@ -132,12 +133,13 @@ class Action:
         del plain
         return iter(())
 
+    @abstractmethod
     def in_words(self) -> str:
         """Return what the step does, as a person would say it, with every default."""
-        raise NotImplementedError
 
     def ask(self, demand: Demand) -> None:
         """Count the pods that there shall be from this step on."""
+        del demand
 
     @property
     def brings(self) -> Iterable[str]:

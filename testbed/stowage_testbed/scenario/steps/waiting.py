@@ -160,6 +160,9 @@ class Pack(Action):
 
     kind = "pack"
 
+    def in_words(self) -> str:
+        return "let the optimiser pack what is there, and wait until it is done"
+
 
 def _stable(seconds: float) -> str:
     return f" and no pod has changed for {seconds:g} s" if seconds else ""
