@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -138,6 +138,8 @@ class Seen:
         Of the release's containers, by then.
     changes
         Everything the watches saw, first what was there.
+    finished_plans
+        Plans that had ended before, by uid.
     audit_start, entries
         Where the API server's audit log was then, and what it has since.
     injected, ended
@@ -155,6 +157,7 @@ class Seen:
     began: Receipt
     restarts: Mapping[str, int]
     changes: list[Change]
+    finished_plans: frozenset[str] = frozenset()
     audit_start: AuditMark = BEGINNING
     environment: ScenarioEnvironment | None = None
     entries: tuple[AuditEntry, ...] = ()
@@ -184,6 +187,9 @@ def begin_try(run: RunContext, scenario: Scenario, release: Release) -> Seen:
         began=observer.clock.now(),
         restarts=observer.read(lambda state: restarts(state, namespace)),
         changes=observer.restart_journal(),
+        finished_plans=observer.read(
+            lambda state: frozenset(p.uid for p in state.plans() if p.finished)
+        ),
         audit_start=audit_end(run.cluster.audit_log),
     )
 
@@ -216,7 +222,7 @@ def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
         struck=seen.injected is not None,
         violations=tuple(v.in_words() for v in check(history)),
         failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
-        phases=_phases(seen.changes),
+        phases=_phases(seen),
         evictions=len(history.evictions),
         writes=_writes(seen),
         refusals=_refusals(seen),
@@ -248,13 +254,13 @@ def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
             yield result.message
 
 
-def _phases(changes: Sequence[Change]) -> tuple[str, ...]:
-    """Return the last phase of each plan, in order of first sight."""
+def _phases(seen: Seen) -> tuple[str, ...]:
+    """Return the last phase of each plan of the try, in order of first sight."""
     phases: dict[str, str] = {}
-    for change in changes:
+    for change in seen.changes:
         if change.kind == "PackingPlan" and change.verb is not Verb.DELETED:
             phases[change.uid] = (change.body.get("status") or {}).get("phase", "")
-    return tuple(phases.values())
+    return tuple(phases[uid] for uid in phases if uid not in seen.finished_plans)
 
 
 def _writes(seen: Seen) -> int:

@@ -27,12 +27,21 @@ class CrashLoop:
 
     release: Release
     container: str = field(default="", init=False)
+    _before: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
 
     def found(self) -> bool:
-        """Look at the newest pod."""
+        """Look at the newest pod, for what has ended since the first look at it.
+
+        While the new pod is yet to come, the newest is one that other people may have
+        restarted often, and that goes.
+        """
         for pod in self.release.pods()[:1]:
             for status in pod.status.container_statuses or ():
-                if not status.ready and status.restart_count >= RESTARTS:
+                key = (pod.metadata.uid, status.name)
+                ended = status.restart_count - self._before.setdefault(
+                    key, status.restart_count
+                )
+                if not status.ready and ended >= RESTARTS:
                     self.container = status.name
         return bool(self.container)
 
