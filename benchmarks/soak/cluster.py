@@ -16,8 +16,15 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.faults.workloads import budget_manifest
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.pod import observed_pod
-from stowage_testbed.observe.settled import pods_placed
+from stowage_testbed.observe.pod import ObservedPod, observed_pod
+from stowage_testbed.observe.pod_body import (
+    allocatable_of,
+    node_of,
+    requests_of,
+    takes_room,
+)
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
     ScenarioEnvironment,
@@ -39,8 +46,15 @@ LOW, HIGH = -10, 100
 GIB = 1 << 30
 NODE = NodePool("node", 1, cpu_milli=4500, memory_bytes=16 * GIB)
 STEADY = Workload("steady", PODS_A_WORKLOAD, cpu_milli=1000, memory_bytes=GIB)
-LARGE = Workload("large", 1, cpu_milli=2000, memory_bytes=GIB)
-"""Fits on a node of three steady pods only if one of these goes elsewhere."""
+BEYOND_MILLI = 100
+"""A large pod asks for so much more CPU than any node has free."""
+
+LEAST_ON_A_NODE = 2
+"""With fewer steady pods a node could be so empty that no larger pod exists."""
+
+CROWDING_ROUNDS = 10
+"""A new pod goes to the emptiest node of those that the scheduler looks at, which are
+some four of ten, so filling the emptiest nodes takes a few rounds."""
 
 WEB = Workload("web", 3, cpu_milli=100, memory_bytes=GIB // 8, kind="Deployment")
 KEPT = frozenset({"steady", "web"})
@@ -106,12 +120,33 @@ class SoakCluster:
         for workload in (*self.steady, WEB):
             self.apply(workload)
         self.run.objects.create(_autoscaler())
-        pods = sum(one.pods for one in (*self.steady, WEB))
-        self.run.observer.wait_for(
-            "the steady pods to have nodes",
-            pods_placed(NAMESPACE, pods),
-            timeout_s=self.run.timeouts.settle_base_s + pods,
-        )
+        self._await_steady(frozenset())
+        self.crowd()
+
+    def large(self, name: str, replicas: int, priority: int = 0) -> Workload:
+        """Return pods larger than any free room: they fit if others go elsewhere."""
+        cpu_milli = max(self._free_milli().values()) + BEYOND_MILLI
+        return Workload(name, replicas, cpu_milli, GIB, priority=priority)
+
+    def crowd(self) -> None:
+        """Fill the emptiest nodes: as many steady pods of the fullest start anew.
+
+        What a turn's plans have moved is not moved back, so that after a few turns
+        large pods would find room by themselves and nothing would be tried.
+        """
+        for _ in range(CROWDING_ROUNDS):
+            steady: dict[str, list[str]] = {name: [] for name in self.node_bodies()}
+            for pod in self.run.observer.read(lambda state: state.pods(NAMESPACE)):
+                if _is_steady(pod) and pod.node in steady:
+                    steady[pod.node].append(pod.name)
+            lacking = sum(max(0, LEAST_ON_A_NODE - len(p)) for p in steady.values())
+            if not lacking:
+                return
+            fullest = sorted(steady.values(), key=len, reverse=True)
+            leaving = frozenset(pods[0] for pods in fullest[:lacking])
+            for name in leaving:
+                self.run.objects.delete("Pod", name, namespace=NAMESPACE, at_once=True)
+            self._await_steady(leaving)
 
     def add_nodes(self, number: int) -> None:
         """Add nodes under names that were never used; they are ready on return."""
@@ -133,6 +168,35 @@ class SoakCluster:
         bodies = self.run.observer.read(lambda state: state.bodies("Node"))
         found = {str(body["metadata"]["name"]): dict(body) for body in bodies}
         return {name: one for name, one in found.items() if name.startswith("node-")}
+
+    def _free_milli(self) -> dict[str, int]:
+        """Return the CPU that each open node has left."""
+        free = {
+            name: allocatable_of(body)["cpu"]
+            for name, body in self.node_bodies().items()
+            if not body["spec"].get("unschedulable")
+        }
+        for body in self.run.observer.read(lambda state: state.bodies("Pod")):
+            if node_of(body) in free and takes_room(body):
+                free[node_of(body)] -= requests_of(body).get("cpu", 0)
+        return free
+
+    def _await_steady(self, leaving: frozenset[str]) -> None:
+        """Wait until these pods have gone and all steady ones have nodes."""
+        wanted = sum(one.pods for one in self.steady)
+
+        def condition(state: State) -> Verdict:
+            pods = [pod for pod in state.pods(NAMESPACE) if _is_steady(pod)]
+            old = leaving.intersection(pod.name for pod in pods)
+            placed = sum(pod.bound for pod in pods)
+            holds = len(pods) == wanted == placed and not old
+            return Verdict(holds, f"{placed} of {wanted}; {len(old)} have yet to go")
+
+        self.run.observer.wait_for(
+            "the steady pods to have nodes",
+            condition,
+            timeout_s=self.run.timeouts.settle_base_s + wanted,
+        )
 
     def restore(self) -> None:
         """Put back what the turn has changed, and take away what it has brought."""
@@ -183,6 +247,10 @@ class SoakCluster:
             self.run.objects.create(
                 budget_manifest(name, NAMESPACE, workload.name, max_unavailable=1)
             )
+
+
+def _is_steady(pod: ObservedPod) -> bool:
+    return pod.workload.startswith(STEADY.name)
 
 
 def _is_changed(body: Manifest) -> bool:

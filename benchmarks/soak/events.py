@@ -6,10 +6,9 @@ Each is drawn at random, and registers with the fault context what ends it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
-from benchmarks.soak.cluster import HIGH, LARGE, NAMESPACE, SoakCluster
+from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
 from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
@@ -42,7 +41,7 @@ def burst(soak_cluster: SoakCluster, context: FaultContext) -> None:
 def priority(soak_cluster: SoakCluster, _fault_context: FaultContext) -> None:
     """Let large pods of a high priority come."""
     name = soak_cluster.fresh_name("urgent")
-    soak_cluster.apply(replace(LARGE, name=name, replicas=2, priority=HIGH))
+    soak_cluster.apply(soak_cluster.large(name, replicas=2, priority=HIGH))
 
 
 def drain(soak_cluster: SoakCluster, context: FaultContext) -> None:

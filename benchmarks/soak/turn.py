@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.soak.cluster import LARGE, NAMESPACE, SoakCluster
+from benchmarks.soak.cluster import NAMESPACE, SoakCluster
 from benchmarks.soak.events import FAULTS, ORDINARY
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
@@ -60,6 +60,7 @@ class Turn:
         KINDS[fault].after(context)
         soak_cluster.restore()
         self._await_recovery()
+        soak_cluster.crowd()
         return trial
 
     def _begin(self, ordinary: str, fault: str) -> Seen:
@@ -90,9 +91,9 @@ class Turn:
         soak_cluster, clock = self.soak_cluster, self.soak_cluster.run.observer.clock
         fault = KINDS[context.settings.do]
         fault.before(context, seen.scenario)
-        large = soak_cluster.rng.randint(1, MOST_LARGE)
-        name = soak_cluster.fresh_name(LARGE.name)
-        soak_cluster.apply(replace(LARGE, name=name, replicas=large))
+        replicas = soak_cluster.rng.randint(1, MOST_LARGE)
+        name = soak_cluster.fresh_name("large")
+        soak_cluster.apply(soak_cluster.large(name, replicas))
         self._await_plan()
         context.clock.pause(soak_cluster.rng.uniform(0, LONGEST_S))
         ORDINARY[ordinary](soak_cluster, context)
