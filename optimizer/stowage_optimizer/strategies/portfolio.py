@@ -37,7 +37,7 @@ class Portfolio:
         solution = Solution(packing, packing.current, refusals=packing.refusals)
         for asked, member in enumerate(self.members):
             share_s = max(0.0, budget.left_s()) / (len(self.members) - asked)
-            solution = member.solve(packing, budget.part(share_s), best.take)
+            solution = member.solve(packing, budget.part(share_s), best.pass_on)
             best.take(solution)
             if solution.optimal:
                 break
@@ -46,20 +46,29 @@ class Portfolio:
 
 @dataclass(slots=True)
 class _Best:
-    """The best solution of any member."""
+    """The best final solution of any member, and how good the best published one is.
+
+    What a member publishes on its way depends on the time that it takes, so it is
+    passed on and decides about nothing.
+    """
 
     policy: Policy
     publish: Publish
     solution: Solution | None = None
     _value: tuple[Score, int] = field(init=False, default=((), -1))
+    _published: Score = field(init=False, default=())
+
+    def pass_on(self, found: Solution) -> None:
+        """Publish ``found`` if it is better than what was published before."""
+        reached = score(found.packing, found.assignment, self.policy)
+        if reached > self._published:
+            self._published = reached
+            self.publish(found)
 
     def take(self, found: Solution) -> None:
         """Take ``found`` if it is better, or as good and better proved."""
         reached = score(found.packing, found.assignment, self.policy)
         value = (reached, sum(tier.optimal for tier in found.tiers))
-        if value <= self._value:
-            return
-        better = reached > self._value[0] or self.solution is None
-        self.solution, self._value = found, value
-        if better:
-            self.publish(found)
+        if value > self._value:
+            self.solution, self._value = found, value
+        self.pass_on(found)

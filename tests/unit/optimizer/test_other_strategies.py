@@ -14,11 +14,13 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
+from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies import registry
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.thesis import SymmetryFormulation
+from stowage_optimizer.strategies.portfolio import Portfolio
 from stowage_optimizer.strategies.strategy import Publish
 
 
@@ -61,6 +63,36 @@ def test_a_floating_point_solver_says_that_it_proves_nothing() -> None:
 
     assert not answer.plan.optimal
     assert "no proof" in answer.message
+
+
+@dataclass(frozen=True)
+class _ShowsThenTakesAnother:
+    """Publishes a pod on node a, then answers with the equally good node b."""
+
+    publishes: bool
+
+    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+        """Answer alike whether or not there was time to publish."""
+        del budget
+        if self.publishes:
+            publish(Solution(packing, (0,)))
+        return Solution(packing, (1,))
+
+
+def test_what_a_portfolios_member_publishes_decides_about_nothing() -> None:
+    """It depends on time, and counted work must end in the same answer each time."""
+    builder = SnapshotBuilder().node("a").node("b").pod("waits")
+    packing = reduce_snapshot(decode_snapshot(builder.message, Issues()))
+    budget = Budget.begin(SolveOptions(time_limit_s=1.0), lambda: 0.0)
+
+    answers = {
+        Portfolio((_ShowsThenTakesAnother(publishes),))
+        .solve(packing, budget, lambda _found: None)
+        .assignment
+        for publishes in (True, False)
+    }
+
+    assert answers == {(1,)}
 
 
 def test_first_fit_takes_large_pods_first() -> None:
