@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import yaml
 from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.account import NAMESPACE, Rights, Rule, account
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import (
@@ -185,26 +185,30 @@ class StowageArm:
         folder = own_folder(folder)
         if _with_optimizer(_profile(self.profile)):
             compile_optimizer()
-        with ExitStack() as stack:
-            # A socket's path may have 107 characters, and the folder's alone has more.
-            short = stack.enter_context(tempfile.TemporaryDirectory(prefix="stowage-"))
+        # A socket's path may have 107 characters, and the folder's alone has more.
+        with tempfile.TemporaryDirectory(prefix="stowage-") as short:
             chart = render_chart(
                 cluster,
                 self._values(cluster, folder, Path(short), limits),
                 folder / "values.yaml",
             )
-            kubeconfig = folder / "kubeconfig.yaml"
-            text = yaml.safe_dump(
-                installed_config(chart.config, kubeconfig, limits), sort_keys=False
-            )
+            config = installed_config(chart.config, folder / KUBECONFIG, limits)
+            text = yaml.safe_dump(config, sort_keys=False)
             (folder / "scheduler.yaml").write_text(text, "utf-8")
-            stack.enter_context(custom_resources(cluster, CHART / "crds", _MADE))
-            rights = Rights(rules=chart.rules)
-            stack.enter_context(account(cluster, self.name, rights, kubeconfig))
             programs = _programs(chart, Path(short))
-            yield stack.enter_context(
-                serving(self.name, cluster, folder, programs, text)
-            )
+            rights = Rights(rules=chart.rules)
+            with (
+                custom_resources(cluster, CHART / "crds", _MADE),
+                serving(
+                    self.name,
+                    cluster,
+                    folder,
+                    rights,
+                    programs=programs,
+                    configuration=text,
+                ) as running,
+            ):
+                yield running
 
     def _values(
         self,
