@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
@@ -16,14 +17,9 @@ from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
-from stowage_testbed.reproduce.paper.categories import (
-    Categorised,
-    Evaluation,
-    placed_by_priority,
-)
+from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.paper.report import write_report
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard
@@ -109,14 +105,8 @@ def fits(one: Categorised, where: Where) -> None:
 def test_a_plan_places_as_many_as_it_says(evaluation: Evaluation) -> None:
     """The category is counted from the placements, and must not differ from claims."""
     for one in evaluation.solved:
-        counts = placed_by_priority(one.instance, one.result.plan)
         claimed = [tier.placed for tier in one.result.tiers]
-        present = [
-            sum(counts[: place + 1])
-            for place, priority in enumerate(range(one.instance.priorities, 0, -1))
-            if priority in one.instance.pod_priority
-        ]
-        assert claimed == present
+        assert claimed == list(accumulate(one.placed_by_priority))
         moved = sum(
             PENDING != before != after != PENDING
             for before, after in zip(one.instance.start, one.result.plan, strict=True)
@@ -178,7 +168,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
 
 def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:
     """Tables, figures and page can be made again long after."""
-    text = write_report(folder, tmp_path / "figures.json")
+    text = PAPER.report(folder, tmp_path / "figures.json")
     assert "paper" in text
     assert "lexicographic" in text
     page = (folder / "index.html").read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from stowage_testbed.errors import StowageError
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
 from stowage_testbed.reproduce.sweep.folder import Journal
@@ -46,6 +48,24 @@ class Counting(SweepListener):
 
     def ended(self) -> None:
         self.ends += 1
+
+
+def test_a_journal_knows_what_was_done(tmp_path: Path) -> None:
+    """Also a task without rows; a line that is no outcome is never left out."""
+    path = tmp_path / "rows.jsonl"
+    journal = Journal(path, Row)
+    journal.add("first", (Row("a"),))
+    journal.add("second", ())
+
+    again = Journal(path, Row)
+
+    assert list(again) == ["first", "second"]
+    assert (again["first"], again["second"]) == ((Row("a"),), ())
+    assert "third" not in again
+    with path.open("a") as file:
+        file.write('{"task": "third", "rows": [{"name": 1}]}\n')
+    with pytest.raises(StowageError, match=r"rows\.jsonl:3"):
+        Journal(path, Row)
 
 
 def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
