@@ -57,14 +57,6 @@ HELM_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
-    """A container of the chart's pod: its command line and its variables."""
-
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class RenderedChart:
     """The parts of the chart that processes are made from.
 
@@ -75,12 +67,12 @@ class RenderedChart:
     rules
         The rights of its account.
     containers
-        By name, ``scheduler`` and, where the profile has it, ``optimizer``.
+        As in its pod, by name: ``scheduler`` and, if the profile has it, ``optimizer``.
     """
 
     config: dict[str, Any]
     rules: tuple[Rule, ...]
-    containers: Mapping[str, Container]
+    containers: Mapping[str, Mapping[str, Any]]
 
 
 def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
@@ -111,20 +103,13 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     return RenderedChart(
         yaml.safe_load(config_map["data"]["scheduler.yaml"]),
         tuple(_only(documents, "ClusterRole")["rules"]),
-        {one["name"]: _container(one) for one in pod["containers"]},
+        {one["name"]: one for one in pod["containers"]},
     )
 
 
 def _only(documents: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
     (found,) = (one for one in documents if one["kind"] == kind)
     return found
-
-
-def _container(entry: Mapping[str, Any]) -> Container:
-    return Container(
-        (*entry["command"], *entry["args"]),
-        {one["name"]: one["value"] for one in entry.get("env", ())},
-    )
 
 
 NAME = "stowage"
@@ -251,13 +236,18 @@ def score_cache_arm() -> StowageArm:
 
 
 def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
-    port = _port(chart.containers["scheduler"].command)
+    port = _port(chart.containers["scheduler"]["args"])
     ready = {
         "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
         "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
     }
     return [
-        Program(name, one.command, one.environment, ready[name])
+        Program(
+            name,
+            [*one["command"], *one["args"]],
+            {variable["name"]: variable["value"] for variable in one.get("env", ())},
+            ready[name],
+        )
         # The scheduler calls the optimiser, which therefore comes first.
         for name in ("optimizer", "scheduler")
         if (one := chart.containers.get(name))
