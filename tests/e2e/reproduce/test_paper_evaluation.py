@@ -9,12 +9,10 @@ from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
-import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
+from sweep_tasks import LIMIT_S, same_rows
 
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
 from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
@@ -28,10 +26,6 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
-
-TIMES = ("wall_s", "solve_s", "simulated_s")
-LIMIT_S = 4.0
-"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
 
 REQUEST = PaperRequest(
     # Of the first two, some come out otherwise unless the ReplicaSets are there too.
@@ -53,15 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def evaluation(folder: Path) -> Evaluation:
     return PAPER.read(folder)
-
-
-def same_rows(one: Path, other: Path) -> None:
-    for name in (INSTANCES, RESULTS):
-        frames = [
-            pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False)
-            for path in (one, other)
-        ]
-        assert_frame_equal(*frames)
 
 
 def test_every_instance_is_one_on_which_the_default_scheduler_fails(

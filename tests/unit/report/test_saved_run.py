@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outcomes import FAILED, a_material, a_run, a_stepped_outcome, an_outcome
+from outcomes import FAILED, a_run, a_stepped_outcome, an_outcome, saved_bundle
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.errors import InputError
-from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.saved import read_run, saved_run
 from stowage_testbed.report.showing import run_markdown, run_screen
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -22,17 +20,8 @@ from stowage_testbed.scenario.check import CheckResult
 ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
 
 
-def saved(folder: Path, *outcomes: ScenarioOutcome, error: str = "") -> Path:
-    """Write a run's bundle as `stowage run` does, and return its folder."""
-    run = a_run(*outcomes, error=error)
-    bundle = Bundle(folder, run.run_id, ENVIRONMENT)
-    writer = EvidenceWriter(bundle.folder, lambda _line: None)
-    bundle.run_started(run.run_id, len(outcomes))
-    for outcome in outcomes:
-        bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
-        writer.scenario_finished(outcome, a_material(folder / "audit.log"))
-    bundle.run_finished(run)
-    return bundle.folder
+def saved(folder: Path, *outcomes: ScenarioOutcome) -> Path:
+    return saved_bundle(folder, a_run(*outcomes), ENVIRONMENT)
 
 
 def markdown_of(*outcomes: ScenarioOutcome, error: str = "") -> str:
