@@ -94,11 +94,6 @@ LOG_LEVEL = 2
 """Of every arm with Kubernetes' own logging: enough to see each binding."""
 
 
-def no_preparation(_: Cluster) -> AbstractContextManager[None]:
-    """Put nothing on the cluster."""
-    return nullcontext()
-
-
 @dataclass(frozen=True, slots=True)
 class KubeSchedulerArm:
     """A scheduler with kube-scheduler's flags and configuration file.
@@ -132,7 +127,7 @@ class KubeSchedulerArm:
     gates: Callable[[ClientLimits | None], Mapping[str, bool]] = lambda _: {}
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
-    prepare: Callable[[Cluster], AbstractContextManager[None]] = no_preparation
+    prepare: Callable[[Cluster], AbstractContextManager[object]] = nullcontext
     notes: tuple[str, ...] = field(default=())
 
     def build(self) -> str:

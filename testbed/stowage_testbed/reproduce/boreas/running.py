@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from stowage_testbed.cluster import create_nodes
 from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.compare.session.warming import warm_up
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import objects_gone
 from stowage_testbed.observe.source import PACKING_PLANS
@@ -23,7 +24,7 @@ from stowage_testbed.reproduce.boreas.deploying import (
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, plans, run_id
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.sweep.engine import SweepListener
-from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
 from stowage_testbed.run.arm import Arm
@@ -63,7 +64,7 @@ def deploy_all(
 
 def _run_all(
     runs: Sequence[Run],
-    journal: Journal[DeploymentRow],
+    journal: TaskJournal[DeploymentRow],
     listener: SweepListener,
     path: Path,
 ) -> None:

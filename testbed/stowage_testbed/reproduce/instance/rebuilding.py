@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.reproduce.instance.evaluation import (
     Evaluation,
     InstanceT,
@@ -18,7 +19,7 @@ from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import SolveTask
 from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
-from stowage_testbed.reproduce.sweep.folder import Header, Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Task
@@ -149,8 +150,8 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         self,
         path: Path,
         request: GridRequest[CaseT],
-        instances: Journal[InstanceT],
-        results: Journal[ResultRow],
+        instances: TaskJournal[InstanceT],
+        results: TaskJournal[ResultRow],
     ) -> None:
         """Write both files in one order, however the rows came.
 
@@ -175,7 +176,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     def _solves(
         self,
         request: GridRequest[CaseT],
-        instances: Journal[InstanceT],
+        instances: TaskJournal[InstanceT],
         *,
         alternating: bool,
     ) -> list[Task[ResultRow]]:

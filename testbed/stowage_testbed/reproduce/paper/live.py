@@ -10,13 +10,14 @@ from statistics import median
 from time import monotonic, perf_counter
 
 from stowage_testbed.errors import StowageError
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.metrics.packing import placed_by_priority, placements
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.reproduce.paper.categories import (
     Categorised,
     Evaluation,
 )
-from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -112,11 +113,11 @@ def run_live(
 def live_rows(path: Path) -> tuple[LiveRow, ...]:
     """Return what was run on a cluster until now."""
     journal = SweepFolder(path).journal(LIVE, LiveRow)
-    return tuple(row for case in journal for row in journal[case])
+    return tuple(row for case in journal for row in journal.get(case))
 
 
 def _run(
-    sample: Sequence[Categorised], journal: Journal[LiveRow], listener: Listener
+    sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener
 ) -> None:
     with Simulator(profile_file("deterministic")) as simulator:
         writer = _OutcomeWriter(sample, journal, simulator)
@@ -150,7 +151,7 @@ class _OutcomeWriter(Listener):
     def __init__(
         self,
         sample: Sequence[Categorised],
-        journal: Journal[LiveRow],
+        journal: TaskJournal[LiveRow],
         simulator: Simulator,
     ) -> None:
         self._sample = {one.instance.case: one for one in sample}
