@@ -11,8 +11,8 @@ from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import Row
 from benchmarks.live.rounds import run_cell
 from stowage_testbed.environment import fingerprint
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.reproduce.sweep.folder import Journal
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import tool_path
 
@@ -32,7 +32,7 @@ def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) ->
         A tool is missing, or a cluster failed.
     """
     build = f"{tool_path('stowage-scheduler').parent.name}-{fingerprint()}"
-    journal = Journal(results / NAME / f"rows-{build}.jsonl", Row)
+    journal = TaskJournal(results / NAME / f"rows-{build}.jsonl", Row)
     compile_optimizer()
     for cell in cells:
         if cell.name not in journal:
@@ -41,6 +41,6 @@ def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) ->
     return write_figures(results / f"{NAME}.json", figures, {"scope": scope})
 
 
-def _figures(scope: str, journal: Journal[Row]) -> Iterator[Figure]:
+def _figures(scope: str, journal: TaskJournal[Row]) -> Iterator[Figure]:
     for cell in SCOPES[scope].cells:
         yield from cell_figures(cell, journal.get(cell.name))

@@ -65,9 +65,8 @@ def outcome_of(
     by_node = Counter({node["metadata"]["name"]: 0 for node in instance.nodes})
     by_node.update(node for node in found.nodes.values() if node)
     pods = list(by_node.values())
-    shares = spread(pods)
-    index = jain_index(pods)
-    if shares is None or shares.cv is None or index is None:
+    cv, index = spread(pods)["cv"], jain_index(pods)
+    if cv is None or index is None:
         raise ValueError(f"{case}: {arm} placed nothing")
     placed = sum(pods)
     return Outcome(
@@ -79,7 +78,7 @@ def outcome_of(
         placed=placed,
         pending=len(found.nodes) - placed,
         jain=float(index),
-        cv=shares.cv,
+        cv=cv,
         violations=violations(instance, found.nodes),
         counters=dict(found.measurement.counters),
     )

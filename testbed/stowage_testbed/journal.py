@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import msgspec
 
@@ -73,6 +73,46 @@ class Journal(Generic[RecordT]):
                 f"{self._path}:{number}: is no record ({error}); remove the line, and "
                 "what it was of is done again"
             ) from None
+
+
+class TaskJournal(Generic[RecordT]):
+    """Rows by task; a task that is here is not carried out again.
+
+    Parameters
+    ----------
+    path
+        The file; read if it is there, else made with the first outcome.
+    row_type
+        A dataclass.
+
+    Raises
+    ------
+    StowageError
+        A line other than the last is no outcome.
+    """
+
+    def __init__(self, path: Path, row_type: type[RecordT]) -> None:
+        rows = tuple[row_type, ...]  # type: ignore[valid-type]
+        self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
+        self._file = Journal[Any](path, self._form)
+        self._rows: dict[str, tuple[RecordT, ...]] = {
+            outcome.task: outcome.rows for outcome in self._file.records()
+        }
+
+    def __contains__(self, task_id: str) -> bool:
+        return task_id in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def get(self, task_id: str) -> tuple[RecordT, ...]:
+        """Return the rows of a task; none if it is not done."""
+        return self._rows.get(task_id, ())
+
+    def add(self, task_id: str, rows: tuple[RecordT, ...]) -> None:
+        """Write the outcome of a task down."""
+        self._file.add(self._form(task_id, rows))
+        self._rows[task_id] = rows
 
 
 @contextmanager

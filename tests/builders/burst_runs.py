@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.state import NodeState
 
 ARRIVALS_PER_S = 300.0
 
@@ -79,7 +80,7 @@ def a_burst_run(
         limits=limits,
         round_number=round_number,
         nodes=tuple(
-            NodeRecord(f"node-{number}", 4000, 16 * 2**30) for number in range(nodes)
+            NodeState(f"node-{number}", 4000, 16 * 2**30) for number in range(nodes)
         ),
         pods=tuple(found),
         window_s=round(float(free_s) + 2, 6),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.plan import ObservedPlan, observed_plan
 from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.report.bundle import Bundle
+from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.latency import latency_of
 from stowage_testbed.run.material import Material
@@ -174,3 +177,17 @@ def a_material(audit_log: Path) -> Material:
         values={"deterministic": {"profile": "deterministic"}},
         scheduler_config={"deterministic": "kind: KubeSchedulerConfiguration\n"},
     )
+
+
+def saved_bundle(
+    folder: Path, run: RunOutcome, environment: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a run's bundle as `stowage run` does, and return its folder."""
+    bundle = Bundle(folder, run.run_id, environment or {})
+    evidence = EvidenceWriter(bundle.folder, lambda _line: None)
+    bundle.run_started(run.run_id, len(run.outcomes))
+    for outcome in run.outcomes:
+        for listener in (bundle, evidence):
+            listener.scenario_finished(outcome, a_material(folder / "audit.log"))
+    bundle.run_finished(run)
+    return bundle.folder

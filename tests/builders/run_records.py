@@ -8,7 +8,8 @@ from typing import Any
 
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.state import NodeState
 
 GB = 10**9
 
@@ -17,8 +18,8 @@ _numbers = count()
 
 def a_node(
     name: str, cpu_milli: int = 4000, memory_bytes: int = 4 * GB, pods: int = 110
-) -> NodeRecord:
-    return NodeRecord(name, cpu_milli, memory_bytes, pods)
+) -> NodeState:
+    return NodeState(name, cpu_milli, memory_bytes, pods)
 
 
 def pod_on(
@@ -52,7 +53,7 @@ def pod_on(
 def a_record(
     pods: Iterable[PodRecord] = (),
     *,
-    nodes: Iterable[NodeRecord] = (a_node("a"), a_node("b")),
+    nodes: Iterable[NodeState] = (a_node("a"), a_node("b")),
     window_s: float = 10.0,
     **more: Any,
 ) -> RunRecord:

@@ -1,12 +1,31 @@
-"""Tasks for workers: they must be importable there."""
+"""Tasks for workers, which must be importable there, and rows of two sweeps."""
 
 from __future__ import annotations
 
 import os
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.sweep.task import Tools
+
+TIMES = ("wall_s", "solve_s", "simulated_s")
+LIMIT_S = 4.0
+"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
+
+
+def same_rows(one: Path, other: Path) -> None:
+    """Check that two sweeps have the same rows in one order, but for times."""
+    for name in (INSTANCES, RESULTS):
+        frames = [
+            pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False)
+            for path in (one, other)
+        ]
+        assert_frame_equal(*frames)
 
 
 @dataclass(frozen=True, slots=True)

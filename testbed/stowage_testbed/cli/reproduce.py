@@ -88,7 +88,6 @@ def paper(
         PAPER,
         PaperRequest,
     )
-    from stowage_testbed.reproduce.paper.report import write_report  # noqa: PLC0415
     from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
 
     began = monotonic()
@@ -109,7 +108,7 @@ def paper(
         run_sample_live(evaluation, results, live)
     minutes = (monotonic() - began) / 60
     file = figures or results / "figures.json"
-    typer.echo(write_report(results, file, evaluation.failures, minutes))
+    typer.echo(PAPER.report(results, file, evaluation.failures, minutes))
     raise typer.Exit(FAILED if evaluation.failures else 0)
 
 
@@ -195,7 +194,6 @@ def thesis(
         ThesisRequest,
     )
     from stowage_testbed.reproduce.thesis.instances import thesis_grid  # noqa: PLC0415
-    from stowage_testbed.reproduce.thesis.report import write_report  # noqa: PLC0415
 
     began = monotonic()
     request = ThesisRequest(
@@ -210,7 +208,7 @@ def thesis(
     evaluation = sweep(THESIS, request, results, workers, dask)
     minutes = (monotonic() - began) / 60
     file = figures or results / "figures.json"
-    typer.echo(write_report(results, file, evaluation.failures, minutes))
+    typer.echo(THESIS.report(results, file, evaluation.failures, minutes))
     raise typer.Exit(FAILED if evaluation.failures else 0)
 
 
@@ -261,13 +259,13 @@ def merge(
     figures: Figures = None,
 ) -> None:
     """Put the shards of a sweep together, and report on the whole."""
-    from stowage_testbed.cli.reproducing import reporting  # noqa: PLC0415 - as above
+    from stowage_testbed.cli.reproducing import rebuilding_of  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.sweep.merge import merge as put_together  # noqa: PLC0415
 
     put_together(parts, results)
-    rebuilding, write = reporting(results)
+    rebuilding = rebuilding_of(results)
     rebuilding.rebuild_tables(results)
-    typer.echo(write(results, figures or results / "figures.json"))
+    typer.echo(rebuilding.report(results, figures or results / "figures.json"))
 
 
 @reproduce_app.command("report")
@@ -277,7 +275,7 @@ def report(
     figures: Figures = None,
 ) -> None:
     """Make page, tables and figures anew from the results, without solving anything."""
-    from stowage_testbed.cli.reproducing import reporting  # noqa: PLC0415 - as above
+    from stowage_testbed.cli.reproducing import rebuilding_of  # noqa: PLC0415 - as above
 
-    _, write = reporting(folder)
-    typer.echo(write(folder, figures or folder / "figures.json"))
+    file = figures or folder / "figures.json"
+    typer.echo(rebuilding_of(folder).report(folder, file))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.interruption import ending_cleanly
@@ -14,17 +14,15 @@ from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import BoreasRequest
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.instance import evaluation
-from stowage_testbed.reproduce.instance.evaluation import SolvedT
-from stowage_testbed.reproduce.instance.rebuilding import InstanceT, Rebuilding
+from stowage_testbed.reproduce.instance.evaluation import InstanceT, SolvedT
+from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.paper.report import write_report as write_paper
 from stowage_testbed.reproduce.sweep.engine import engine_for
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
-from stowage_testbed.reproduce.thesis.report import write_report as write_thesis
 from stowage_testbed.toolchain import install_tools
 
 TOOLS = ("stowage-simulate",)
@@ -68,15 +66,7 @@ def sweep(
         return rebuilding.rebuild(request, folder, engine, progress)
 
 
-class Reporting(Protocol):
-    """Writes the report of a folder, and returns what a terminal shows."""
-
-    def __call__(self, path: Path, figures_file: Path) -> str:
-        """Write it."""
-        ...
-
-
-def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
+def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
     """Return how the evaluation in a folder is rebuilt, and reported on.
 
     Raises
@@ -86,11 +76,8 @@ def reporting(folder: Path) -> tuple[Rebuilding[Any, Any, Any], Reporting]:
     InputError
         It is of a kind that is run on a cluster, and shown by its own command.
     """
-    known: dict[str, tuple[Rebuilding[Any, Any, Any], Reporting]] = {
-        PAPER.kind: (PAPER, write_paper),
-        THESIS.kind: (THESIS, write_thesis),
-    }
     kind = SweepFolder(folder).header().kind
+    known: dict[str, Rebuilding[Any, Any, Any]] = {"paper": PAPER, "thesis": THESIS}
     if kind not in known:
         raise InputError(
             f"{folder} holds deployments; show them with: stowage reproduce {kind} "

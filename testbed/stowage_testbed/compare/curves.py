@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.metrics.latency import Latencies, t_post, t_ready, t_sched
+from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.over_time import StepLine, waiting_pods
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.state import Resource, amount
@@ -31,12 +31,6 @@ def thinned(x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS) -> 
     kept = [round(index * (count - 1) / (most - 1)) for index in range(most)]
     return Line(tuple(x[i] for i in kept), tuple(y[i] for i in kept))
 
-
-LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
-    "t_sched": t_sched,
-    "t_ready": t_ready,
-    "t_post": t_post,
-}
 
 LATENCY_MEANINGS: Mapping[str, str] = {
     "t_sched": "T_sched: created to bound",

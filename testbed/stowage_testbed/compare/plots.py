@@ -142,9 +142,14 @@ def _drawn(picture: _Picture, folder: Path) -> Iterator[Path]:
     axes.legend(loc="best", frameon=False)
     for kind in FORMATS:
         path = folder / f"{picture.name}.{kind}"
-        dated = {"Date": None} if kind == "svg" else None
-        figure.savefig(path, dpi=DOTS_PER_INCH, metadata=dated)
+        _save(figure, path, DOTS_PER_INCH)
         yield path
+
+
+def _save(figure: Figure, path: Path, dots_per_inch: int) -> None:
+    # Without a date, the same run gives the same file.
+    dated = {"Date": None} if path.suffix == ".svg" else None
+    figure.savefig(path, dpi=dots_per_inch, metadata=dated)
 
 
 def _lines(
@@ -195,9 +200,7 @@ def plot_timeline(record: HpaRecord, path: Path, title: str = "") -> None:
     ttr = f", TTR {found.ttr_s:g} s" if found.outcome == "recovered" else ""
     outcome = found.outcome.replace("_", " ")
     figure.suptitle(f"{title}: {outcome}{ttr}" if title else f"{outcome}{ttr}")
-    # Without a date, the same run gives the same file.
-    dated = {"Date": None} if path.suffix == ".svg" else None
-    figure.savefig(path, dpi=_DOTS_PER_INCH, metadata=dated)
+    _save(figure, path, _DOTS_PER_INCH)
 
 
 def _draw_replicas(axes: Axes, record: HpaRecord) -> None:

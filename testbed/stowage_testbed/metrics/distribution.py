@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean, pstdev
 
@@ -25,7 +24,7 @@ def distribution_metrics(record: RunRecord) -> Iterator[Metric]:
     state = state_at_end(record)
     pods = list(pods_per_node(state).values())
     n = len(record.nodes)
-    yield from _spread_metrics(spread(pods), n)
+    yield from _spread_metrics(pods)
     yield _jain("pods", pods, "")
     for resource in RESOURCES:
         loads = list(requested_per_node(state, resource).values())
@@ -41,22 +40,15 @@ def distribution_metrics(record: RunRecord) -> Iterator[Metric]:
     )
 
 
-def _spread_metrics(found: Spread | None, n: int) -> Iterator[Metric]:
+def _spread_metrics(loads: Sequence[int]) -> Iterator[Metric]:
     better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
-    values: Mapping[str, float | None] = {
-        "min": found.minimum if found else None,
-        "max": found.maximum if found else None,
-        "mean": found.mean if found else None,
-        "std": found.std if found else None,
-        "cv": found.cv if found else None,
-    }
-    for what, value in values.items():
+    for what, value in spread(loads).items():
         yield Metric(
             f"pods_per_node_{what}",
             value,
             "ratio" if what == "cv" else "pods",
             better.get(what, "neither"),
-            n,
+            len(loads),
             note="nothing is placed" if value is None else "",
         )
 
@@ -78,33 +70,22 @@ def _unequal(record: RunRecord) -> str:
     return "of amounts, and the nodes are unequal" if len(kinds) > 1 else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Summary of the loads of all nodes.
+def spread(loads: Sequence[int]) -> dict[str, float | None]:
+    """Return least, most, mean, standard deviation and coefficient of variation.
 
-    Attributes
-    ----------
-    std
-        Of the nodes as the whole population, not as a sample of one: there are no
-        others.
+    The deviation is that of the whole population: there are no other nodes. ``None``
+    is what cannot be said without a node, or without a load.
     """
-
-    minimum: int
-    maximum: int
-    mean: float
-    std: float
-
-    @property
-    def cv(self) -> float | None:
-        """The coefficient of variation; ``None`` where nothing is loaded."""
-        return self.std / self.mean if self.mean else None
-
-
-def spread(loads: Sequence[int]) -> Spread | None:
-    """Return the summary of the loads; ``None`` without any node."""
     if not loads:
-        return None
-    return Spread(min(loads), max(loads), fmean(loads), pstdev(loads))
+        return dict.fromkeys(("min", "max", "mean", "std", "cv"))
+    mean, std = fmean(loads), pstdev(loads)
+    return {
+        "min": min(loads),
+        "max": max(loads),
+        "mean": mean,
+        "std": std,
+        "cv": std / mean if mean else None,
+    }
 
 
 def top_share(loads: Sequence[int], count: int) -> Fraction | None:

@@ -7,7 +7,7 @@ worst scheduler look best, so every latency comes with the number of pods it lac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
@@ -24,10 +24,6 @@ class Percentile:
     n: int
     value: float | None
     reason: str = ""
-
-    def __str__(self) -> str:
-        value = "none" if self.value is None else f"{self.value:g}"
-        return f"p{self.rank:g} {value} (n={self.n})"
 
 
 def percentile(samples: Sequence[float], rank: float) -> Percentile:
@@ -90,14 +86,17 @@ def t_post(record: RunRecord) -> Latencies:
     return _latencies([(pod.bound_s, pod.ready_s) for pod in record.pods])
 
 
+LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
+    "t_sched": t_sched,
+    "t_ready": t_ready,
+    "t_post": t_post,
+}
+
+
 def latency_metrics(record: RunRecord) -> Iterator[Metric]:
     """Yield mean, percentiles, maximum and missing pods of each latency."""
-    for name, latencies in (
-        ("t_sched", t_sched(record)),
-        ("t_ready", t_ready(record)),
-        ("t_post", t_post(record)),
-    ):
-        yield from _metrics(name, latencies, record.resolution_s)
+    for name, latency in LATENCIES.items():
+        yield from _metrics(name, latency(record), record.resolution_s)
 
 
 def _latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:

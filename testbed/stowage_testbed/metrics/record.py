@@ -9,16 +9,6 @@ from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRecord:
-    """A node of the workload and what it can give; ``pods`` is its limit of pods."""
-
-    name: str
-    cpu_milli: int
-    memory_bytes: int
-    pods: int = 110
-
-
-@dataclass(frozen=True, slots=True)
 class PodRecord:
     """A pod that was there in the measured window.
 
@@ -83,7 +73,7 @@ class RunRecord:
     arm: str
     limits: str
     round_number: int
-    nodes: tuple[NodeRecord, ...]
+    nodes: tuple[NodeState, ...]
     pods: tuple[PodRecord, ...]
     window_s: float
     resolution_s: float = 0.001
@@ -140,7 +130,7 @@ def state_at_start(record: RunRecord) -> ClusterState:
     """Return the pods that were there before the window, where they were then."""
     there = (pod for pod in record.pods if pod.created_s is None)
     return ClusterState(
-        _nodes(record),
+        record.nodes,
         tuple(_pod_state(pod, placed=pod.bound_s is None) for pod in there),
     )
 
@@ -149,14 +139,8 @@ def state_at_end(record: RunRecord) -> ClusterState:
     """Return the pods that have not gone, where they are."""
     left = (pod for pod in record.pods if pod.gone_s is None)
     return ClusterState(
-        _nodes(record),
+        record.nodes,
         tuple(_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left),
-    )
-
-
-def _nodes(record: RunRecord) -> tuple[NodeState, ...]:
-    return tuple(
-        NodeState(node.name, node.cpu_milli, node.memory_bytes) for node in record.nodes
     )
 
 

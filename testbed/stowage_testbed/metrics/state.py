@@ -31,11 +31,12 @@ def amount(resource: Resource, of: Sized) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A workload node and what it has to give."""
+    """A workload node and what it has to give; ``pods`` is its limit of pods."""
 
     name: str
     cpu_milli: int
     memory_bytes: int
+    pods: int = 110
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,10 +67,7 @@ class ScenarioSession:
         self.outcomes.append(outcome)
         if outcome.skipped:
             pytest.skip(outcome.skipped)
-        lines = [
-            f"{check.name}: expected {check.expected}, got {check.actual}"
-            for check in outcome.failed_checks
-        ]
+        lines = outcome.failures
         if outcome.error:
             lines.append(outcome.error)
         return outcome, "\n".join([*lines, *self._said]) if lines else ""

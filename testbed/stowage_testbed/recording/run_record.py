@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.agreement import agreement, binding_lags_s, creation_lags_s
 from stowage_testbed.observe.audit import (
     AuditEntry,
@@ -80,7 +81,7 @@ class Observations:
     namespace: str
     start: Receipt
     stop: Receipt
-    nodes: Sequence[NodeRecord]
+    nodes: Sequence[NodeState]
     changes: Sequence[Change]
     audit: Sequence[AuditEntry]
     count: PodCount | None = None
@@ -127,13 +128,13 @@ def recorded(
     )
 
 
-def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeRecord, ...]:
+def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
     records = []
     for body in bodies:
         gives = allocatable_of(body)
         records.append(
-            NodeRecord(
+            NodeState(
                 name=str(body["metadata"]["name"]),
                 cpu_milli=gives.get("cpu", 0),
                 memory_bytes=gives.get("memory", 0),

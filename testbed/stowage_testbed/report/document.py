@@ -102,15 +102,8 @@ def _plan(plan: ObservedPlan) -> dict[str, Any]:
 
 
 def _divergence(divergence: Divergence) -> dict[str, Any]:
-    return {
-        "scenario": divergence.scenario_id,
-        "repeat": divergence.repeat,
-        "first_hash": divergence.first_hash,
-        "other_hash": divergence.other_hash,
-        "workload": divergence.workload,
-        "first_nodes": list(divergence.first_nodes),
-        "other_nodes": list(divergence.other_nodes),
-    }
+    facts = asdict(divergence)
+    return {"scenario": facts.pop("scenario_id"), **facts}
 
 
 def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:

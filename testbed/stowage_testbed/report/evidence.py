@@ -43,10 +43,7 @@ def _what_failed(outcome: ScenarioOutcome) -> str:
     lines = [f"{outcome.scenario.scenario_id}, round {outcome.repeat}"]
     if outcome.error:
         lines.append(f"error: {outcome.error}")
-    lines += [
-        f"{check.name}: expected {check.expected}, got {check.actual}"
-        for check in outcome.failed_checks
-    ]
+    lines += outcome.failures
     lines += [plan.in_words() for plan in outcome.plans]
     return "\n".join(lines) + "\n"
 

@@ -63,11 +63,7 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
     elif outcome.error:
         _problem(case, "error", [outcome.error])
     elif outcome.failed_checks:
-        lines = [
-            f"{check.name}: expected {check.expected}, got {check.actual}"
-            for check in outcome.failed_checks
-        ]
-        _problem(case, "failure", lines)
+        _problem(case, "failure", outcome.failures)
     return case
 
 

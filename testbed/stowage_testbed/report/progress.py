@@ -85,11 +85,7 @@ class LiveProgress(Listener):
         seconds = sum((outcome.durations_s or {}).values())
         verdict = "passed" if outcome.passed else "FAILED"
         self.say(f"{verdict} {self._current} in {seconds:.1f} s")
-        failed = [
-            f"{check.name}: expected {check.expected}, got {check.actual}"
-            for check in outcome.failed_checks
-        ]
-        for line in first_lines(failed):
+        for line in first_lines(outcome.failures):
             self.say(f"  {line}")
         if outcome.error:
             self.say(f"  {outcome.error}")

@@ -93,6 +93,14 @@ class ScenarioOutcome:
         return tuple(check for check in self.checks if not check.passed)
 
     @property
+    def failures(self) -> list[str]:
+        """The checks that did not hold, in a line each."""
+        return [
+            f"{check.name}: expected {check.expected}, got {check.actual}"
+            for check in self.failed_checks
+        ]
+
+    @property
     def passed(self) -> bool:
         """Whether the scenario was carried through, or skipped, and no check failed."""
         return not self.error and not self.failed_checks

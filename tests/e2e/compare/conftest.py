@@ -15,8 +15,9 @@ from stowage_testbed.toolchain import install_tools
 
 @pytest.fixture(scope="package")
 def environment() -> Iterator[ArmEnvironment]:
-    """Return a cluster with two fake nodes."""
+    """Return a cluster with two fake nodes, and the programs of every arm."""
     install_tools(quiet=True)
+    install_tools(group="compare", quiet=True)
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
     with running_cluster(cluster) as running, running.api_client() as api:
         create_nodes(api, [NodePool("fake", 2, 4000, 2**33)])

@@ -8,14 +8,14 @@ from typing import Any
 
 import psutil
 import pytest
-from arm_environment import ArmEnvironment, listening, secrets_in
+from arm_environment import OWN_ARM, ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
-from stowage_testbed.toolchain.location import ToolMissingError
+from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -25,12 +25,8 @@ LIMITS = ClientLimits(qps=200.0, burst=300)
 
 @pytest.fixture(params=ARMS)
 def arm(request: pytest.FixtureRequest) -> Arm:
-    """Return each arm that can run here."""
+    """Return each arm there is."""
     (arm,) = choose_arms([request.param])
-    try:
-        arm.build()
-    except ToolMissingError as error:
-        pytest.skip(str(error))
     return arm
 
 
@@ -81,6 +77,26 @@ def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
     assert "200" in configuration
     assert "300" in configuration
     assert f"arm {arm.name} ended by itself with -9" in message
+
+
+@pytest.mark.usefixtures("left_as_it_was")
+def test_a_scheduler_from_a_file_places_pods(
+    environment: ArmEnvironment, tmp_path: Path
+) -> None:
+    """Nothing of the testbed is written for it."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
+    (arm,) = choose_arms([], [file])
+
+    with (
+        arm.running(environment.cluster, tmp_path, ClientLimits(70, 80)) as running,
+        environment.pods(arm.pod_overrides) as names,
+    ):
+        environment.wait_bound(names)
+        running.check()
+        configuration = running.configuration
+
+    assert "qps: 70, burst: 80" in configuration
 
 
 @pytest.mark.usefixtures("left_as_it_was")

@@ -55,30 +55,20 @@ def test_every_pod_is_seen_from_its_creation_to_its_readiness(
         assert 0 < pod.created_s <= pod.bound_s <= pod.ready_s <= record.window_s
 
 
-def test_the_nodes_are_the_fake_ones_with_what_they_give(
-    measured: MeasuredBurst,
-) -> None:
-    """The release's own node is no part of a placement's quality."""
-    nodes = measured.record.nodes
+def test_a_record_has_nodes_clocks_and_footprint(measured: MeasuredBurst) -> None:
+    """The release's own node is no part of a placement's quality.
 
-    assert [node.name for node in nodes] == ["node-0", "node-1", "node-2"]
-    assert {node.pods for node in nodes} == {110}
-    assert {pod.node for pod in measured.record.pods} <= {node.name for node in nodes}
-
-
-def test_the_watch_is_held_against_the_audit_log(measured: MeasuredBurst) -> None:
-    """How far they agree depends on the machine; that it is known does not."""
+    How far the watch and the audit log agree depends on the machine; that it is known
+    does not. The scheduler's processes were given; their peak is the kernel's own.
+    """
     record = measured.record
 
+    assert [node.name for node in record.nodes] == ["node-0", "node-1", "node-2"]
+    assert {node.pods for node in record.nodes} == {110}
+    assert {pod.node for pod in record.pods} <= {node.name for node in record.nodes}
     assert record.audit_lag_s is not None
     assert record.resolution_s >= 0.001
     assert 0 <= record.audit_beyond <= 2 * PODS
-
-
-def test_the_schedulers_footprint_is_known(measured: MeasuredBurst) -> None:
-    """Its processes were given; their peak is the kernel's own."""
-    record = measured.record
-
     assert record.peak_memory_bytes is not None
     assert record.peak_memory_bytes > 10**7
     assert record.cpu_s is not None

@@ -6,24 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
-import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
+from sweep_tasks import LIMIT_S, same_rows
 
 from stowage_testbed.instances.cell import grid
-from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING, Where
-from stowage_testbed.reproduce.paper.categories import (
-    Categorised,
-    Evaluation,
-    placed_by_priority,
-)
+from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.paper.report import write_report
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard
@@ -32,10 +26,6 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
-
-TIMES = ("wall_s", "solve_s", "simulated_s")
-LIMIT_S = 4.0
-"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
 
 REQUEST = PaperRequest(
     # Of the first two, some come out otherwise unless the ReplicaSets are there too.
@@ -57,15 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def evaluation(folder: Path) -> Evaluation:
     return PAPER.read(folder)
-
-
-def same_rows(one: Path, other: Path) -> None:
-    for name in (INSTANCES, RESULTS):
-        frames = [
-            pl.read_parquet(path / f"{name}.parquet").drop(TIMES, strict=False)
-            for path in (one, other)
-        ]
-        assert_frame_equal(*frames)
 
 
 def test_every_instance_is_one_on_which_the_default_scheduler_fails(
@@ -109,14 +90,8 @@ def fits(one: Categorised, where: Where) -> None:
 def test_a_plan_places_as_many_as_it_says(evaluation: Evaluation) -> None:
     """The category is counted from the placements, and must not differ from claims."""
     for one in evaluation.solved:
-        counts = placed_by_priority(one.instance, one.result.plan)
         claimed = [tier.placed for tier in one.result.tiers]
-        present = [
-            sum(counts[: place + 1])
-            for place, priority in enumerate(range(one.instance.priorities, 0, -1))
-            if priority in one.instance.pod_priority
-        ]
-        assert claimed == present
+        assert claimed == list(accumulate(one.placed_by_priority))
         moved = sum(
             PENDING != before != after != PENDING
             for before, after in zip(one.instance.start, one.result.plan, strict=True)
@@ -178,7 +153,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
 
 def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:
     """Tables, figures and page can be made again long after."""
-    text = write_report(folder, tmp_path / "figures.json")
+    text = PAPER.report(folder, tmp_path / "figures.json")
     assert "paper" in text
     assert "lexicographic" in text
     page = (folder / "index.html").read_text(encoding="utf-8")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
 import psutil
 import pytest
-from polars.testing import assert_frame_equal
-from sweep_tasks import Deadly, Harmless
+from sweep_tasks import LIMIT_S, Deadly, Harmless, same_rows
 
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
@@ -20,10 +18,6 @@ from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
-
-TIMES = ("wall_s", "solve_s", "simulated_s")
-LIMIT_S = 4.0
-"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
 
 REQUEST = PaperRequest(
     cells=choose_cells(["n4-p4-*-u100", "n8-p4-k2-u105"], grid()),
@@ -78,12 +72,7 @@ def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     assert len(set(killer.killed)) == 2
     assert evaluation.failures == {} == expected.failures
     assert len(evaluation.solved) == 2 * 2 * len(REQUEST.cells)
-    for name in ("instances", "results"):
-        frames = [
-            pl.read_parquet(folder / f"{name}.parquet").drop(TIMES, strict=False)
-            for folder in (quiet, stormy)
-        ]
-        assert_frame_equal(*frames)
+    same_rows(quiet, stormy)
 
 
 def test_a_task_that_kills_workers_is_set_aside_and_its_neighbours_are_not(

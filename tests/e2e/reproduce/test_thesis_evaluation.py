@@ -10,13 +10,9 @@ from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.thesis.comparing import losses
-from stowage_testbed.reproduce.thesis.evaluation import (
-    THESIS,
-    ThesisEvaluation,
-    ThesisRequest,
-)
+from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
-from stowage_testbed.reproduce.thesis.report import write_report
+from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
@@ -59,7 +55,7 @@ def test_the_report_needs_nothing_but_the_folder(
     evaluation: ThesisEvaluation, folder: Path
 ) -> None:
     """Tables and figures can be made again long after."""
-    said = write_report(folder, folder / "figures.json")
+    said = THESIS.report(folder, folder / "figures.json")
 
     assert "OR-Tools (published)" in said
     assert (folder / "tables.md").is_file()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.arm_file.load import ArmFile, load_arm_file
-from stowage_testbed.compare.arms.file_arm import FileArm
+from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 
@@ -30,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def load(folder: Path, text: str) -> ArmFile:
+def load(folder: Path, text: str) -> FileArm:
     file = folder / "mine.yaml"
     file.write_text(text)
     return load_arm_file(file)
@@ -47,21 +46,20 @@ def issues(folder: Path, text: str) -> list[str]:
 
 def test_five_lines_are_enough(folder: Path) -> None:
     """Whoever tries an own scheduler has little patience for ours."""
-    arm = FileArm(load(folder, SHORTEST))
+    arm = load(folder, SHORTEST)
 
     assert arm.name == "mine"
     assert arm.pod_overrides == PodOverrides("mine")
-    assert arm.file.binary == folder / "scheduler"
-    assert "system:kube-scheduler" in arm.file.rights.cluster_roles
+    assert arm.binary == folder / "scheduler"
+    assert "system:kube-scheduler" in arm.rights.cluster_roles
 
 
 def test_everything_else_is_taken_as_it_is_written(folder: Path) -> None:
     """Labels reach the pods, roles the account, and settings the check."""
-    arm = FileArm(
-        load(
-            folder,
-            SHORTEST.replace('["', '["--config={config}", "')
-            + """\
+    arm = load(
+        folder,
+        SHORTEST.replace('["', '["--config={config}", "')
+        + """\
 configuration: '{"port": {port}, "limits": {"qps": {qps}}}'
 labels: {queue: root}
 annotations: {note: mine}
@@ -69,14 +67,13 @@ clusterRoles: [view]
 rules: [{apiGroups: [""], resources: [nodes], verbs: [patch]}]
 settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
 """,
-        )
     )
 
     assert arm.pod_overrides == PodOverrides(
         "mine", {"queue": "root"}, {"note": "mine"}
     )
-    assert arm.file.rights.cluster_roles == ("view",)
-    assert arm.file.rights.rules[0]["verbs"] == ["patch"]
+    assert arm.rights.cluster_roles == ("view",)
+    assert arm.rights.rules[0]["verbs"] == ["patch"]
     assert arm.settings(None).version == "v3"
     assert arm.settings(None).feature_gates == {"Batching": False}
 
@@ -84,9 +81,9 @@ settings: {version: v3, qps: 20, burst: 30, featureGates: {Batching: false}}
 def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
     """Equal limits that it never receives would be equal on paper only."""
     declared = SHORTEST + "settings: {qps: 20, burst: 30}\n"
-    deaf = FileArm(load(folder, declared)).settings(ClientLimits(500, 700))
+    deaf = load(folder, declared).settings(ClientLimits(500, 700))
     text = declared.replace('["', '["--qps={qps}", "')
-    obedient = FileArm(load(folder, text)).settings(ClientLimits(500, 700))
+    obedient = load(folder, text).settings(ClientLimits(500, 700))
 
     assert (deaf.qps, deaf.burst) == (20, 30)
     assert (obedient.qps, obedient.burst) == (500, 30)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -20,6 +22,7 @@ from stowage_testbed.compare.arms.program import (
     ArmProcess,
     Program,
     http_readiness,
+    listens_beyond,
 )
 from stowage_testbed.compare.arms.serving import ServingArm
 from stowage_testbed.compare.errors import ArmEndedError
@@ -106,6 +109,39 @@ def test_a_port_that_another_serves_is_not_taken_for_the_programs(
         other.end()
 
     assert answer == f"nothing of its own listens on port {port}"
+
+
+def a_listener(*addresses: str, status: str = psutil.CONN_LISTEN) -> Any:
+    """Return what psutil says of a process that listens there."""
+    connections = [
+        SimpleNamespace(status=status, laddr=SimpleNamespace(ip=ip, port=9999))
+        for ip in addresses
+    ]
+    return SimpleNamespace(
+        net_connections=lambda _: connections, children=lambda recursive: []
+    )
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound
+
+
+@pytest.mark.parametrize("address", [EVERYWHERE, "::", "192.0.2.7"])
+def test_a_program_that_others_can_reach_is_never_ready(address: str) -> None:
+    """A scheduler's secure port on every interface is one flag that was forgotten."""
+    process = a_listener("127.0.0.1", address)
+
+    answer = http_readiness("http://127.0.0.1:9999/", process)
+
+    assert answer == (
+        f"it listens on {address}:9999, which others can reach; bind it to 127.0.0.1"
+    )
+
+
+def test_the_loopback_is_nobody_elses() -> None:
+    """In both families; and a connection to elsewhere is no listening."""
+    assert listens_beyond(a_listener("127.0.0.1", "127.0.0.53", "::1")) == ""
+    calling = a_listener("192.0.2.7", status=psutil.CONN_ESTABLISHED)
+    assert listens_beyond(calling) == ""
 
 
 def test_a_program_that_ends_shows_its_last_words(tmp_path: Path) -> None:

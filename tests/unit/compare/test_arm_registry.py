@@ -10,7 +10,6 @@ import pytest
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import SIGNING
 from stowage_testbed.errors import InputError
-from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
@@ -52,22 +51,15 @@ def test_an_unknown_arm_is_answered_with_the_known_ones() -> None:
 def test_an_own_scheduler_cannot_take_a_known_name(
     tmp_path: Path, names: list[str]
 ) -> None:
-    """A result must not say `default` of something else."""
+    """A result must not say `default` of something else; another name comes last."""
     file = tmp_path / "mine.yaml"
+    file.write_text(OWN.format(name="mine"))
+    known = ["yunikorn", *names]
+    assert [arm.name for arm in choose_arms(known, [file])] == [*known, "mine"]
     file.write_text(OWN.format(name="default"))
 
     with pytest.raises(InputError, match="'default'"):
         choose_arms(names, [file])
-
-
-def test_own_schedulers_come_after_the_known_ones(tmp_path: Path) -> None:
-    """In the order in which they were asked for."""
-    file = tmp_path / "mine.yaml"
-    file.write_text(OWN.format(name="mine"))
-
-    arms = choose_arms(["yunikorn", "default"], [file])
-
-    assert [arm.name for arm in arms] == ["yunikorn", "default", "mine"]
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -80,17 +72,6 @@ def test_an_arm_whose_program_is_missing_names_the_way_out(
 
     with pytest.raises(ToolMissingError, match="stowage tools install"):
         arm.build()
-
-
-def test_an_arm_whose_profile_is_missing_names_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The message names the profiles that there are."""
-    monkeypatch.setattr("stowage_testbed.simulate.process.PROFILE_FOLDER", tmp_path)
-    (arm,) = choose_arms(["stowage-score-cache"])
-
-    with pytest.raises(ProfileMissingError, match="no scheduler profile 'score-cache'"):
-        arm.settings(None)
 
 
 def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:

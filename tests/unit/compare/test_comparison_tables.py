@@ -48,12 +48,8 @@ def row(table: Table, first: str) -> tuple[str, ...]:
 def test_values_are_shown_with_four_digits(
     value: float | None, unit: str, said: str
 ) -> None:
-    """More than that no measurement here is good for."""
+    """More than that no measurement here is good for; a spread is the extremes."""
     assert shown(value, unit) == said
-
-
-def test_a_spread_is_that_of_the_extremes() -> None:
-    """Three rounds do not support a finer result."""
     assert spread_shown([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
     assert spread_shown([5.0, 5.0]) == ""
 
@@ -95,13 +91,17 @@ def test_the_papers_lines_stand_below_ours(result: Result) -> None:
 
 
 def test_the_papers_lines_are_left_out_of_another_workload() -> None:
-    """Figures of other sizes beside each other mislead."""
+    """Figures of other sizes beside each other mislead.
+
+    Nobody has to have a rival to be measured.
+    """
     record = burst_rounds(1, ARMS, 1)[0]
     smaller = replace(record, pods=record.pods[:100])
 
-    table = burst_table(a_result([smaller]), "own")
+    alone = a_result([smaller])
 
-    assert [row[0] for row in table.rows] == ["default"]
+    assert [row[0] for row in burst_table(alone, "own").rows] == ["default"]
+    assert row(verdict_table(alone, "own"), "t_sched_mean_s")
 
 
 def test_directions_are_distinguished(result: Result) -> None:
@@ -122,13 +122,6 @@ def test_failed_runs_come_first(result: Result) -> None:
     first, *_ = all_tables(a_result(records))
 
     assert first.rows == (("own", "2", "koordinator", "the scheduler ended"),)
-
-
-def test_one_arm_alone_still_has_its_figures() -> None:
-    """Nobody has to have a rival to be measured."""
-    table = verdict_table(a_result(burst_rounds(1, ARMS[:1], 2)), "own")
-
-    assert row(table, "t_sched_p99_s")
 
 
 def test_only_settings_that_differ_are_shown(result: Result) -> None:

@@ -16,41 +16,47 @@ from stowage_testbed.compare.curves import (
     waiting_over_time,
 )
 from stowage_testbed.compare.plots import draw_pictures
+from stowage_testbed.metrics.record import PodRecord
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_distribution_climbs_by_one_pod_at_each_latency() -> None:
-    """The definition of the empirical distribution function."""
-    record = a_record(
-        [pod_on("a", created=0.0, bound=1.0), pod_on("a", created=1.0, bound=4.0)]
-    )
-
-    line = distribution([record], "t_sched")
-
-    assert line.x == (1.0, 1.0, 3.0)
-    assert line.y == (0.0, 0.5, 1.0)
+ONE_BOUND = pod_on("a", created=0.0, bound=1.0)
 
 
-def test_pods_that_never_come_to_the_end_keep_a_distribution_below_one() -> None:
-    """Left out, they would make the scheduler that drops pods look best."""
-    record = a_record([pod_on("a", created=0.0, bound=1.0), pod_on(created=0.0)])
+@pytest.mark.parametrize(
+    ("pods", "latency", "x", "y"),
+    [
+        (
+            [[ONE_BOUND, pod_on("a", created=1.0, bound=4.0)]],
+            "t_sched",
+            (1.0, 1.0, 3.0),
+            (0.0, 0.5, 1.0),
+        ),
+        ([[ONE_BOUND, pod_on(created=0.0)]], "t_sched", (1.0, 1.0), (0.0, 0.5)),
+        (
+            [[pod_on("a", created=0.0, bound=2.0)], [ONE_BOUND]],
+            "t_sched",
+            (1.0, 1.0, 2.0),
+            (0.0, 0.5, 1.0),
+        ),
+        ([[ONE_BOUND]], "t_ready", (), ()),
+    ],
+    ids=["climbs", "some never end", "rounds are one sample", "nobody was ready"],
+)
+def test_a_distribution_is_the_empirical_one(
+    pods: list[list[PodRecord]],
+    latency: str,
+    x: tuple[float, ...],
+    y: tuple[float, ...],
+) -> None:
+    """Pods that never come to the end keep it below one.
 
-    assert distribution([record], "t_sched").y == (0.0, 0.5)
+    Left out, they would make the scheduler that drops pods look best.
+    """
+    line = distribution([a_record(one) for one in pods], latency)
 
-
-def test_rounds_together_are_one_sample() -> None:
-    """The strong line of an arm is over all of its pods."""
-    records = [a_record([pod_on("a", created=0.0, bound=at)]) for at in (2.0, 1.0)]
-
-    assert distribution(records, "t_sched").x == (1.0, 1.0, 2.0)
-
-
-def test_a_latency_that_nobody_had_is_no_line() -> None:
-    """Without readiness there is no T_ready to draw."""
-    record = a_record([pod_on("a", created=0.0, bound=1.0)])
-
-    assert distribution([record], "t_ready").x == ()
+    assert (line.x, line.y) == (x, y)
 
 
 def test_utilisation_climbs_with_each_binding() -> None:

@@ -32,6 +32,12 @@ def test_equal_arms_are_a_fair_comparison() -> None:
 
     assert not refusal(rows)
     assert not any(row.differs for row in rows)
+    # An arm against itself is how the statistics are tried.
+    assert not refusal(preflight({"a": SAME}))
+    # Versions are what is compared.
+    other = compared(version="v2")
+    assert not refusal(other)
+    assert other[0].differs
 
 
 @pytest.mark.parametrize(
@@ -57,14 +63,6 @@ def test_a_difference_that_could_explain_a_result_is_refused(
     assert unfair.values == {"a": a, "b": b}
 
 
-def test_versions_may_differ() -> None:
-    """They are what is compared."""
-    rows = compared(version="v2")
-
-    assert not refusal(rows)
-    assert rows[0].differs
-
-
 def test_a_scheduler_without_parallelism_cannot_differ_in_it() -> None:
     """It could not be given any; what it does instead is in its notes."""
     rows = compared(parallelism=None)
@@ -81,8 +79,3 @@ def test_a_refusal_names_each_difference_and_the_ways_out() -> None:
     assert "client burst: a 100, b 2000" in words
     assert "--limits equal" in words
     assert "--allow-unfair" in words
-
-
-def test_one_arm_alone_is_fair() -> None:
-    """An arm against itself is how the statistics are tried."""
-    assert not refusal(preflight({"a": SAME}))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 from watched_pods import NAMESPACE, at, life, logged, seen
 
-from stowage_testbed.metrics.record import NodeRecord, PodRecord, RunRecord
+from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.recording.footprint import Footprint
@@ -21,7 +22,7 @@ from stowage_testbed.recording.run_record import (
 )
 
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
-NODE = NodeRecord("n1", 4000, 4 * 10**9)
+NODE = NodeState("n1", 4000, 4 * 10**9)
 
 
 def record(
@@ -126,20 +127,18 @@ def test_a_pod_is_gone_when_it_claims_no_room_any_more() -> None:
 
 
 def test_pods_that_had_gone_before_are_left_out() -> None:
-    """What a list still showed may have ended before the window began."""
+    """What a list still showed may have ended before the window began.
+
+    Other namespaces are no part of the run: the release's own pods are there.
+    """
     gone = [
         seen(98, Verb.LISTED, "a", node="n1"),
         seen(99, Verb.DELETED, "a", node="n1"),
     ]
 
-    assert record(gone).pods == ()
-
-
-def test_other_namespaces_are_left_out() -> None:
-    """The release's own pods are no part of the run."""
     other = seen(101, Verb.ADDED, "other", namespace="kube-system")
 
-    assert record([other]).pods == ()
+    assert record([*gone, other]).pods == ()
 
 
 def test_clocks_with_a_steady_lag_agree() -> None:
@@ -180,45 +179,25 @@ def test_creations_are_paired_in_order() -> None:
 
     assert record(changes, [logged(102), logged(101)]).audit_beyond == 0
     assert record(changes, [logged(101), logged(101.9)]).audit_beyond == 2
+    # One entry too many would put all of them off, so that none is paired.
+    many = [logged(100.5), logged(101), logged(102), logged(104, "binding", "a")]
+    assert record(changes, many).audit_beyond == 0
+    # None is not 0: nobody has checked this run's clock.
+    assert record(changes).audit_lag_s is None
 
 
-def test_creations_that_cannot_be_paired_are_left_out() -> None:
-    """Paired by order, one entry too many would put all of them off."""
-    changes = [*life("a", 101, 104, 105), *life("b", 102, 104, 105)]
-    audit = [logged(100.5), logged(101), logged(102), logged(104, "binding", "a")]
-
-    assert record(changes, audit).audit_beyond == 0
-
-
-def test_without_an_audit_log_there_is_no_lag() -> None:
-    """None is not 0: nobody has checked this run's clock."""
-    assert record(life("a", 101, 102, 103)).audit_lag_s is None
-
-
-def test_pods_that_the_watch_lost_are_an_error() -> None:
+def test_what_the_watch_lost_is_an_error() -> None:
     """A run that was not seen whole must not be compared."""
+    unseen = record([seen(101, Verb.ADDED, "a")], [logged(102, "binding", "a")])
+    again = seen(104, Verb.LISTED, "a", node="n1", ready=True)
+
+    assert "1 bindings of the audit log were not seen" in unseen.error
+    assert "ns/a" in unseen.error
+    assert "broke off" in record([*life("a", 101, 102, 103), again]).error
     found = record(life("a", 101, 102, 103), count=PodCount(api=3, watched=1))
 
     assert found.api_pods == 3
     assert found.error == "the API server has 3 pods, of which the watch shows 1"
-
-
-def test_a_binding_that_the_watch_lost_is_an_error() -> None:
-    """The API server says it was bound, and nobody saw it."""
-    found = record([seen(101, Verb.ADDED, "a")], [logged(102, "binding", "a")])
-
-    assert "1 bindings of the audit log were not seen" in found.error
-    assert "ns/a" in found.error
-
-
-def test_a_watch_that_began_anew_is_an_error() -> None:
-    """What happened while nobody watched has no moments."""
-    changes = [
-        *life("a", 101, 102, 103),
-        seen(104, Verb.LISTED, "a", node="n1", ready=True),
-    ]
-
-    assert "broke off" in record(changes).error
 
 
 def test_nodes_are_read_with_what_they_can_give() -> None:
@@ -232,6 +211,6 @@ def test_nodes_are_read_with_what_they_can_give() -> None:
     ]
 
     assert node_records(bodies) == (
-        NodeRecord("n1", 4000, 8 * 2**30, 40),
-        NodeRecord("n2", 4000, 8 * 2**30, 40),
+        NodeState("n1", 4000, 8 * 2**30, 40),
+        NodeState("n2", 4000, 8 * 2**30, 40),
     )

@@ -67,6 +67,15 @@ def test_a_bound_that_was_beaten_is_called_wrong() -> None:
     assert "the bound is wrong" in metric.note
 
 
+def test_what_the_scheduler_took_is_reported_as_it_was_read() -> None:
+    """Peaks in bytes, time in seconds; both are better if lower."""
+    found = by_name(a_record(peak_memory_bytes=64 * 2**20, cpu_s=1.25))
+
+    memory, cpu = found["scheduler_memory_peak_bytes"], found["scheduler_cpu_s"]
+    assert (memory.value, memory.unit, memory.better) == (64 * 2**20, "bytes", "lower")
+    assert (cpu.value, cpu.unit, cpu.better) == (1.25, "s", "lower")
+
+
 def test_what_was_not_measured_has_no_value() -> None:
     """A footprint of 0 bytes would be the best of all."""
     metrics = by_name(a_record())

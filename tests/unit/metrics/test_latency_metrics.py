@@ -31,6 +31,8 @@ def test_a_pod_that_was_there_before_is_neither_sample_nor_missing() -> None:
     assert t_sched(record) == Latencies((), missing=0)
     assert t_ready(record) == Latencies((), missing=0)
     assert t_post(record) == Latencies((0.5,), missing=0)
+    nobody = by_name(a_record())["t_sched_mean_s"]
+    assert (nobody.value, nobody.n, nobody.note) == (None, 0, "no samples")
 
 
 def test_every_latency_says_how_many_pods_it_lacks() -> None:
@@ -64,10 +66,3 @@ def test_percentiles_of_a_burst_of_200() -> None:
     values = [metrics[f"t_sched_p{rank}_s"].value for rank in (50, 90, 95, 99)]
     assert values == pytest.approx([1.0, 1.8, 1.9, 1.98])
     assert metrics["t_sched_mean_s"].value == pytest.approx(1.005)
-
-
-def test_no_pods_no_latencies() -> None:
-    """An empty run says so instead of dividing by nothing."""
-    metric = by_name(a_record())["t_sched_mean_s"]
-
-    assert (metric.value, metric.n, metric.note) == (None, 0, "no samples")

@@ -83,10 +83,6 @@ def test_waiting_pods_are_counted_from_creation_to_binding() -> None:
     assert line.values == (1, 2, 1, 0, 1, 0)
     assert by_name(record)["waiting_mean_pods"].value == pytest.approx(1.0)
     assert by_name(record)["waiting_peak_pods"].value == 2
-
-
-def test_a_pod_that_left_unbound_waited_until_then() -> None:
-    """And one that waited before the window began waits from its start."""
+    # One left unbound; one waited before the window began, and waits from its start.
     record = a_record([pod_on(gone=1.0), pod_on("a", bound=3.0)], window_s=4.0)
-
     assert by_name(record)["waiting_mean_pods"].value == pytest.approx(1.0)

@@ -52,12 +52,22 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
-    """The cluster is gone by the time anyone asks why."""
+    """The cluster is gone by the time anyone asks why.
+
+    A folder of evidence means that something failed; what the scenario itself catches
+    is in it, as its author knows what explains a failure.
+    """
     said: list[str] = []
     writer = EvidenceWriter(tmp_path, said.append)
-    outcome = an_outcome(checks=(FAILED,), plans=(a_plan(),))
+    material = a_material(tmp_path / "audit.log")
+    writer.scenario_finished(an_outcome(), material)
+    assert list(tmp_path.iterdir()) == []
 
-    writer.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
+    writer.scenario_finished(an_outcome(checks=(FAILED,), plans=(a_plan(),)), material)
+    writer.scenario_finished(
+        a_stepped_outcome(error="step 1", evidence={"web.txt": "kind: Deployment\n"}),
+        material,
+    )
 
     folder = tmp_path / "failed" / "paper-figure-1" / "round-1"
     assert {path.name for path in folder.iterdir()} == {
@@ -72,15 +82,8 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     assert "placed: expected 3, got 2" in (folder / "what-failed.txt").read_text()
     assert "plan-1: Completed" in (folder / "what-failed.txt").read_text()
     assert str(folder) in said[0]
-
-
-def test_a_success_leaves_no_evidence(tmp_path: Path) -> None:
-    """A folder of evidence must mean that something failed."""
-    writer = EvidenceWriter(tmp_path, print)
-
-    writer.scenario_finished(an_outcome(), a_material(tmp_path / "audit.log"))
-
-    assert list(tmp_path.iterdir()) == []
+    caught = tmp_path / "failed" / "burst-small" / "round-1" / "caught"
+    assert (caught / "web.txt").read_text() == "kind: Deployment\n"
 
 
 def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
@@ -107,19 +110,6 @@ def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
     }
     assert document["stepped"]["window"]["length_s"] == 2.0
     assert document["metrics"] == []
-
-
-def test_what_a_scenario_catches_is_among_the_evidence(tmp_path: Path) -> None:
-    """Whoever wrote the scenario knows what explains its failures."""
-    writer = EvidenceWriter(tmp_path, lambda _line: None)
-    outcome = a_stepped_outcome(
-        error="step 1 failed", evidence={"describe-web.txt": "kind: Deployment\n"}
-    )
-
-    writer.scenario_finished(outcome, a_material(tmp_path / "audit.log"))
-
-    caught = tmp_path / "failed" / "burst-small" / "round-1" / "caught"
-    assert (caught / "describe-web.txt").read_text() == "kind: Deployment\n"
 
 
 def test_a_bundle_holds_the_traces_that_were_replayed(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from outcomes import a_material, a_run, an_outcome
+from outcomes import a_material, a_run, an_outcome, saved_bundle
 from rich.console import Console
 
-from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.junit import junit_xml
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
@@ -30,15 +29,6 @@ def a_bad_run() -> RunOutcome:
         for number in range(PODS)
     )
     return a_run(an_outcome(checks=checks))
-
-
-def saved(folder: Path, run: RunOutcome) -> Path:
-    bundle = Bundle(folder, run.run_id, {})
-    bundle.run_started(run.run_id, 1)
-    for outcome in run.outcomes:
-        bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
-    bundle.run_finished(run)
-    return bundle.folder
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +60,7 @@ def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
     tmp_path: Path, bad: RunOutcome
 ) -> None:
     """The page is for reading, the document for everything else."""
-    folder = saved(tmp_path, bad)
+    folder = saved_bundle(tmp_path, bad)
     run = read_run(folder)
 
     for text in (run_markdown(run), run_screen(run)):

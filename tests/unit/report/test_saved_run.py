@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outcomes import FAILED, a_material, a_run, a_stepped_outcome, an_outcome
+from outcomes import FAILED, a_run, a_stepped_outcome, an_outcome, saved_bundle
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.errors import InputError
-from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.saved import read_run, saved_run
 from stowage_testbed.report.showing import run_markdown, run_screen
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -22,17 +20,8 @@ from stowage_testbed.scenario.check import CheckResult
 ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
 
 
-def saved(folder: Path, *outcomes: ScenarioOutcome, error: str = "") -> Path:
-    """Write a run's bundle as `stowage run` does, and return its folder."""
-    run = a_run(*outcomes, error=error)
-    bundle = Bundle(folder, run.run_id, ENVIRONMENT)
-    writer = EvidenceWriter(bundle.folder, lambda _line: None)
-    bundle.run_started(run.run_id, len(outcomes))
-    for outcome in outcomes:
-        bundle.scenario_finished(outcome, a_material(folder / "audit.log"))
-        writer.scenario_finished(outcome, a_material(folder / "audit.log"))
-    bundle.run_finished(run)
-    return bundle.folder
+def saved(folder: Path, *outcomes: ScenarioOutcome) -> Path:
+    return saved_bundle(folder, a_run(*outcomes), ENVIRONMENT)
 
 
 def markdown_of(*outcomes: ScenarioOutcome, error: str = "") -> str:
@@ -68,23 +57,70 @@ def test_a_run_that_passed_says_so_in_its_heading() -> None:
     assert "Evidence" not in text
 
 
-def test_a_failed_check_stands_there_with_what_was_expected() -> None:
+REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "error", "said"),
+    [
+        (
+            [an_outcome(checks=(FAILED,)), an_outcome(name="b/c")],
+            "",
+            [
+                "# Stowage: FAILED, 1 of 2 scenario runs passed\n",
+                "| paper/figure-1 | 1 | placed | 3 | 2 | pod c is pending |",
+                "| paper/figure-1 | FAILED (1) |",
+            ],
+        ),
+        # Saying everything twice makes the reader look for the difference.
+        ([an_outcome(checks=(REPEATING,))], "", ["figure-1 | 1 | moves | 1 | 2 |\n"]),
+        # It has no failed check, and all the same did not pass.
+        (
+            [
+                an_outcome(settled=False, error="no pod settled within 60 s"),
+                a_stepped_outcome(error="step 1 failed: nobody came"),
+            ],
+            "",
+            [
+                "## Not carried through",
+                "| paper/figure-1 | 1 | no pod settled within 60 s |",
+                "| burst/small | 1 | step 1 failed: nobody came |",
+                "| paper/figure-1 | ERROR | - | - |",
+            ],
+        ),
+        # A scheduler that places otherwise each time passes every single check.
+        (
+            [an_outcome(), an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]})],
+            "",
+            [
+                "# Stowage: FAILED, 2 of 2 scenario runs passed\n",
+                "| paper/figure-1 | 2 | a | n1 | n2 |",
+                "passed 2/2",
+                "2 differ",
+            ],
+        ),
+        # Nothing failed, only nothing was run.
+        (
+            [],
+            "the cluster did not come up",
+            [
+                "# Stowage: FAILED, 0 of 0 scenario runs passed\n",
+                "the run ended early: the cluster did not come up",
+            ],
+        ),
+    ],
+    ids=["a failed check", "a message that repeats", "broke off", "differ", "no run"],
+)
+def test_what_went_wrong_stands_there(
+    outcomes: list[ScenarioOutcome], error: str, said: list[str]
+) -> None:
     """The way to the cause begins with the difference, not with a log."""
-    text = markdown_of(an_outcome(checks=(FAILED,)), an_outcome(name="b/c"))
+    text = markdown_of(*outcomes, error=error)
 
-    assert text.startswith("# Stowage: FAILED, 1 of 2 scenario runs passed\n")
-    assert "| paper/figure-1 | 1 | placed | 3 | 2 | pod c is pending |" in text
-    assert "| paper/figure-1 | FAILED (1) |" in text
-
-
-def test_a_message_that_only_repeats_the_cells_is_left_out() -> None:
-    """Saying everything twice makes the reader look for the difference."""
-    check = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
-
-    text = markdown_of(an_outcome(checks=(check,)))
-
-    assert "| paper/figure-1 | 1 | moves | 1 | 2 |\n" in text
-    assert "in words" not in text
+    assert text.startswith("# Stowage: FAILED, ")
+    assert [one for one in said if one not in text] == []
+    # A heading with nothing under it looks like a fault of the page.
+    assert ("##" in text) == bool(outcomes)
 
 
 def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
@@ -98,19 +134,6 @@ def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
     assert (folder / name / "what-failed.txt").is_file()
 
 
-def test_a_scenario_that_broke_off_says_why() -> None:
-    """It has no failed check, and all the same did not pass."""
-    text = markdown_of(
-        an_outcome(settled=False, error="no pod settled within 60 s"),
-        a_stepped_outcome(error="step 1 failed: nobody came"),
-    )
-
-    assert "## Not carried through" in text
-    assert "| paper/figure-1 | 1 | no pod settled within 60 s |" in text
-    assert "| burst/small | 1 | step 1 failed: nobody came |" in text
-    assert "| paper/figure-1 | ERROR | - | - |" in text
-
-
 def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
     """A backend that cannot do half of the scenarios would look as good as any."""
     folder = saved(tmp_path, an_outcome(), an_outcome(name="b/c", settled=False))
@@ -122,27 +145,6 @@ def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
     assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed, 1 skipped")
     assert "| b/c | 1 | no usage is measured on kind |" in text
     assert "| b/c | skipped | - |" in text
-
-
-def test_a_run_that_ended_early_says_why() -> None:
-    """Nothing failed, only nothing was run."""
-    text = markdown_of(error="the cluster did not come up")
-
-    assert text.startswith("# Stowage: FAILED, 0 of 0 scenario runs passed\n")
-    assert "the run ended early: the cluster did not come up" in text
-
-
-def test_rounds_that_differ_are_named_with_both_places() -> None:
-    """A scheduler that places otherwise each time passes every single check."""
-    text = markdown_of(
-        an_outcome(),
-        an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]}),
-    )
-
-    assert text.startswith("# Stowage: FAILED, 2 of 2 scenario runs passed\n")
-    assert "| paper/figure-1 | 2 | a | n1 | n2 |" in text
-    assert "passed 2/2" in text
-    assert "2 differ" in text
 
 
 def test_names_and_messages_cannot_break_the_table_or_the_page() -> None:
@@ -161,49 +163,48 @@ def test_names_and_messages_cannot_break_the_table_or_the_page() -> None:
     assert "<b>" not in text
 
 
-def test_the_screen_says_the_same_without_marks(tmp_path: Path) -> None:
-    """`stowage report` on a laptop, of an artefact that CI kept."""
-    said = run_screen(read_run(saved(tmp_path, an_outcome(checks=(FAILED,)))))
-
-    assert said.endswith("FAILED, 0 of 1 scenario runs passed")
-    assert "pod c is pending" in said
-    assert "|" not in said
-
-
 def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> None:
-    """What `stowage run` prints is what `stowage report` shows years later."""
+    """What `stowage run` prints is what `stowage report` shows years later.
+
+    The screen says the same without marks; a bundle that was made outside a Git
+    checkout knows no commit.
+    """
     outcomes = (
         an_outcome(after={"a": ["n1"], "b": ["n1"]}),
         a_stepped_outcome(checks=(FAILED,)),
     )
 
-    assert markdown_of(*outcomes) == run_markdown(read_run(saved(tmp_path, *outcomes)))
+    folder = saved(tmp_path, *outcomes)
+    assert markdown_of(*outcomes) == run_markdown(read_run(folder))
+    said = run_screen(read_run(folder))
+    assert said.endswith("FAILED, 1 of 2 scenario runs passed")
+    assert "pod c is pending" in said
+    assert "|" not in said
+    edited(folder, environment={"source": None})
+    assert "commit" not in run_markdown(read_run(folder))
 
 
 def test_report_writes_markdown_of_a_run_where_it_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file, or the bundle's own, and the step's summary if there is one."""
+    """A file, or the bundle's own, and the step's summary if there is one.
+
+    Standard output is piped on; a line of chatter would be part of the document.
+    """
     folder = saved(tmp_path / "results", an_outcome())
     summary, file = tmp_path / "summary.md", tmp_path / "deep" / "run.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
+    document = stowage("report", folder, "--markdown", "-")
+    assert document == run_markdown(read_run(folder))
+    assert not (folder / "report.md").exists()
+    summary.unlink(missing_ok=True)
     said = stowage("report", folder, "--markdown", file)
     stowage("report", folder)
 
     assert f"written: {file}" in said
     assert file.read_text() == (folder / "report.md").read_text()
     assert summary.read_text() == 2 * file.read_text()
-
-
-def test_markdown_on_standard_output_stands_alone(tmp_path: Path) -> None:
-    """It is piped on; a line of chatter would be part of the document."""
-    folder = saved(tmp_path, an_outcome())
-
-    assert stowage("report", folder, "--markdown", "-") == run_markdown(
-        read_run(folder)
-    )
-    assert not (folder / "report.md").exists()
 
 
 def test_a_comparisons_options_are_refused_for_a_run(tmp_path: Path) -> None:
@@ -236,15 +237,3 @@ def test_a_broken_document_is_named_with_its_fault(
     with pytest.raises(InputError, match=said) as caught:
         read_run(folder)
     assert "run.json" in str(caught.value)
-
-
-def test_a_document_of_an_unknown_environment_is_shown(tmp_path: Path) -> None:
-    """A bundle made outside a Git checkout knows no commit."""
-    folder = edited(saved(tmp_path, an_outcome()), environment={"source": None})
-
-    assert "commit" not in run_markdown(read_run(folder))
-
-
-def test_an_empty_run_has_no_table() -> None:
-    """A heading with nothing under it looks like a fault of the page."""
-    assert "##" not in markdown_of(error="interrupted")

@@ -17,9 +17,9 @@ from stowage_testbed.reproduce.boreas.report import (
 )
 from stowage_testbed.reproduce.boreas.request import (
     BoreasRequest,
+    arms,
     chosen_arms,
     chosen_scenes,
-    contenders,
     run_id,
 )
 from stowage_testbed.reproduce.boreas.scenes import NODE_CPU_MILLI, scenes
@@ -48,7 +48,7 @@ def test_the_scenes_ask_for_what_the_paper_says() -> None:
 
 def test_what_is_left_of_a_run_is_counted_by_scene_and_arm() -> None:
     """A pod without a node makes a deployment a failure, whatever else runs."""
-    request = BoreasRequest(chosen_scenes(["minimal"]), contenders(), repeat=2)
+    request = BoreasRequest(chosen_scenes(["minimal"]), arms(), repeat=2)
     partly = replace(ROW, number=2, where=ROW.where[:4], took_s=0.0)
 
     found = counted(request, (ROW, partly))

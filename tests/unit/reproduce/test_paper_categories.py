@@ -76,6 +76,6 @@ def test_gains_are_points_of_the_whole_cluster() -> None:
     """Pods of 100, 200 and 300 on four nodes of 1000: the third is worth 7.5 points."""
     instance = an_instance((1, 1, 1), start=(0, 1, -1), stock=(0, -1, -1))
     one = Categorised(instance, a_result((0, 1, 2)))
-    assert one.cpu_gain_points(Baseline.DETERMINISTIC) == pytest.approx(7.5)
-    assert one.cpu_gain_points(Baseline.STOCK) == pytest.approx(12.5)
-    assert one.memory_gain_points(Baseline.DETERMINISTIC) == pytest.approx(2.5)
+    assert one.gain_points(Baseline.DETERMINISTIC, "cpu") == pytest.approx(7.5)
+    assert one.gain_points(Baseline.STOCK, "cpu") == pytest.approx(12.5)
+    assert one.gain_points(Baseline.DETERMINISTIC, "memory") == pytest.approx(2.5)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from stowage_testbed.errors import StowageError
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
-from stowage_testbed.reproduce.sweep.folder import Journal
 from stowage_testbed.reproduce.sweep.task import Tools
 
 DONE: list[str] = []
@@ -48,10 +50,28 @@ class Counting(SweepListener):
         self.ends += 1
 
 
+def test_a_journal_knows_what_was_done(tmp_path: Path) -> None:
+    """Also a task without rows; a line that is no outcome is never left out."""
+    path = tmp_path / "rows.jsonl"
+    journal = TaskJournal(path, Row)
+    journal.add("first", (Row("a"),))
+    journal.add("second", ())
+
+    again = TaskJournal(path, Row)
+
+    assert list(again) == ["first", "second"]
+    assert (again.get("first"), again.get("second")) == ((Row("a"),), ())
+    assert "third" not in again
+    with path.open("a") as file:
+        file.write('{"task": "third", "rows": [{"name": 1}]}\n')
+    with pytest.raises(StowageError, match=r"rows\.jsonl:3"):
+        TaskJournal(path, Row)
+
+
 def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
     """A sweep that was interrupted goes on where it stopped."""
     DONE.clear()
-    journal = Journal(tmp_path / "rows.jsonl", Row)
+    journal = TaskJournal(tmp_path / "rows.jsonl", Row)
     journal.add("a", (Row("a"),))
     listener = Counting()
 
@@ -61,7 +81,7 @@ def test_only_what_is_missing_is_carried_out(tmp_path: Path) -> None:
 
     assert failures == {}
     assert DONE == ["b"]
-    assert journal["b"] == (Row("b"),)
+    assert journal.get("b") == (Row("b"),)
     assert (listener.begun_with, listener.ends) == ((2, 1), 1)
 
 
@@ -70,7 +90,7 @@ def test_a_task_that_fails_is_reported_and_tried_again_next_time(
 ) -> None:
     """Its reason must not be lost, and its result must not be missing for ever."""
     DONE.clear()
-    journal = Journal(tmp_path / "rows.jsonl", Row)
+    journal = TaskJournal(tmp_path / "rows.jsonl", Row)
     tasks = [Named("a", fails=True), Named("b")]
     listener = Counting()
 
@@ -84,7 +104,7 @@ def test_a_task_that_fails_is_reported_and_tried_again_next_time(
 
 def test_a_sweep_with_nothing_to_do_is_not_reported(tmp_path: Path) -> None:
     """A bar that appears and is gone says nothing."""
-    journal = Journal(tmp_path / "rows.jsonl", Row)
+    journal = TaskJournal(tmp_path / "rows.jsonl", Row)
     journal.add("a", ())
     listener = Counting()
     assert execute("names", [Named("a")], journal, InProcess(), listener) == {}

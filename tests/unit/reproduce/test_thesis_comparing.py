@@ -12,11 +12,11 @@ from stowage_testbed.reproduce.instance.evaluation import Evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, TierRow, Where
 from stowage_testbed.reproduce.thesis.comparing import (
     Outcome,
+    ThesisSolved,
     losses,
     outcome,
     win_counts,
 )
-from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
 from stowage_testbed.reproduce.thesis.instances import (
     ThesisCase,
     ThesisRow,

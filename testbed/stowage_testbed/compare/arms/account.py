@@ -36,18 +36,32 @@ STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
 """The roles that Kubernetes itself gives its scheduler."""
 
 
+KUBECONFIG = "kubeconfig.yaml"
+"""The file in an arm's folder."""
+
+
 @contextmanager
 def account(
-    cluster: Cluster, arm: str, rights: Rights, kubeconfig: Path
+    cluster: Cluster,
+    arm: str,
+    rights: Rights,
+    kubeconfig: Path,
+    config_maps: Mapping[str, Mapping[str, str]],
 ) -> Iterator[None]:
-    """Make an account for an arm, and its kubeconfig; take both back at the end."""
+    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end.
+
+    Parameters
+    ----------
+    config_maps
+        What an arm reads from the cluster, by name.
+    """
     # Results are kept and handed on; a cluster's folder goes with it.
     token = cluster.workdir / f"arm-{arm}.token"
     with cluster.api_client() as api:
         try:
             # What a killed comparison left would have other rights.
-            forget(api, arm)
-            _create(api, arm, rights)
+            _forget(api, arm)
+            _create(api, arm, rights, config_maps)
             _write_private(token, _token(api, arm))
             content = _kubeconfig(cluster.kubeconfig, token)
             _write_private(kubeconfig, yaml.safe_dump(content))
@@ -58,20 +72,19 @@ def account(
                     file.unlink(missing_ok=True)
                 # A cluster that does not answer any more takes its objects along.
                 with suppress(HTTPError):
-                    forget(api, arm)
+                    _forget(api, arm)
 
 
-def object_name(arm: str) -> str:
-    """Return the name of an arm's objects."""
+def _object_name(arm: str) -> str:
     return f"stowage-arm-{arm}"
 
 
-def metadata(arm: str, name: str = "") -> dict[str, Any]:
+def _metadata(arm: str, name: str = "") -> dict[str, Any]:
     """Return the metadata by which an arm's object is found again."""
-    return {"name": name or object_name(arm), "labels": {LABEL: arm}}
+    return {"name": name or _object_name(arm), "labels": {LABEL: arm}}
 
 
-def forget(api: ApiClient, arm: str) -> None:
+def _forget(api: ApiClient, arm: str) -> None:
     """Delete every object that was made for an arm; no error if there is none."""
     core: Any = CoreV1Api(api)
     rbac: Any = RbacAuthorizationV1Api(api)
@@ -82,24 +95,29 @@ def forget(api: ApiClient, arm: str) -> None:
     core.delete_collection_namespaced_service_account(NAMESPACE, **selected)
 
 
-def _create(api: ApiClient, arm: str, rights: Rights) -> None:
+def _create(
+    api: ApiClient,
+    arm: str,
+    rights: Rights,
+    config_maps: Mapping[str, Mapping[str, str]],
+) -> None:
     # The client's own types want models where it takes plain objects.
     core: Any = CoreV1Api(api)
     rbac: Any = RbacAuthorizationV1Api(api)
-    core.create_namespaced_service_account(NAMESPACE, {"metadata": metadata(arm)})
+    core.create_namespaced_service_account(NAMESPACE, {"metadata": _metadata(arm)})
     roles = list(rights.cluster_roles)
     if rights.rules:
-        own = {"metadata": metadata(arm), "rules": list(rights.rules)}
+        own = {"metadata": _metadata(arm), "rules": list(rights.rules)}
         rbac.create_cluster_role(own)
-        roles.append(object_name(arm))
+        roles.append(_object_name(arm))
     subject = {
         "kind": "ServiceAccount",
-        "name": object_name(arm),
+        "name": _object_name(arm),
         "namespace": NAMESPACE,
     }
     for role in roles:
         binding = {
-            "metadata": metadata(arm, f"{object_name(arm)}:{role}"),
+            "metadata": _metadata(arm, f"{_object_name(arm)}:{role}"),
             "roleRef": {
                 "apiGroup": "rbac.authorization.k8s.io",
                 "kind": "ClusterRole",
@@ -108,13 +126,16 @@ def _create(api: ApiClient, arm: str, rights: Rights) -> None:
             "subjects": [subject],
         }
         rbac.create_cluster_role_binding(binding)
+    for name, data in config_maps.items():
+        body = {"metadata": _metadata(arm, name), "data": dict(data)}
+        core.create_namespaced_config_map(NAMESPACE, body)
 
 
 def _token(api: ApiClient, arm: str) -> str:
     core: Any = CoreV1Api(api)
     request = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
     answer = core.create_namespaced_service_account_token(
-        object_name(arm), NAMESPACE, request
+        _object_name(arm), NAMESPACE, request
     )
     return str(answer.status.token)
 

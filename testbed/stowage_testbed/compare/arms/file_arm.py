@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arm_file.load import ArmFile, unreadable
-from stowage_testbed.compare.arm_file.rules import filled, used
-from stowage_testbed.compare.arms.account import account
+from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.build import digest
+from stowage_testbed.compare.arms.file_rules import (
+    configuration_text,
+    filled,
+    rule_issues,
+    used,
+    validator,
+)
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
+from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import (
     ArmSettings,
     ClientLimits,
     PodOverrides,
     RunningArm,
 )
+from stowage_testbed.scenario.document import compose, read
+from stowage_testbed.scenario.errors import Issue
+from stowage_testbed.scenario.issues import schema_issues
 
 
 @dataclass(frozen=True, slots=True)
 class FileArm:
-    """A scheduler that its file describes."""
+    """A scheduler that its file describes.
 
-    file: ArmFile
+    Attributes
+    ----------
+    binary
+        An executable file.
+    arguments, environment, configuration, ready
+        With placeholders: see `stowage_testbed.compare.arms.file_rules`.
+    configuration
+        Empty for a scheduler without a configuration file.
+    declared
+        Its settings, as the user declares them.
+    """
 
-    @property
-    def name(self) -> str:
-        """The word for it in tables and on the command line."""
-        return self.file.name
-
-    @property
-    def pod_overrides(self) -> PodOverrides:
-        """What it changes in every pod."""
-        return self.file.pod_overrides
+    name: str
+    binary: Path
+    arguments: tuple[str, ...]
+    ready: str
+    pod_overrides: PodOverrides
+    rights: Rights
+    declared: ArmSettings
+    configuration: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def build(self) -> str:
         """Return a digest of the program and of all that its file says.
@@ -50,24 +70,23 @@ class FileArm:
             The program cannot be read.
         """
         try:
-            program = self.file.binary.read_bytes()
+            program = self.binary.read_bytes()
         except OSError as error:
-            raise unreadable(self.file.binary, str(error.strerror)) from error
-        return digest([program, *self._texts(), repr(self.file.settings)])
+            raise _unreadable(self.binary, str(error.strerror)) from error
+        return digest([program, *self._texts(), repr(self.declared)])
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run, as far as its file says.
 
         Limits reach it only by their placeholders; without these it keeps its own.
         """
-        declared = self.file.settings
         if limits is None:
-            return declared
+            return self.declared
         taken = used(self._texts())
         return replace(
-            declared,
-            qps=limits.qps if "qps" in taken else declared.qps,
-            burst=limits.burst if "burst" in taken else declared.burst,
+            self.declared,
+            qps=limits.qps if "qps" in taken else self.declared.qps,
+            burst=limits.burst if "burst" in taken else self.declared.burst,
         )
 
     @contextmanager
@@ -76,7 +95,7 @@ class FileArm:
     ) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
-        kubeconfig, config = folder / "kubeconfig.yaml", folder / "configuration"
+        kubeconfig, config = folder / KUBECONFIG, folder / "configuration"
         run = self.settings(limits)
         values: dict[str, object] = {
             "kubeconfig": kubeconfig,
@@ -86,29 +105,98 @@ class FileArm:
             "qps": f"{run.qps or DEFAULT_LIMITS.qps:g}",
             "burst": run.burst or DEFAULT_LIMITS.burst,
         }
-        text = filled(self.file.configuration or "", values)
+        text = filled(self.configuration, values)
         config.write_text(text, "utf-8")
         environment = {
-            name: filled(value, values) for name, value in self.file.environment.items()
+            name: filled(value, values) for name, value in self.environment.items()
         }
         program = Program(
             "scheduler",
-            [
-                str(self.file.binary),
-                *(filled(word, values) for word in self.file.arguments),
-            ],
+            [str(self.binary), *(filled(word, values) for word in self.arguments)],
             {"KUBECONFIG": str(kubeconfig), **environment},
-            partial(http_readiness, filled(self.file.ready, values)),
+            partial(http_readiness, filled(self.ready, values)),
         )
-        with ExitStack() as stack:
-            stack.enter_context(
-                account(cluster, self.name, self.file.rights, kubeconfig)
-            )
-            yield stack.enter_context(
-                serving(self.name, cluster, folder, [program], text)
-            )
+        with serving(
+            self.name,
+            cluster,
+            folder,
+            self.rights,
+            programs=[program],
+            configuration=text,
+        ) as serving_arm:
+            yield serving_arm
 
     def _texts(self) -> list[str]:
-        file = self.file
-        texts = [*file.arguments, *file.environment.values()]
-        return [*texts, file.configuration or ""]
+        return [*self.arguments, *self.environment.values(), self.configuration]
+
+
+def load_arm_file(path: Path) -> FileArm:
+    """Return the scheduler that a file describes.
+
+    Raises
+    ------
+    InputError
+        With every issue of the file: its line, its column and the way out; or there is
+        no such file, or it is not text.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, "it is not UTF-8 text") from error
+    # Programs run in folders of their own.
+    folder = path.resolve().parent
+    root, issues = compose(path, text)
+    if root is None:
+        raise _issues_error(issues)
+    document = read(root)
+    found = list(schema_issues(list(validator().iter_errors(document.data))))
+    data = document.data if isinstance(document.data, Mapping) else {}
+    found += rule_issues(data, folder)
+    for one in found:
+        at = document.mark(one.place, of_key=one.of_key)
+        issues.append(Issue(path, at.line, at.column, one.message))
+    if issues:
+        raise _issues_error(issues)
+    return _arm(data, folder)
+
+
+def _unreadable(path: Path, cause: str) -> InputError:
+    return InputError(f"cannot read the arm file {path}: {cause}")
+
+
+def _issues_error(issues: Collection[Issue]) -> InputError:
+    found = sorted(set(issues))
+    noun = "issue" if len(found) == 1 else "issues"
+    lines = "\n".join(f"  {issue}" for issue in found)
+    return InputError(f"{len(found)} {noun} in the arm file:\n{lines}")
+
+
+def _arm(data: Mapping[str, Any], folder: Path) -> FileArm:
+    declared = data.get("settings", {})
+    return FileArm(
+        name=data["name"],
+        binary=folder / data["binary"],
+        arguments=tuple(data["arguments"]),
+        ready=data["ready"],
+        pod_overrides=PodOverrides(
+            data["schedulerName"], data.get("labels", {}), data.get("annotations", {})
+        ),
+        rights=Rights(
+            tuple(data.get("clusterRoles", STOCK_SCHEDULER)),
+            tuple(data.get("rules", ())),
+        ),
+        declared=ArmSettings(
+            version=declared.get("version", "unknown"),
+            qps=declared.get("qps"),
+            burst=declared.get("burst"),
+            parallelism=declared.get("parallelism"),
+            sampled_percent=declared.get("sampledPercent"),
+            feature_gates=declared.get("featureGates", {}),
+            webhooks=tuple(declared.get("webhooks", ())),
+            notes=("its settings are as its file declares them",),
+        ),
+        configuration=configuration_text(data, folder) or "",
+        environment=data.get("environment", {}),
+    )

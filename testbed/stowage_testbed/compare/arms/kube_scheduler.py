@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import yaml
 
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.account import STOCK_SCHEDULER, Rights, account
+from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
@@ -94,11 +94,6 @@ LOG_LEVEL = 2
 """Of every arm with Kubernetes' own logging: enough to see each binding."""
 
 
-def no_preparation(_: Cluster) -> AbstractContextManager[None]:
-    """Put nothing on the cluster."""
-    return nullcontext()
-
-
 @dataclass(frozen=True, slots=True)
 class KubeSchedulerArm:
     """A scheduler with kube-scheduler's flags and configuration file.
@@ -132,7 +127,7 @@ class KubeSchedulerArm:
     gates: Callable[[ClientLimits | None], Mapping[str, bool]] = lambda _: {}
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
-    prepare: Callable[[Cluster], AbstractContextManager[None]] = no_preparation
+    prepare: Callable[[Cluster], AbstractContextManager[object]] = nullcontext
     notes: tuple[str, ...] = field(default=())
 
     def build(self) -> str:
@@ -152,25 +147,28 @@ class KubeSchedulerArm:
     ) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
-        kubeconfig = folder / "kubeconfig.yaml"
-        config = installed_config(self.config(), kubeconfig, limits)
+        config = installed_config(self.config(), folder / KUBECONFIG, limits)
         text = yaml.safe_dump(config, sort_keys=False)
-        binary = tool_path(self.tool)
         (folder / "scheduler.yaml").write_text(text, "utf-8")
-        with ExitStack() as stack:
-            stack.enter_context(self.prepare(cluster))
-            stack.enter_context(account(cluster, self.name, self.rights(), kubeconfig))
-            program = self._program(binary, folder, cluster, limits)
-            yield stack.enter_context(
-                serving(self.name, cluster, folder, [program], text)
-            )
+        with (
+            self.prepare(cluster),
+            serving(
+                self.name,
+                cluster,
+                folder,
+                self.rights(),
+                programs=[self._program(folder, cluster, limits)],
+                configuration=text,
+            ) as running,
+        ):
+            yield running
 
     def _program(
-        self, binary: Path, folder: Path, cluster: Cluster, limits: ClientLimits | None
+        self, folder: Path, cluster: Cluster, limits: ClientLimits | None
     ) -> Program:
         port = port_beside(cluster.name)
         command = [
-            str(binary),
+            str(tool_path(self.tool)),
             f"--config={folder / 'scheduler.yaml'}",
             f"--bind-address={LOOPBACK}",
             f"--secure-port={port}",

@@ -29,8 +29,7 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
         None is asked for, no arm has one of the names, two have one name, or an arm
         file cannot be used.
     """
-    from stowage_testbed.compare.arm_file.load import load_arm_file  # noqa: PLC0415
-    from stowage_testbed.compare.arms.file_arm import FileArm  # noqa: PLC0415
+    from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 
     if not names and not files:
         raise InputError(
@@ -45,7 +44,7 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
                 "describe a scheduler of your own with --arm-file"
             )
     arms: list[Arm] = [_made(name) for name in names]
-    arms += [FileArm(load_arm_file(file)) for file in files]
+    arms += [load_arm_file(file) for file in files]
     # A registered name always means the registered arm, asked for or not.
     taken = set(ARMS) - set(names)
     for arm in arms:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.compare.arms.account import KUBECONFIG, Rights, account
 from stowage_testbed.compare.arms.program import ArmProcess, Program
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.ending import Ending, ended_early
@@ -52,19 +54,26 @@ def serving(
     arm: str,
     cluster: Cluster,
     folder: Path,
+    rights: Rights,
+    *,
     programs: Sequence[Program],
     configuration: str,
+    config_maps: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Iterator[ServingArm]:
-    """Start programs one after the other, and end them in the opposite order."""
+    """Start programs one after the other, and end them in the opposite order.
+
+    Their account at the API server is there for as long as they are.
+    """
     processes = {program.name: ArmProcess(arm, program, folder) for program in programs}
-    try:
-        for process in processes.values():
-            process.start(cluster.workdir)
-        yield ServingArm(processes, configuration)
-    finally:
-        with uninterrupted():
-            for process in reversed(processes.values()):
-                process.end()
+    with account(cluster, arm, rights, folder / KUBECONFIG, config_maps):
+        try:
+            for process in processes.values():
+                process.start(cluster.workdir)
+            yield ServingArm(processes, configuration)
+        finally:
+            with uninterrupted():
+                for process in reversed(processes.values()):
+                    process.end()
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ import yaml
 from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.compare.arms.account import NAMESPACE, Rights, Rule, account
+from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import (
@@ -57,14 +57,6 @@ HELM_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
-    """A container of the chart's pod: its command line and its variables."""
-
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class RenderedChart:
     """The parts of the chart that processes are made from.
 
@@ -75,12 +67,12 @@ class RenderedChart:
     rules
         The rights of its account.
     containers
-        By name, ``scheduler`` and, where the profile has it, ``optimizer``.
+        As in its pod, by name: ``scheduler`` and, if the profile has it, ``optimizer``.
     """
 
     config: dict[str, Any]
     rules: tuple[Rule, ...]
-    containers: Mapping[str, Container]
+    containers: Mapping[str, Mapping[str, Any]]
 
 
 def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
@@ -111,20 +103,13 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     return RenderedChart(
         yaml.safe_load(config_map["data"]["scheduler.yaml"]),
         tuple(_only(documents, "ClusterRole")["rules"]),
-        {one["name"]: _container(one) for one in pod["containers"]},
+        {one["name"]: one for one in pod["containers"]},
     )
 
 
 def _only(documents: Iterable[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
     (found,) = (one for one in documents if one["kind"] == kind)
     return found
-
-
-def _container(entry: Mapping[str, Any]) -> Container:
-    return Container(
-        (*entry["command"], *entry["args"]),
-        {one["name"]: one["value"] for one in entry.get("env", ())},
-    )
 
 
 NAME = "stowage"
@@ -185,26 +170,30 @@ class StowageArm:
         folder = own_folder(folder)
         if _with_optimizer(_profile(self.profile)):
             compile_optimizer()
-        with ExitStack() as stack:
-            # A socket's path may have 107 characters, and the folder's alone has more.
-            short = stack.enter_context(tempfile.TemporaryDirectory(prefix="stowage-"))
+        # A socket's path may have 107 characters, and the folder's alone has more.
+        with tempfile.TemporaryDirectory(prefix="stowage-") as short:
             chart = render_chart(
                 cluster,
                 self._values(cluster, folder, Path(short), limits),
                 folder / "values.yaml",
             )
-            kubeconfig = folder / "kubeconfig.yaml"
-            text = yaml.safe_dump(
-                installed_config(chart.config, kubeconfig, limits), sort_keys=False
-            )
+            config = installed_config(chart.config, folder / KUBECONFIG, limits)
+            text = yaml.safe_dump(config, sort_keys=False)
             (folder / "scheduler.yaml").write_text(text, "utf-8")
-            stack.enter_context(custom_resources(cluster, CHART / "crds", _MADE))
-            rights = Rights(rules=chart.rules)
-            stack.enter_context(account(cluster, self.name, rights, kubeconfig))
             programs = _programs(chart, Path(short))
-            yield stack.enter_context(
-                serving(self.name, cluster, folder, programs, text)
-            )
+            rights = Rights(rules=chart.rules)
+            with (
+                custom_resources(cluster, CHART / "crds", _MADE),
+                serving(
+                    self.name,
+                    cluster,
+                    folder,
+                    rights,
+                    programs=programs,
+                    configuration=text,
+                ) as running,
+            ):
+                yield running
 
     def _values(
         self,
@@ -247,13 +236,18 @@ def score_cache_arm() -> StowageArm:
 
 
 def _programs(chart: RenderedChart, socket_folder: Path) -> Sequence[Program]:
-    port = _port(chart.containers["scheduler"].command)
+    port = _port(chart.containers["scheduler"]["args"])
     ready = {
         "optimizer": partial(_optimizer_readiness, socket_folder / "optimizer.sock"),
         "scheduler": partial(http_readiness, f"https://{LOOPBACK}:{port}/readyz"),
     }
     return [
-        Program(name, one.command, one.environment, ready[name])
+        Program(
+            name,
+            [*one["command"], *one["args"]],
+            {variable["name"]: variable["value"] for variable in one.get("env", ())},
+            ready[name],
+        )
         # The scheduler calls the optimiser, which therefore comes first.
         for name in ("optimizer", "scheduler")
         if (one := chart.containers.get(name))

@@ -6,24 +6,21 @@ interface on every network interface, which nothing can switch off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
-from kubernetes.client import CoreV1Api
 
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import (
+    KUBECONFIG,
     NAMESPACE,
     STOCK_SCHEDULER,
     Rights,
-    account,
-    metadata,
 )
 from stowage_testbed.compare.arms.build import tool_build
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
@@ -83,25 +80,26 @@ class YunikornArm:
     ) -> Iterator[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
-        kubeconfig = folder / "kubeconfig.yaml"
         data = _configuration(limits)
         text = yaml.safe_dump(data, sort_keys=False)
         (folder / "yunikorn.yaml").write_text(text, "utf-8")
-        binary = tool_path(TOOL)
-        with ExitStack() as stack:
-            # It takes the configuration back as well, by its label.
-            stack.enter_context(account(cluster, self.name, _rights(), kubeconfig))
-            _create_config_map(cluster, self.name, data)
-            port = port_beside(cluster.name)
-            program = Program(
-                "scheduler",
-                [str(binary), f"--port={port}"],
-                {"KUBECONFIG": str(kubeconfig), "NAMESPACE": NAMESPACE},
-                partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
-            )
-            yield stack.enter_context(
-                serving(self.name, cluster, folder, [program], text)
-            )
+        port = port_beside(cluster.name)
+        program = Program(
+            "scheduler",
+            [str(tool_path(TOOL)), f"--port={port}"],
+            {"KUBECONFIG": str(folder / KUBECONFIG), "NAMESPACE": NAMESPACE},
+            partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
+        )
+        with serving(
+            self.name,
+            cluster,
+            folder,
+            _rights(),
+            programs=[program],
+            configuration=text,
+            config_maps={_CONFIG_MAP: data},
+        ) as running:
+            yield running
 
 
 def _configuration(limits: ClientLimits | None) -> dict[str, str]:
@@ -120,10 +118,3 @@ def _rights() -> Rights:
     documents = [one for one in yaml.safe_load_all(file.read_text("utf-8")) if one]
     (role,) = (one for one in documents if one["kind"] == "ClusterRole")
     return Rights(STOCK_SCHEDULER, tuple(role["rules"]))
-
-
-def _create_config_map(cluster: Cluster, arm: str, data: Mapping[str, str]) -> None:
-    body = {"metadata": metadata(arm, _CONFIG_MAP), "data": dict(data)}
-    with cluster.api_client() as api:
-        core: Any = CoreV1Api(api)
-        core.create_namespaced_config_map(NAMESPACE, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import log
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -15,7 +15,13 @@ from stowage_testbed.compare.baseline.document import Baseline, Series
 from stowage_testbed.compare.calibration import Slowdown, slowdown
 from stowage_testbed.compare.verdicts.levels import ERROR_RATE
 from stowage_testbed.compare.verdicts.pairs import Floats
-from stowage_testbed.compare.verdicts.verdict import Outcome, Scale, Verdict
+from stowage_testbed.compare.verdicts.verdict import (
+    Ends,
+    Scale,
+    Verdict,
+    on_scale,
+    outcome_of,
+)
 from stowage_testbed.errors import InputError
 
 
@@ -195,20 +201,28 @@ def _verdict(
     before: Series, now: Series, level: float, slower: Slowdown | None
 ) -> Verdict:
     found, how = change(before, now, level), speed_dependence(now.unit)
-    ends = _ends(found, *_expected(found, how, slower))
     apart = how != "none" and slower is not None and _too_far(slower)
-    outcome = "not judged" if apart else _outcome(now, found, ends)
+    scale: Scale = found.scale if found else "ratio"
+    ends: Ends | None = None
+    if found is not None:
+        least, whole, most = _expected(found, how, slower)
+        ends = (
+            found.mean - whole,
+            found.mean - found.half_width - most,
+            found.mean + found.half_width - least,
+        )
+    estimate, low, high = on_scale(scale, ends)
     return Verdict(
         name=now.name,
         unit=now.unit,
         better=now.better,
-        outcome=outcome,
+        outcome="not judged" if apart else outcome_of(now.better, ends),
         baseline=fmean(before.values),
         arm=fmean(now.values),
-        scale=found.scale if found else "ratio",
-        estimate=ends[0] if ends else None,
-        low=ends[1] if ends else None,
-        high=ends[2] if ends else None,
+        scale=scale,
+        estimate=estimate,
+        low=low,
+        high=high,
         confidence=1 - level,
         rounds=min(len(before.values), len(now.values)),
         headline=True,
@@ -222,42 +236,14 @@ def _too_far(slower: Slowdown) -> bool:
 
 
 def _expected(
-    found: Change | None, how: SpeedDependence, slower: Slowdown | None
+    found: Change, how: SpeedDependence, slower: Slowdown | None
 ) -> tuple[float, float, float]:
     """Return what the machine accounts for: at least, if all is its, and at most."""
-    if found is None or slower is None or how == "none" or found.scale != "ratio":
+    if slower is None or how == "none" or found.scale != "ratio":
         return 0.0, 0.0, 0.0
     whole = log(slower.factor) if how == "time" else -log(slower.factor)
     reach = SURE_SPREADS * slower.log_spread
     return min(0.0, whole - reach), whole, max(0.0, whole + reach)
-
-
-def _ends(
-    found: Change | None, least: float, whole: float, most: float
-) -> tuple[float, float, float] | None:
-    if found is None:
-        return None
-    ends = (
-        found.mean - whole,
-        found.mean - found.half_width - most,
-        found.mean + found.half_width - least,
-    )
-    if found.scale == "difference":
-        return ends
-    return exp(ends[0]), exp(ends[1]), exp(ends[2])
-
-
-def _outcome(
-    now: Series, found: Change | None, ends: tuple[float, float, float] | None
-) -> Outcome:
-    if now.better == "neither":
-        return "not judged"
-    if found is None or ends is None:
-        return "no difference shown"
-    neutral = 1.0 if found.scale == "ratio" else 0.0
-    if ends[1] <= neutral <= ends[2]:
-        return "no difference shown"
-    return "better" if (ends[2] < neutral) == (now.better == "lower") else "worse"
 
 
 def _reason(found: Change | None, how: SpeedDependence, slower: Slowdown | None) -> str:

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from stowage_testbed.compare.curves import LATENCIES, LOADS, Line, distribution
+from stowage_testbed.compare.curves import LOADS, Line, distribution
 from stowage_testbed.compare.result import Result
+from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.record import (
-    NodeRecord,
     PodRecord,
     RunRecord,
     placed_span,
     waiting_span,
 )
+from stowage_testbed.metrics.state import NodeState
 
 ALL_ROUNDS = 0
 """Stands for the rounds together where the number of one would stand."""
@@ -92,7 +93,7 @@ class Placements:
 
 def placements(result: Result, most_pods: int = MOST_PODS) -> Placements:
     """Return the runs of as many rounds as there is room for, at least of one."""
-    clusters: dict[tuple[NodeRecord, ...], int] = {}
+    clusters: dict[tuple[NodeState, ...], int] = {}
     chosen = list(_chosen(result, most_pods))
     runs = [
         _run(result, record, clusters.setdefault(record.nodes, len(clusters)))
@@ -122,7 +123,7 @@ def _chosen(result: Result, most_pods: int) -> Iterator[RunRecord]:
         yield from together
 
 
-def _cluster(nodes: Sequence[NodeRecord]) -> dict[str, Any]:
+def _cluster(nodes: Sequence[NodeState]) -> dict[str, Any]:
     return {
         "names": [node.name for node in nodes],
         "cpu": [node.cpu_milli for node in nodes],

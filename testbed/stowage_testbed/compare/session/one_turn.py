@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -146,31 +147,32 @@ class OneTurn:
         self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
     ) -> tuple[RunRecord, str]:
         """Return the record, also that of a run whose arm failed after measuring."""
-        measured: list[tuple[RunRecord, str]] = []
+        record, configuration = None, ""
         try:
-            with needing_host_pods(self._context.cluster):
-                self._executed(turn, arm, limits, number, measured)
+            with (
+                needing_host_pods(self._context.cluster),
+                self._started(turn, arm, limits, number) as (running, environment),
+            ):
+                record = self._measured(turn, arm, running, environment)
+                configuration = running.configuration
+                running.check()
         except PROBLEMS as problem:
             error = in_words(problem)
         else:
-            return measured[0]
+            return record, configuration
         await_end(PATIENCE_S)
-        if not measured:
+        if record is None:
             return self._failed(turn, error), ""
-        record, configuration = measured[0]
         return replace(record, error=_joined(record.error, error)), configuration
 
-    def _executed(
-        self,
-        turn: Turn,
-        arm: Arm,
-        limits: ClientLimits | None,
-        number: int,
-        measured: list[tuple[RunRecord, str]],
-    ) -> None:
-        context, scenario = self._context, self._scenario
+    @contextmanager
+    def _started(
+        self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
+    ) -> Iterator[tuple[RunningArm, ScenarioEnvironment]]:
+        """Start the arm for the block, and warm it up."""
+        context = self._context
         self._listener.phase("prepare")
-        environment = prepare(context, scenario, number)
+        environment = prepare(context, self._scenario, number)
         folder = (
             self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
         )
@@ -188,9 +190,7 @@ class OneTurn:
                     warm_namespace(environment.namespace),
                 )
             _watch_plans(context)
-            record = self._measured(turn, arm, running, environment)
-            measured.append((record, running.configuration))
-            running.check()
+            yield running, environment
 
     def _measured(
         self,

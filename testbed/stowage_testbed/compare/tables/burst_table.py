@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -24,40 +24,40 @@ PAPER_PODS = 200
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """One line of the paper's Table 3: means of three runs, latencies in ms."""
+    """One line of a table of the paper, by its word for the scheduler."""
 
     scheduler: str
-    arm: str
     values: Mapping[str, float]
 
 
-def _paper(scheduler: str, arm: str, *values: float) -> PaperRow:
-    names = (
-        "t_sched_mean_s",
-        "t_sched_p99_s",
-        "t_ready_mean_s",
-        "t_ready_p99_s",
-        "jain_pods",
-        "pods_per_node_cv",
-    )
-    return PaperRow(scheduler, arm, dict(zip(names, values, strict=True)))
+def paper_rows(
+    names: Sequence[str], rows: Mapping[str, tuple[str, Sequence[float]]]
+) -> Mapping[str, PaperRow]:
+    """Return the lines by our word for the scheduler; ``names`` are our metrics'."""
+    return {
+        arm: PaperRow(scheduler, dict(zip(names, values, strict=True)))
+        for arm, (scheduler, values) in rows.items()
+    }
 
 
-TABLE_3 = (
-    _paper("Default", "default", 1175.0, 2673.3, 4958.3, 8673.3, 0.9919, 0.090),
-    _paper("Koordinator", "koordinator", 816.7, 2000.0, 4856.7, 11670.0, 0.9806, 0.141),
-    _paper("YuniKorn", "yunikorn", 1955.0, 4336.7, 11540.0, 26003.3, 0.8793, 0.370),
-    _paper(
-        "Cache-scheduler", "stowage-score-cache",
-        801.7, 2000.0, 4818.3, 8670.0, 0.9917, 0.091,
+TABLE_3 = paper_rows(
+    (
+        "t_sched_mean_s", "t_sched_p99_s", "t_ready_mean_s", "t_ready_p99_s",
+        "jain_pods", "pods_per_node_cv",
     ),
+    {
+        "default": ("Default", (1175.0, 2673.3, 4958.3, 8673.3, 0.9919, 0.090)),
+        "koordinator": (
+            "Koordinator", (816.7, 2000.0, 4856.7, 11670.0, 0.9806, 0.141),
+        ),
+        "yunikorn": ("YuniKorn", (1955.0, 4336.7, 11540.0, 26003.3, 0.8793, 0.370)),
+        "stowage-score-cache": (
+            "Cache-scheduler", (801.7, 2000.0, 4818.3, 8670.0, 0.9917, 0.091),
+        ),
+    },
 )  # fmt: skip
-"""Five GKE nodes, real containers, timestamps of whole seconds."""
-
-
-def paper_row(arm: str) -> PaperRow | None:
-    """Return the paper's line for the same scheduler."""
-    return next((row for row in TABLE_3 if row.arm == arm), None)
+"""Means of three runs, latencies in ms: five GKE nodes, real containers, timestamps of
+whole seconds."""
 
 
 MILLI = 1000
@@ -111,7 +111,7 @@ def _rows(
         _samples(result, limits, arm),
         *(_ours(result, limits, arm, name) for name, _ in COLUMNS),
     )
-    row = paper_row(arm) if beside else None
+    row = TABLE_3.get(arm) if beside else None
     if row is not None:
         yield (
             f"  paper: {row.scheduler}",
@@ -198,8 +198,8 @@ def direction_table(result: Result, limits: str) -> Table:
 
 
 def _directions(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ...]]:
-    row, default = paper_row(arm), paper_row("default")
-    if row is None or default is None:
+    row, default = TABLE_3.get(arm), TABLE_3["default"]
+    if row is None:
         return
     for name, heading in COLUMNS:
         verdict = verdict_of(result, limits, arm, name)

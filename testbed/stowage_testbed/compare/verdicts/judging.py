@@ -23,10 +23,9 @@ from stowage_testbed.compare.verdicts.verdict import (
     MeasuredRun,
     Outcome,
     Verdict,
+    on_scale,
+    outcome_of,
 )
-
-MOST_LOG = 700.0
-"""Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
 
 SURVIVORS = "more of its runs have no value than of the baseline's: these are the good"
 
@@ -98,11 +97,12 @@ def _verdict(pairs: Pairs, level: float, survivors: bool) -> Verdict:
     interval = None
     if len(pairs.changes) >= FEWEST_ROUNDS:
         interval = student_interval(pairs.changes, pairs.rounding_variance, level)
-    outcome = _outcome(pairs, interval)
+    ends = (interval.mean, interval.low, interval.high) if interval else None
+    outcome = outcome_of(metric.better, ends)
     why = reason(pairs, interval, outcome) if interval else too_few(pairs)
     if outcome == "better" and (survivors or pairs.arm_lacks_more):
         outcome, why = "not judged", SURVIVORS
-    estimate, low, high = _on_scale(pairs, interval)
+    estimate, low, high = on_scale(pairs.scale, ends)
     return Verdict(
         name=metric.name,
         unit=metric.unit,
@@ -119,27 +119,6 @@ def _verdict(pairs: Pairs, level: float, survivors: bool) -> Verdict:
         headline=metric.name in HEADLINES,
         reason=why,
     )
-
-
-def _outcome(pairs: Pairs, interval: Interval | None) -> Outcome:
-    if pairs.metric.better == "neither":
-        return "not judged"
-    if interval is None or not interval.leaves_out_zero:
-        return "no difference shown"
-    lower = interval.mean < 0
-    return "better" if lower == (pairs.metric.better == "lower") else "worse"
-
-
-def _on_scale(
-    pairs: Pairs, interval: Interval | None
-) -> tuple[float | None, float | None, float | None]:
-    if interval is None:
-        return None, None, None
-    ends = (interval.mean, interval.low, interval.high)
-    if pairs.scale == "difference":
-        return ends
-    mean, low, high = (exp(min(end, MOST_LOG)) for end in ends)
-    return mean, low, high
 
 
 MOST_ROUNDS = 200

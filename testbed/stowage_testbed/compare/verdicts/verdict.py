@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 from typing import Literal
 
 from stowage_testbed.metrics.metric import Better, Metric
@@ -33,6 +34,34 @@ Scale = Literal["ratio", "difference"]
 """``ratio`` is arm over baseline, ``difference`` arm less baseline."""
 
 UNCHANGED: dict[Scale, float] = {"ratio": 1.0, "difference": 0.0}
+
+MOST_LOG = 700.0
+"""Of a ratio: beyond it no float holds the ratio, and JSON has no infinity."""
+
+
+Ends = tuple[float, float, float]
+"""A change and the ends of its interval: logarithms of ratios, or differences."""
+
+
+def on_scale(
+    scale: Scale, ends: Ends | None
+) -> tuple[float | None, float | None, float | None]:
+    """Return estimate, low and high as they are shown."""
+    if ends is None:
+        return None, None, None
+    if scale == "difference":
+        return ends
+    estimate, low, high = (exp(min(end, MOST_LOG)) for end in ends)
+    return estimate, low, high
+
+
+def outcome_of(better: Better, ends: Ends | None) -> Outcome:
+    """Return what an interval means: it leaves out that nothing changed, or not."""
+    if better == "neither":
+        return "not judged"
+    if ends is None or ends[1] <= 0 <= ends[2]:
+        return "no difference shown"
+    return "better" if (ends[2] < 0) == (better == "lower") else "worse"
 
 
 @dataclass(frozen=True, slots=True)

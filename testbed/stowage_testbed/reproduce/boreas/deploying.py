@@ -15,8 +15,9 @@ from stowage_testbed.observe.settled import (
 )
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import NotSettledError
-from stowage_testbed.reproduce.boreas.request import Contender
+from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.run.steps.pod_overrides import with_overrides
@@ -70,19 +71,17 @@ ROUNDS = 20
 """Of quiet that something broke, after which a scheduler is said to be at no rest."""
 
 
-def deploy(
-    context: RunContext, scene: Scene, contender: Contender, number: int
-) -> DeploymentRow:
+def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> DeploymentRow:
     """Return what came of it; nothing of it is left on the cluster."""
-    namespace = f"{scene.name}-{contender.name}-{number}-{context.tag}"
+    namespace = f"{scene.name}-{arm.name}-{number}-{context.tag}"
     make_namespace(context, namespace)
     try:
         await_account(context, namespace)
-        took_s = _deployed(context, scene, contender, namespace)
+        took_s = _deployed(context, scene, arm, namespace)
         return context.observer.read(
             lambda state: DeploymentRow(
                 scene=scene.name,
-                arm=contender.name,
+                arm=arm.name,
                 number=number,
                 pods=scene.pods,
                 where=_where(state, namespace),
@@ -93,12 +92,10 @@ def deploy(
             )
         )
     finally:
-        _clear(context, namespace, plans=contender.plans)
+        _clear(context, arm, namespace)
 
 
-def _deployed(
-    context: RunContext, scene: Scene, contender: Contender, namespace: str
-) -> float:
+def _deployed(context: RunContext, scene: Scene, arm: Arm, namespace: str) -> float:
     """Return the seconds until all had nodes, 0 once it is known that some have none.
 
     A pod that was left out may be tried again when another one has found its node, so
@@ -108,15 +105,15 @@ def _deployed(
     began = observer.clock.now()
     for workload in scene.workload:
         manifest = workload_manifest(workload, namespace)
-        context.objects.create(with_overrides(manifest, contender.arm.pod_overrides))
+        context.objects.create(with_overrides(manifest, arm.pod_overrides))
     placed = pods_placed(namespace, scene.pods)
     for _ in range(ROUNDS):
         before = _last_change(observer)
-        if _came_true(observer, placed, contender.quiet_s):
+        if _came_true(observer, placed, quiet_s(arm)):
             return observer.clock.now().seconds_since(began)
         if _last_change(observer) == before:
             break
-    if not contender.plans:
+    if not plans(arm):
         observer.wait_for(
             f"the pods of {namespace} to be placed or found unschedulable",
             pods_decided(namespace, scene.pods),
@@ -142,7 +139,7 @@ def _where(state: State, namespace: str) -> tuple[str, ...]:
     return tuple(sorted(f"{pod.workload}/{pod.node}" for pod in pods))
 
 
-def _clear(context: RunContext, namespace: str, *, plans: bool) -> None:
+def _clear(context: RunContext, arm: Arm, namespace: str) -> None:
     """Take everything away, the controllers before the pods that they would replace."""
     for kind in ("Deployment", "ReplicaSet", "Pod"):
         context.objects.delete_all(kind, namespace)
@@ -151,7 +148,7 @@ def _clear(context: RunContext, namespace: str, *, plans: bool) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
-    if plans:
+    if plans(arm):
         clear_plans(context)
     context.objects.delete("Namespace", namespace)
 

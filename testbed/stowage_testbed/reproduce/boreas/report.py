@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import fmean
 
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
-from stowage_testbed.reproduce.boreas.request import BATCH_S, BoreasRequest, Contender
+from stowage_testbed.reproduce.boreas.request import BATCH_S, BoreasRequest, plans
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.instance.reporting import write_tables
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.text.figure import (
     Figure,
     at_least,
@@ -25,7 +26,7 @@ class Counted:
     """What came of one scene by one arm."""
 
     scene: Scene
-    contender: Contender
+    arm: Arm
     rows: tuple[DeploymentRow, ...]
 
     @property
@@ -34,20 +35,14 @@ class Counted:
         return tuple(row for row in self.rows if row.whole)
 
     @property
-    def solve_s(self) -> float | None:
-        """Return the mean seconds of the plans of a whole deployment."""
-        return fmean(row.solve_s for row in self.whole) if self.whole else None
-
-    @property
-    def took_s(self) -> float | None:
-        """Return the mean seconds of a whole deployment."""
-        return fmean(row.took_s for row in self.whole) if self.whole else None
-
-    @property
-    def nodes_used(self) -> tuple[int, ...]:
-        """Return the fewest and the most nodes of a whole deployment."""
-        used = [row.nodes_used for row in self.whole]
-        return (min(used), max(used)) if used else ()
+    def published(self) -> tuple[float | None, float | None]:
+        """Return what the paper has: percent deployed whole, and seconds of a solve."""
+        published = self.scene.published
+        if published is not None and self.arm.name == "default":
+            return published.default_percent, None
+        if published is not None and self.arm.name == "stowage":
+            return published.boreas_percent, published.solve_s
+        return None, None
 
 
 def counted(
@@ -57,42 +52,31 @@ def counted(
     return tuple(
         Counted(
             scene,
-            contender,
+            arm,
             tuple(
-                row
-                for row in rows
-                if (row.scene, row.arm) == (scene.name, contender.name)
+                row for row in rows if (row.scene, row.arm) == (scene.name, arm.name)
             ),
         )
         for scene in request.scenes
-        for contender in request.arms
+        for arm in request.arms
     )
 
 
 def boreas_figures(found: Sequence[Counted]) -> Iterator[Figure]:
     """Yield how much is deployed whole, and how long plans and deployments took."""
     for one in found:
-        name = f"boreas {one.scene.name}, {one.contender.name}"
-        published = one.scene.published
-        theirs = ""
-        if published is not None and published.boreas_percent is not None:
-            percent = (
-                published.boreas_percent
-                if one.contender.plans
-                else published.default_percent
-            )
-            theirs = f"{percent:g} %"
+        name = f"boreas {one.scene.name}, {one.arm.name}"
+        percent, theirs_s = one.published
         yield figure(
             f"{name}: deployed whole", "%",
             [float(row.whole) for row in one.rows], share_percent,
-            at_least(100, "%") if one.contender.name == "stowage" else None,
-            spread=False, prototype=theirs,
+            at_least(100, "%") if one.arm.name == "stowage" else None,
+            spread=False, prototype="" if percent is None else f"{percent:g} %",
         )  # fmt: skip
-        if one.contender.plans:
-            solve_s = [row.solve_s for row in one.whole]
+        if plans(one.arm):
             yield figure(
-                f"{name}: solve", "s", solve_s, fmean,
-                prototype=f"{published.solve_s:g} s" if published else "",
+                f"{name}: solve", "s", [row.solve_s for row in one.whole], fmean,
+                prototype="" if theirs_s is None else f"{theirs_s:g} s",
             )  # fmt: skip
         yield figure(f"{name}: until placed", "s", [r.took_s for r in one.whole], fmean)
         yield figure(
@@ -126,32 +110,25 @@ def boreas_table(found: Sequence[Counted]) -> Table:
 
 
 def _row(one: Counted) -> tuple[str, ...]:
-    published = one.scene.published
-    percent = solve_s = None
-    if published is not None and one.contender.name == "default":
-        percent = published.default_percent
-    elif published is not None and one.contender.name == "stowage":
-        percent, solve_s = published.boreas_percent, published.solve_s
+    percent, theirs_s = one.published
+    used = sorted(row.nodes_used for row in one.whole)
+    ends = (str(nodes) for nodes in dict.fromkeys((*used[:1], *used[-1:])))
     return (
         f"{one.scene.name} ({one.scene.about})",
         str(one.scene.nodes),
         str(one.scene.pods),
-        one.contender.name,
+        one.arm.name,
         f"{len(one.whole)} of {len(one.rows)}",
         "" if percent is None else f"{percent:g} %",
-        _span(one.nodes_used),
-        "" if not one.contender.plans else _seconds(one.solve_s),
-        "" if solve_s is None else f"{solve_s:.2f} s",
-        _seconds(one.took_s),
+        "-".join(ends) or "none",
+        _mean([row.solve_s for row in one.whole]) if plans(one.arm) else "",
+        "" if theirs_s is None else f"{theirs_s:.2f} s",
+        _mean([row.took_s for row in one.whole]),
     )
 
 
-def _span(used: tuple[int, ...]) -> str:
-    return "-".join(str(one) for one in dict.fromkeys(used)) or "none"
-
-
-def _seconds(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f} s"
+def _mean(seconds: Sequence[float]) -> str:
+    return f"{fmean(seconds):.2f} s" if seconds else "none"
 
 
 def write_report(

@@ -23,43 +23,23 @@ QUIET_S = 2.5
 within two seconds at the second attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contender:
-    """An arm.
-
-    Attributes
-    ----------
-    plans
-        Whether it places by plans.
-    quiet_s
-        Nothing must change for so long before pods are said to be left out.
-    """
-
-    arm: Arm
-    plans: bool
-    quiet_s: float
-
-    @property
-    def name(self) -> str:
-        """Return the word for it."""
-        return self.arm.name
-
-
-def contenders() -> tuple[Contender, ...]:
+def arms() -> tuple[Arm, ...]:
     """Return them all, the stock scheduler first."""
     return (
-        Contender(default_arm(), plans=False, quiet_s=QUIET_S),
-        Contender(
-            StowageArm("stowage", PROFILE, _batches()),
-            plans=True,
-            quiet_s=BATCH_S + SOLVE_S + QUIET_S,
-        ),
-        Contender(
-            StowageArm("stowage-moves", PROFILE, _moves()),
-            plans=True,
-            quiet_s=SOLVE_S + QUIET_S,
-        ),
+        default_arm(),
+        StowageArm("stowage", PROFILE, _batches()),
+        StowageArm("stowage-moves", PROFILE, _moves()),
     )
+
+
+def plans(arm: Arm) -> bool:
+    """Return whether an arm places by plans."""
+    return isinstance(arm, StowageArm)
+
+
+def quiet_s(arm: Arm) -> float:
+    """Return for how long nothing must change before pods are said to be left out."""
+    return BATCH_S + SOLVE_S + QUIET_S if plans(arm) else QUIET_S
 
 
 def _batches() -> dict[str, object]:
@@ -85,7 +65,7 @@ REPEATED = ("minimal", "affinity")
 
 OTHERS = 10
 
-NamedT = TypeVar("NamedT", Scene, Contender)
+NamedT = TypeVar("NamedT", Scene, Arm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +81,7 @@ class BoreasRequest:
     """
 
     scenes: tuple[Scene, ...]
-    arms: tuple[Contender, ...]
+    arms: tuple[Arm, ...]
     repeat: int = RUNS
     others: int = OTHERS
 
@@ -109,12 +89,12 @@ class BoreasRequest:
         """Return how often a scene is deployed by each arm."""
         return self.repeat if scene.name in REPEATED else self.others
 
-    def runs(self) -> Iterator[tuple[Contender, Scene, int]]:
+    def runs(self) -> Iterator[tuple[Arm, Scene, int]]:
         """Yield each run: an arm's one after the other, as each is started once."""
-        for contender in self.arms:
+        for arm in self.arms:
             for scene in self.scenes:
                 for number in range(1, self.runs_of(scene) + 1):
-                    yield contender, scene, number
+                    yield arm, scene, number
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -126,9 +106,9 @@ class BoreasRequest:
         }
 
 
-def run_id(contender: Contender, scene: Scene, number: int) -> str:
+def run_id(arm: Arm, scene: Scene, number: int) -> str:
     """Return a run's name."""
-    return f"{scene.name}-{contender.name}-{number}"
+    return f"{scene.name}-{arm.name}-{number}"
 
 
 def chosen_scenes(names: Sequence[str]) -> tuple[Scene, ...]:
@@ -136,9 +116,9 @@ def chosen_scenes(names: Sequence[str]) -> tuple[Scene, ...]:
     return _chosen("--scenes", names, scenes())
 
 
-def chosen_arms(names: Sequence[str]) -> tuple[Contender, ...]:
+def chosen_arms(names: Sequence[str]) -> tuple[Arm, ...]:
     """Return the arms of those names, all without any."""
-    return _chosen("--arms", names, contenders())
+    return _chosen("--arms", names, arms())
 
 
 def _chosen(

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from stowage_testbed.cluster import create_nodes
 from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.compare.session.warming import warm_up
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import objects_gone
 from stowage_testbed.observe.source import PACKING_PLANS
@@ -20,12 +21,13 @@ from stowage_testbed.reproduce.boreas.deploying import (
     clear_plans,
     deploy,
 )
-from stowage_testbed.reproduce.boreas.request import BoreasRequest, Contender, run_id
+from stowage_testbed.reproduce.boreas.request import BoreasRequest, plans, run_id
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.sweep.engine import SweepListener
-from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
@@ -37,7 +39,7 @@ ROWS = "deployments"
 WARM_UP_PODS = 3
 """They fit on the smallest scene; a scheduler's first pods are slow."""
 
-Run = tuple[Contender, Scene, int]
+Run = tuple[Arm, Scene, int]
 
 
 def deploy_all(
@@ -62,28 +64,26 @@ def deploy_all(
 
 def _run_all(
     runs: Sequence[Run],
-    journal: Journal[DeploymentRow],
+    journal: TaskJournal[DeploymentRow],
     listener: SweepListener,
     path: Path,
 ) -> None:
     with _context(path) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:
         for name, of_arm in groupby(runs, key=lambda one: one[0].name):
             ones = list(of_arm)
-            contender = ones[0][0]
-            with contender.arm.running(
-                context.cluster, Path(folder) / name, None
-            ) as arm:
-                if contender.plans:
+            arm = ones[0][0]
+            with arm.running(context.cluster, Path(folder) / name, None) as running:
+                if plans(arm):
                     context.observer.watch(PACKING_PLANS)
                 for scene, of_scene in groupby(ones, key=lambda one: one[1]):
                     with _nodes_of(context, scene):
-                        _warm(context, contender, scene)
+                        _warm(context, arm, scene)
                         for _, _, number in of_scene:
                             with needing_host_pods(context.cluster):
-                                row = deploy(context, scene, contender, number)
-                            journal.add(run_id(contender, scene, number), (row,))
-                            listener.over(run_id(contender, scene, number), "")
-                            arm.check()
+                                row = deploy(context, scene, arm, number)
+                            journal.add(run_id(arm, scene, number), (row,))
+                            listener.over(run_id(arm, scene, number), "")
+                            running.check()
 
 
 @contextmanager
@@ -111,8 +111,8 @@ def _nodes_of(context: RunContext, scene: Scene) -> Iterator[None]:
     )
 
 
-def _warm(context: RunContext, contender: Contender, scene: Scene) -> None:
-    namespace = f"warm-{scene.name}-{contender.name}-{context.tag}"
-    warm_up(context, contender.arm.pod_overrides, WARM_UP_PODS, namespace)
-    if contender.plans:
+def _warm(context: RunContext, arm: Arm, scene: Scene) -> None:
+    namespace = f"warm-{scene.name}-{arm.name}-{context.tag}"
+    warm_up(context, arm.pod_overrides, WARM_UP_PODS, namespace)
+    if plans(arm):
         clear_plans(context)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from itertools import accumulate
+from typing import Any, Generic, TypeVar
 
-from stowage_testbed.reproduce.instance.rows import ResultRow
+from stowage_testbed.reproduce.instance.rows import Instance, ResultRow
 
-InstanceT = TypeVar("InstanceT")
-
-
-class HasResult(Protocol):
-    """A result, with whatever else is known."""
-
-    @property
-    def result(self) -> ResultRow:
-        """Return the result."""
-        ...
-
-
-SolvedT = TypeVar("SolvedT", bound=HasResult)
+InstanceT = TypeVar("InstanceT", bound=Instance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +18,23 @@ class Solved(Generic[InstanceT]):
 
     instance: InstanceT
     result: ResultRow
+
+    @property
+    def placed_by_priority(self) -> tuple[int, ...]:
+        """Return how many pods the plan places, the highest priority first."""
+        return self.instance.placed_by_priority(self.result.plan)
+
+    @property
+    def worth(self) -> tuple[tuple[int, int], ...]:
+        """Return what Algorithm 1 maximises, tier by tier: placed, then undisrupted."""
+        tiers = sorted(self.result.tiers, key=lambda tier: -tier.priority)
+        if not tiers:
+            # No plan was published in time: nothing moves.
+            return tuple((count, 0) for count in accumulate(self.placed_by_priority))
+        return tuple((tier.placed, -tier.disruption) for tier in tiers)
+
+
+SolvedT = TypeVar("SolvedT", bound=Solved[Any])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from stowage_testbed.reproduce.instance.evaluation import Evaluation, SolvedT
+from stowage_testbed.journal import TaskJournal
+from stowage_testbed.reproduce.instance.evaluation import (
+    Evaluation,
+    InstanceT,
+    SolvedT,
+)
+from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
-from stowage_testbed.reproduce.instance.solving import Solve, SolveTask, Started
+from stowage_testbed.reproduce.instance.solving import SolveTask
 from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
-from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Task
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.text.figure import Figure
+from stowage_testbed.text.table import Table
 
 INSTANCES, RESULTS = "instances", "results"
 
 
-InstanceT = TypeVar("InstanceT", bound=Started)
+Shown = tuple[Sequence[Table], Sequence[Figure], str]
+"""Of an evaluation: its tables, its figures, and what else a terminal says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +47,18 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         Reads what was asked for from a folder's header.
     select
         Makes the task of finding a case's instance.
-    scenario_of
-        Generates an instance anew.
     pair
         Puts a result beside its instance.
+    show
+        Makes what is shown of the results in a folder, whatever made them.
     """
 
     kind: str
     row_type: type[InstanceT]
     request_of: Callable[[Mapping[str, Any], Shard], GridRequest[CaseT]]
     select: Callable[[CaseT], Task[InstanceT]]
-    scenario_of: Callable[[InstanceT], Scenario]
     pair: Callable[[InstanceT, ResultRow], SolvedT]
+    show: Callable[[Path, Evaluation[SolvedT], Header], Shown]
 
     def rebuild(
         self,
@@ -109,6 +117,31 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             failures=dict(failures or {}),
         )
 
+    def report(
+        self,
+        path: Path,
+        figures_file: Path,
+        failures: Mapping[str, str] | None = None,
+        minutes: float | None = None,
+    ) -> str:
+        """Write tables and figures, and return what a terminal shows.
+
+        Parameters
+        ----------
+        path
+            The folder of the results.
+        figures_file
+            Where the figures go, as JSON.
+        failures
+            Why, of each task that this call could not carry out.
+        minutes
+            That this call took.
+        """
+        header = SweepFolder(path).header()
+        tables, figures, more = self.show(path, self.read(path, failures), header)
+        facts = {"scope": header.scope, "minutes": minutes}
+        return write_tables(path, figures_file, tables, figures, facts) + more
+
     def _request(self, folder: SweepFolder) -> GridRequest[CaseT]:
         header = folder.header()
         return self.request_of(header.scope, Shard.parse(header.shards[0]))
@@ -117,8 +150,8 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         self,
         path: Path,
         request: GridRequest[CaseT],
-        instances: Journal[InstanceT],
-        results: Journal[ResultRow],
+        instances: TaskJournal[InstanceT],
+        results: TaskJournal[ResultRow],
     ) -> None:
         """Write both files in one order, however the rows came.
 
@@ -143,7 +176,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
     def _solves(
         self,
         request: GridRequest[CaseT],
-        instances: Journal[InstanceT],
+        instances: TaskJournal[InstanceT],
         *,
         alternating: bool,
     ) -> list[Task[ResultRow]]:
@@ -154,11 +187,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             for strategy in request.strategies
         ]
         return [
-            SolveTask(
-                Solve(instance.case, strategy, limit_s, request.deterministic),
-                instance,
-                self.scenario_of,
-            )
+            SolveTask(case, instance, strategy, limit_s, request.deterministic)
             for number, case in enumerate(request.cases())
             for instance in instances.get(case.id)
             for strategy, limit_s in (

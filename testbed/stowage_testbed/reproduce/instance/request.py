@@ -6,26 +6,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from stowage_testbed.errors import InputError
 from stowage_testbed.instances.cell import Cell
+from stowage_testbed.reproduce.instance.rows import Case
 from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard
-
-
-class Case(Protocol):
-    """An instance that is to be found."""
-
-    @property
-    def id(self) -> str:
-        """Return its name."""
-        ...
-
-    @property
-    def cell(self) -> Cell:
-        """Return where in the grid it is."""
-        ...
-
 
 CaseT = TypeVar("CaseT", bound=Case)
 

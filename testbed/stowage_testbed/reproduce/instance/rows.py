@@ -1,4 +1,4 @@
-"""Instances and what is known of one attempt to improve on one.
+"""Instances, and what is known of one attempt to improve on one.
 
 Pods and nodes are numbers: a pod its place in the order of arrival, a node its place in
 the order of names. `PENDING` stands for the node of a pod that has none.
@@ -6,10 +6,12 @@ the order of names. `PENDING` stands for the node of a pod that has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
+from typing import Any, Protocol
 
+from stowage_testbed.instances.cell import Cell
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import NAMESPACE
 
@@ -17,6 +19,95 @@ PENDING = -1
 
 Where = tuple[int, ...]
 """The node of each pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance on which a heuristic leaves pods out.
+
+    Attributes
+    ----------
+    case
+        Names it.
+    nodes, pods_per_node, priorities, usage_percent
+        The cell of the paper's grid.
+    number
+        Among those of its cell, from 0.
+    seed
+        What it was generated from; 63 bits.
+    seeds_tried
+        Until the heuristic left a pod out.
+    pod_priority
+        Of each pod; the largest matters most.
+    start
+        Where the heuristic leaves the pods: what every plan begins with.
+    """
+
+    case: str
+    nodes: int
+    pods_per_node: int
+    priorities: int
+    usage_percent: int
+    number: int
+    seed: int
+    seeds_tried: int
+    pod_priority: tuple[int, ...]
+    start: Where
+
+    def placed_by_priority(self, where: Where) -> tuple[int, ...]:
+        """Return how many pods have a node, by priority, the highest first."""
+        pairs = zip(self.pod_priority, where, strict=True)
+        counts = Counter(priority for priority, node in pairs if node != PENDING)
+        return tuple(
+            counts[one] for one in sorted(set(self.pod_priority), reverse=True)
+        )
+
+
+class Case(Protocol):
+    """An instance that is to be found."""
+
+    @property
+    def id(self) -> str:
+        """Return its name."""
+        ...
+
+    @property
+    def cell(self) -> Cell:
+        """Return where in the grid it is."""
+        ...
+
+    @property
+    def number(self) -> int:
+        """Return which one of its cell it is, from 0."""
+        ...
+
+    def seed(self, attempt: int) -> int:
+        """Return what the ``attempt``-th try to find it is generated from."""
+        ...
+
+    def scenario(self, attempt: int) -> Scenario:
+        """Return nodes and workload of the ``attempt``-th try."""
+        ...
+
+
+def facts_of(
+    case: Case, scenario: Scenario, attempt: int, start: Where
+) -> dict[str, Any]:
+    """Return the fields of the `Instance` that a try has found."""
+    return {
+        "case": case.id,
+        "nodes": case.cell.nodes,
+        "pods_per_node": case.cell.pods_per_node,
+        "priorities": case.cell.priorities,
+        "usage_percent": case.cell.usage_percent,
+        "number": case.number,
+        "seed": case.seed(attempt),
+        "seeds_tried": attempt + 1,
+        "pod_priority": tuple(
+            one.priority for one in scenario.workload for _ in range(one.replicas)
+        ),
+        "start": start,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +159,6 @@ class ResultRow:
     tiers: tuple[TierRow, ...]
     wall_s: float
     solve_s: float
-
-
-def tier_worth(result: ResultRow, placed: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return what is maximised, tier by tier: pods placed, then undisrupted.
-
-    Parameters
-    ----------
-    placed
-        Pods that have a node by priority, the highest first.
-    """
-    tiers = sorted(result.tiers, key=lambda tier: -tier.priority)
-    if not tiers:
-        # No plan was published in time: nothing moves.
-        return tuple((count, 0) for count in accumulate(placed))
-    return tuple((tier.placed, -tier.disruption) for tier in tiers)
 
 
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:

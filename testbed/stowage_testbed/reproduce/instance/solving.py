@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, Protocol, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.errors import StowageError
@@ -13,13 +12,14 @@ from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
 from stowage_testbed.reproduce.instance.rows import (
     PENDING,
+    Case,
+    Instance,
     ResultRow,
     TierRow,
     Where,
     pod_names,
 )
 from stowage_testbed.reproduce.sweep.task import Tools
-from stowage_testbed.scenario.model import Scenario
 
 OVERRAN = "the solver overran its time limit"
 """How the service says that it killed a solve, by the wall clock."""
@@ -29,8 +29,8 @@ SEED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Solve:
-    """One strategy with one limit on one instance.
+class SolveTask:
+    """One strategy with one limit on one instance; pods are ``<workload>-<number>``.
 
     Attributes
     ----------
@@ -38,7 +38,8 @@ class Solve:
         Count work in steps, not seconds, on one core: the same plan anywhere.
     """
 
-    case: str
+    case: Case
+    instance: Instance
     strategy: str
     limit_s: float
     deterministic: bool = False
@@ -47,19 +48,12 @@ class Solve:
     def id(self) -> str:
         """Return instance, strategy and limit as one name."""
         steps = " in steps" if self.deterministic else ""
-        return f"{self.case} {self.strategy} {self.limit_s:g} s{steps}"
+        return f"{self.case.id} {self.strategy} {self.limit_s:g} s{steps}"
 
-    def of(self, scenario: Scenario, start: Where, tools: Tools) -> ResultRow:
-        """Return what the strategy made of it.
-
-        Parameters
-        ----------
-        scenario
-            The instance; its pods are called ``<workload>-<number>``.
-        start
-            Where they are, in the order of arrival.
-        """
-        cores = 1 if self.deterministic else tools.cores
+    def execute(self, tools: Tools) -> tuple[ResultRow, ...]:
+        """Return what the strategy made of it."""
+        scenario = self.case.scenario(self.instance.seeds_tried - 1)
+        start, cores = self.instance.start, 1 if self.deterministic else tools.cores
         nodes = [name for pool in scenario.nodes for name in pool.node_names()]
         names = pod_names(scenario)
         placed = {
@@ -82,8 +76,8 @@ class Solve:
         last = self._answer(service, request)
         wall_s = perf_counter() - began
         plan = last.plan
-        return ResultRow(
-            case=self.case,
+        row = ResultRow(
+            case=self.case.id,
             strategy=self.strategy,
             limit_s=self.limit_s,
             cores=cores,
@@ -97,6 +91,7 @@ class Solve:
             wall_s=wall_s,
             solve_s=last.durations.solve_s,
         )
+        return (row,)
 
     def _answer(
         self, service: RunningService, request: pb.SolveRequest
@@ -104,55 +99,13 @@ class Solve:
         try:
             last = service.last_answer(request)
         except StowageError as error:
-            raise call_failed(self.case, self.strategy, str(error)) from None
+            raise call_failed(self.case.id, self.strategy, str(error)) from None
         if self.deterministic and last.message.startswith(OVERRAN):
             raise StowageError(
                 f"{self.id}: the machine was too busy for its steps within "
                 f"{self.limit_s:g} s; raise --limits, or use fewer --workers"
             )
         return last
-
-
-class Started(Protocol):
-    """An instance that was found, and where a heuristic left its pods."""
-
-    @property
-    def case(self) -> str:
-        """Return its name."""
-        ...
-
-    @property
-    def start(self) -> Where:
-        """Return where the pods are, in the order of arrival."""
-        ...
-
-
-StartedT = TypeVar("StartedT", bound=Started)
-
-
-@dataclass(frozen=True, slots=True)
-class SolveTask(Generic[StartedT]):
-    """One solve of one instance.
-
-    Attributes
-    ----------
-    scenario_of
-        Generates the instance anew; a function of a module, as it is pickled.
-    """
-
-    solve: Solve
-    instance: StartedT
-    scenario_of: Callable[[StartedT], Scenario]
-
-    @property
-    def id(self) -> str:
-        """Return instance, strategy and limit as one name."""
-        return self.solve.id
-
-    def execute(self, tools: Tools) -> tuple[ResultRow, ...]:
-        """Return what the strategy made of it."""
-        scenario = self.scenario_of(self.instance)
-        return (self.solve.of(scenario, self.instance.start, tools),)
 
 
 def carried_out(

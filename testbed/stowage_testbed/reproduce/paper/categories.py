@@ -3,48 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stowage_testbed.metrics.state import Resource
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, Where
 from stowage_testbed.reproduce.paper.instances import InstanceRow
-
-
-def all_placed(where: Where) -> bool:
-    """Return whether no pod is pending."""
-    return PENDING not in where
-
-
-def placed_by_priority(instance: InstanceRow, where: Where) -> tuple[int, ...]:
-    """Return how many pods are placed of each priority, the highest first."""
-    counts = Counter(
-        priority
-        for priority, node in zip(instance.pod_priority, where, strict=True)
-        if node != PENDING
-    )
-    return tuple(counts[one] for one in range(instance.priorities, 0, -1))
-
-
-def cpu_utilisation(instance: InstanceRow, where: Where) -> float:
-    """Return the share of all CPU that the placed pods request."""
-    capacity = instance.nodes * instance.node_cpu_milli
-    return _used(instance.pod_cpu_milli, where) / capacity
-
-
-def memory_utilisation(instance: InstanceRow, where: Where) -> float:
-    """Return the share of all memory that the placed pods request."""
-    capacity = instance.nodes * instance.node_memory_bytes
-    return _used(instance.pod_memory_bytes, where) / capacity
-
-
-def _used(requests: tuple[int, ...], where: Where) -> int:
-    return sum(
-        request
-        for request, node in zip(requests, where, strict=True)
-        if node != PENDING
-    )
 
 
 class Category(StrEnum):
@@ -83,10 +49,10 @@ def category(instance: InstanceRow, result: ResultRow, baseline: Baseline) -> Ca
     failure; so is what is worse.
     """
     theirs = placements_of(instance, baseline)
-    if all_placed(theirs):
+    if PENDING not in theirs:
         return Category.NO_CALLS
-    ours = placed_by_priority(instance, result.plan)
-    before = placed_by_priority(instance, theirs)
+    ours = instance.placed_by_priority(result.plan)
+    before = instance.placed_by_priority(theirs)
     if ours > before:
         return Category.BETTER_OPTIMAL if result.optimal else Category.BETTER
     if ours == before and result.optimal:
@@ -102,21 +68,23 @@ class Categorised(evaluation.Solved[InstanceRow]):
         """Return the result's category."""
         return category(self.instance, self.result, baseline)
 
-    def cpu_gain_points(self, baseline: Baseline) -> float:
-        """Return by how much of all CPU more is used, in percentage points."""
-        return self._gain(baseline, cpu_utilisation)
-
-    def memory_gain_points(self, baseline: Baseline) -> float:
-        """Return by how much of all memory more is used, in percentage points."""
-        return self._gain(baseline, memory_utilisation)
-
-    def _gain(
-        self, baseline: Baseline, used: Callable[[InstanceRow, Where], float]
-    ) -> float:
-        before = placements_of(self.instance, baseline)
-        return 100 * (
-            used(self.instance, self.result.plan) - used(self.instance, before)
+    def gain_points(self, baseline: Baseline, resource: Resource) -> float:
+        """Return by how much more of a resource is used, in points of all of it."""
+        instance = self.instance
+        if resource == "cpu":
+            requests, of_node = instance.pod_cpu_milli, instance.node_cpu_milli
+        else:
+            requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes
+        after, before = (
+            sum(
+                request
+                for request, node in zip(requests, where, strict=True)
+                if node != PENDING
+            )
+            / (instance.nodes * of_node)
+            for where in (self.result.plan, placements_of(instance, baseline))
         )
+        return 100 * (after - before)
 
 
 Evaluation = evaluation.Evaluation[Categorised]

@@ -6,18 +6,15 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.reproduce.instance.rows import tier_worth
 from stowage_testbed.reproduce.paper.categories import (
     Baseline,
     Categorised,
     Category,
     Evaluation,
-    placed_by_priority,
 )
-from stowage_testbed.reproduce.paper.evaluation import PUBLISHED_STRATEGY
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
-from stowage_testbed.reproduce.paper.published import HEADLINES
+from stowage_testbed.reproduce.paper.published import HEADLINES, STRATEGY
 from stowage_testbed.reproduce.paper.tables import full_ratio, ratio
 from stowage_testbed.text.figure import (
     Figure,
@@ -93,8 +90,8 @@ def _share(
 def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """Yield how often ours ends worse than the paper's strategy, in the same time."""
     for limit_s in evaluation.limits_s:
-        pairs = list(evaluation.pairs(DEFAULT_STRATEGY, PUBLISHED_STRATEGY, limit_s))
-        worse = [ours for ours, theirs in pairs if worth(ours) < worth(theirs)]
+        pairs = list(evaluation.pairs(DEFAULT_STRATEGY, STRATEGY, limit_s))
+        worse = [ours for ours, theirs in pairs if ours.worth < theirs.worth]
         yield figure(
             f"ours at {limit_s:g} s: worse than the paper's strategy", "instances",
             [float(one in worse) for one, _ in pairs], sum, at_most(0), spread=False,
@@ -102,14 +99,9 @@ def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:
         )  # fmt: skip
         yield figure(
             f"ours at {limit_s:g} s: better than the paper's strategy", "instances",
-            [float(worth(ours) > worth(theirs)) for ours, theirs in pairs], sum,
+            [float(ours.worth > theirs.worth) for ours, theirs in pairs], sum,
             spread=False,
         )  # fmt: skip
-
-
-def worth(one: Categorised) -> tuple[tuple[int, int], ...]:
-    """Return what Algorithm 1 maximises, tier by tier: placed, then undisrupted."""
-    return tier_worth(one.result, placed_by_priority(one.instance, one.result.plan))
 
 
 def _instance_figures(evaluation: Evaluation) -> Iterator[Figure]:

@@ -12,7 +12,12 @@ from time import perf_counter
 
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.reproduce.instance.rows import Where, numbered
+from stowage_testbed.reproduce.instance.rows import (
+    Instance,
+    Where,
+    facts_of,
+    numbered,
+)
 from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import instance_of
@@ -20,28 +25,15 @@ from stowage_testbed.simulate import Placements
 
 
 @dataclass(frozen=True, slots=True)
-class InstanceRow:
+class InstanceRow(Instance):
     """An instance on which the deterministic scheduler leaves pods pending.
 
     Attributes
     ----------
-    case
-        Names it.
-    nodes, pods_per_node, priorities, usage_percent
-        The cell of the paper's grid.
-    number
-        Among those of its cell, from 0.
-    seed
-        What it was generated from; 63 bits.
-    seeds_tried
-        Until the scheduler left a pod pending.
     node_cpu_milli, node_memory_bytes
         Of each node: all are equal.
-    pod_priority, pod_cpu_milli, pod_memory_bytes
-        Of each pod; the largest priority matters most.
-    start
-        Where the deterministic scheduler leaves the pods, without preemption: what
-        every plan begins with.
+    pod_cpu_milli, pod_memory_bytes
+        Of each pod.
     stock
         Where the stock scheduler leaves them, with preemption; a pod that was preempted
         and came back counts as the same.
@@ -51,23 +43,20 @@ class InstanceRow:
         What the deterministic scheduler took for the last seed, in seconds.
     """
 
-    case: str
-    nodes: int
-    pods_per_node: int
-    priorities: int
-    usage_percent: int
-    number: int
-    seed: int
-    seeds_tried: int
     node_cpu_milli: int
     node_memory_bytes: int
-    pod_priority: tuple[int, ...]
     pod_cpu_milli: tuple[int, ...]
     pod_memory_bytes: tuple[int, ...]
-    start: Where
     stock: Where
     stock_preempted: int
     simulated_s: float
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the scenario that it was generated as."""
+        cell = Cell(self.nodes, self.pods_per_node, self.priorities, self.usage_percent)
+        case = Case(Family.PAPER, cell, self.number)
+        return case.scenario(self.seeds_tried - 1)
 
 
 SEEDS_TRIED = 60
@@ -107,36 +96,16 @@ class SelectTask:
         stock: Placements,
         simulated_s: float,
     ) -> InstanceRow:
-        cell, (pool,) = self.case.cell, scenario.nodes
+        (pool,) = scenario.nodes
         owners = [one for one in scenario.workload for _ in range(one.replicas)]
+        start = numbered(scenario, deterministic.nodes)
         return InstanceRow(
-            case=self.case.id,
-            nodes=cell.nodes,
-            pods_per_node=cell.pods_per_node,
-            priorities=cell.priorities,
-            usage_percent=cell.usage_percent,
-            number=self.case.number,
-            seed=self.case.seed(attempt),
-            seeds_tried=attempt + 1,
+            **facts_of(self.case, scenario, attempt, start),
             node_cpu_milli=pool.cpu_milli,
             node_memory_bytes=pool.memory_bytes,
-            pod_priority=tuple(one.priority for one in owners),
             pod_cpu_milli=tuple(one.cpu_milli for one in owners),
             pod_memory_bytes=tuple(one.memory_bytes for one in owners),
-            start=numbered(scenario, deterministic.nodes),
             stock=numbered(scenario, stock.nodes),
             stock_preempted=len(stock.evicted),
             simulated_s=simulated_s,
         )
-
-
-def scenario_of(instance: InstanceRow) -> Scenario:
-    """Return the scenario that the instance was generated as."""
-    cell = Cell(
-        instance.nodes,
-        instance.pods_per_node,
-        instance.priorities,
-        instance.usage_percent,
-    )
-    case = Case(Family.PAPER, cell, instance.number)
-    return case.scenario(instance.seeds_tried - 1)

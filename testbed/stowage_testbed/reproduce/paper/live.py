@@ -10,16 +10,14 @@ from statistics import median
 from time import monotonic, perf_counter
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.metrics.packing import placed_by_priority as placed_of_state
-from stowage_testbed.metrics.packing import placements
+from stowage_testbed.journal import TaskJournal
+from stowage_testbed.metrics.packing import placed_by_priority, placements
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.reproduce.paper.categories import (
     Categorised,
     Evaluation,
-    placed_by_priority,
 )
-from stowage_testbed.reproduce.paper.instances import scenario_of
-from stowage_testbed.reproduce.sweep.folder import Journal, SweepFolder
+from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -115,11 +113,11 @@ def run_live(
 def live_rows(path: Path) -> tuple[LiveRow, ...]:
     """Return what was run on a cluster until now."""
     journal = SweepFolder(path).journal(LIVE, LiveRow)
-    return tuple(row for case in journal for row in journal[case])
+    return tuple(row for case in journal for row in journal.get(case))
 
 
 def _run(
-    sample: Sequence[Categorised], journal: Journal[LiveRow], listener: Listener
+    sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener
 ) -> None:
     with Simulator(profile_file("deterministic")) as simulator:
         writer = _OutcomeWriter(sample, journal, simulator)
@@ -144,7 +142,7 @@ def live_scenario(one: Categorised) -> Scenario:
         strategy=one.result.strategy,
         harm="any",  # the paper's pods have no harm to fear
     )
-    return replace(scenario_of(one.instance), optimizer=settings)
+    return replace(one.instance.scenario, optimizer=settings)
 
 
 class _OutcomeWriter(Listener):
@@ -153,7 +151,7 @@ class _OutcomeWriter(Listener):
     def __init__(
         self,
         sample: Sequence[Categorised],
-        journal: Journal[LiveRow],
+        journal: TaskJournal[LiveRow],
         simulator: Simulator,
     ) -> None:
         self._sample = {one.instance.case: one for one in sample}
@@ -188,8 +186,8 @@ class _OutcomeWriter(Listener):
             simulated_s=median(took),
             cluster_s=sum(durations.get(step, 0.0) for step in PLACING),
             start_s=self._start_s,
-            planned=placed_by_priority(one.instance, one.result.plan),
-            executed=_executed(one, after.state) if after else (),
+            planned=one.placed_by_priority,
+            executed=tuple(placed_by_priority(after.state).values()) if after else (),
             moves=outcome.moves,
             evictions=outcome.evictions,
             error=outcome.error,
@@ -214,10 +212,3 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
                 f"cluster, {', '.join(here.get(workload, ())) or 'no node'} simulated"
             )
     return ""
-
-
-def _executed(one: Categorised, state: ClusterState) -> tuple[int, ...]:
-    counts = placed_of_state(state)
-    return tuple(
-        counts.get(priority, 0) for priority in range(one.instance.priorities, 0, -1)
-    )

@@ -19,6 +19,7 @@ from stowage_testbed.reproduce.paper.categories import (
     Evaluation,
     shares,
 )
+from stowage_testbed.reproduce.paper.tables import shown_limit
 
 COLOURS = {
     Category.BETTER_OPTIMAL: "#3a923a",
@@ -125,7 +126,6 @@ def _panel(one: Categorised) -> tuple[int, int]:
 
 FIGURE_4_PODS_PER_NODE = 4
 FIGURE_4_PRIORITIES = 4
-PUBLISHED_LIMIT_S = 10.0
 BAR = 0.8
 
 
@@ -158,10 +158,3 @@ def figure_4(evaluation: Evaluation, strategy: str, baseline: Baseline) -> Figur
     panels[0].set_ylabel("instances (%)")
     name_categories(figure)
     return figure
-
-
-def shown_limit(evaluation: Evaluation) -> float:
-    """Return the published limit if it was run, else the longest."""
-    if PUBLISHED_LIMIT_S in evaluation.limits_s:
-        return PUBLISHED_LIMIT_S
-    return max(evaluation.limits_s)

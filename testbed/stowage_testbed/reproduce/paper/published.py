@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+STRATEGY = "paper"
+LIMITS_S = (1.0, 10.0, 20.0)
+SAMPLE = 100
+"""Instances a cell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Headline:

@@ -50,12 +50,8 @@ def headline_table(evaluation: Evaluation, baseline: Baseline) -> Table:
     )
 
 
-def headline_sentences(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return the abstract's sentence, with our numbers in place of theirs."""
-    return tuple(_sentences(evaluation))
-
-
-def _sentences(evaluation: Evaluation) -> Iterator[str]:
+def headline_sentences(evaluation: Evaluation) -> Iterator[str]:
+    """Yield the abstract's sentence, with our numbers in place of theirs."""
     for strategy in evaluation.strategies:
         for limit_s in evaluation.limits_s:
             found = evaluation.of(strategy, limit_s)
@@ -181,12 +177,12 @@ METRICS = (
     _Metric("duration (s)", lambda one: one.result.wall_s, TABLE_1_DURATION_S),
     _Metric(
         "Δ cpu (points)",
-        lambda one: one.cpu_gain_points(Baseline.STOCK),
+        lambda one: one.gain_points(Baseline.STOCK, "cpu"),
         TABLE_1_CPU_POINTS,
     ),
     _Metric(
         "Δ memory (points)",
-        lambda one: one.memory_gain_points(Baseline.STOCK),
+        lambda one: one.gain_points(Baseline.STOCK, "memory"),
         TABLE_1_MEMORY_POINTS,
     ),
 )
@@ -194,7 +190,7 @@ METRICS = (
 
 def table_1(evaluation: Evaluation) -> Table:
     """Return means over the calls, with four priorities, by usage and size."""
-    limit_s = _limit(evaluation)
+    limit_s = shown_limit(evaluation)
     return Table(
         title=f"Table 1, {TABLE_1_PRIORITIES} priorities, limit {limit_s:g} s",
         headers=(
@@ -215,8 +211,8 @@ def table_1(evaluation: Evaluation) -> Table:
     )  # fmt: skip
 
 
-def _limit(evaluation: Evaluation) -> float:
-    """Return the published limit if it was run, else the largest."""
+def shown_limit(evaluation: Evaluation) -> float:
+    """Return the published limit if it was run, else the longest."""
     if TABLE_1_LIMIT_S in evaluation.limits_s:
         return TABLE_1_LIMIT_S
     return max(evaluation.limits_s)

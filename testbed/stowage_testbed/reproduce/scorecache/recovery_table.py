@@ -7,36 +7,25 @@ Kubernetes", Table 4: one run of each scheduler, a quarter of an hour of load.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.tables.burst_table import CITATION
+from stowage_testbed.compare.tables.burst_table import CITATION, paper_rows
 from stowage_testbed.compare.tables.numbers import MISSING
 from stowage_testbed.text.table import Table
 
 NAMES = ("ttr_s", "p99_peak_s", "p99_mean_s", "ok_rate", "t_ready_most_s")
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedRecovery:
-    """One line of the table, with our word for the scheduler."""
-
-    scheduler: str
-    values: Mapping[str, float]
-
-
-def _published(scheduler: str, *values: float) -> PublishedRecovery:
-    return PublishedRecovery(scheduler, dict(zip(NAMES, values, strict=True)))
-
-
-TABLE_4 = {
-    "default": _published("Default", 346, 1.962, 1.273, 0.40, 99),
-    "koordinator": _published("Koordinator", 191, 2.613, 1.291, 0.43, 105),
-    "yunikorn": _published("YuniKorn", 152, 1.823, 1.166, 0.33, 111),
-    "stowage-score-cache": _published("Cache-scheduler", 115, 1.872, 1.178, 0.43, 105),
-}
-
+TABLE_4 = paper_rows(
+    NAMES,
+    {
+        "default": ("Default", (346, 1.962, 1.273, 0.40, 99)),
+        "koordinator": ("Koordinator", (191, 2.613, 1.291, 0.43, 105)),
+        "yunikorn": ("YuniKorn", (152, 1.823, 1.166, 0.33, 111)),
+        "stowage-score-cache": ("Cache-scheduler", (115, 1.872, 1.178, 0.43, 105)),
+    },
+)
 
 HEADERS = (
     "scheduler", "runs", "TTR (s)", "TTR of default", "max p99 (s)", "mean p99 (s)",

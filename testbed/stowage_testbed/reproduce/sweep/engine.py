@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.reproduce.sweep.folder import Journal
+from stowage_testbed.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task, Tools, attempt
 
 
@@ -80,7 +80,7 @@ def engine_for(workers: int, dask_address: str | None) -> Iterator[Engine]:
 def execute(
     what: str,
     tasks: Sequence[Task[RowT]],
-    journal: Journal[RowT],
+    journal: TaskJournal[RowT],
     engine: Engine,
     listener: SweepListener,
 ) -> Mapping[str, str]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import yaml
 
@@ -18,7 +17,7 @@ from stowage_testbed.optimizer_service.service import RunningService, running_se
 from stowage_testbed.simulate import Simulator, profile_file
 
 
-class Tools:
+class Tools(ExitStack):
     """Started when they are first asked for, ended with the ``with`` block.
 
     Parameters
@@ -28,26 +27,13 @@ class Tools:
     """
 
     def __init__(self, cores: int = 0) -> None:
+        super().__init__()
         self.cores = cores or os.cpu_count() or 1
-        self._open = ExitStack()
-
-    def __enter__(self) -> Self:
-        """Start nothing yet."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End what was started."""
-        self._open.close()
 
     @cached_property
     def deterministic(self) -> Simulator:
         """The scheduler of the deterministic profile, which never preempts."""
-        return self._open.enter_context(Simulator(profile_file("deterministic")))
+        return self.enter_context(Simulator(profile_file("deterministic")))
 
     @cached_property
     def stock(self) -> Simulator:
@@ -56,21 +42,20 @@ class Tools:
         Side by side, its goroutines put nodes into an order of their own, which decides
         ties.
         """
-        folder = self._open.enter_context(TemporaryDirectory(prefix="sto-stock-"))
+        folder = self.enter_context(TemporaryDirectory(prefix="sto-stock-"))
         profile = yaml.safe_load(profile_file("default").read_text(encoding="utf-8"))
         path = Path(folder) / "stock.yaml"
         path.write_text(yaml.safe_dump({**profile, "parallelism": 1}), encoding="utf-8")
-        return self._open.enter_context(Simulator(path))
+        return self.enter_context(Simulator(path))
 
     @cached_property
     def service(self) -> RunningService:
         """The optimiser's service."""
-        return self._open.enter_context(running_service())
+        return self.enter_context(running_service())
 
     def renew(self) -> None:
         """End everything; what is asked for next is started again."""
-        self._open.close()
-        self._open = ExitStack()
+        self.close()
         for name in ("deterministic", "stock", "service"):
             self.__dict__.pop(name, None)
 

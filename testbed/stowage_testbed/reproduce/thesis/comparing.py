@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stowage_testbed.reproduce.instance.rows import PENDING, tier_worth
-from stowage_testbed.reproduce.thesis.evaluation import ThesisSolved
+from stowage_testbed.reproduce.instance.evaluation import Solved
+from stowage_testbed.reproduce.instance.rows import PENDING
+from stowage_testbed.reproduce.thesis.instances import ThesisRow
+
+
+@dataclass(frozen=True, slots=True)
+class ThesisSolved(Solved[ThesisRow]):
+    """A result and its instance."""
 
 
 class Outcome(StrEnum):
@@ -25,7 +30,8 @@ def outcome(one: ThesisSolved) -> Outcome:
     An answer that is proved, and no better than the start, counts as nothing: the
     thesis's plugin would discard it.
     """
-    if placed_by_priority(one) <= _start_by_priority(one):
+    start = one.instance.placed_by_priority(one.instance.start)
+    if one.placed_by_priority <= start:
         return Outcome.NOTHING
     return Outcome.OPTIMAL if one.result.optimal else Outcome.BETTER
 
@@ -37,25 +43,6 @@ def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
         for before, after in zip(one.instance.start, one.result.plan, strict=True)
     )
     return added, -one.result.evictions, -one.result.moves
-
-
-def placed_by_priority(one: ThesisSolved) -> tuple[int, ...]:
-    """Return how many pods the plan places of each priority, the highest first."""
-    return _by_priority(one, one.result.plan)
-
-
-def _start_by_priority(one: ThesisSolved) -> tuple[int, ...]:
-    return _by_priority(one, one.instance.start)
-
-
-def _by_priority(one: ThesisSolved, where: Iterable[int]) -> tuple[int, ...]:
-    counts = Counter(
-        priority
-        for priority, node in zip(one.instance.pod_priority, where, strict=True)
-        if node != PENDING
-    )
-    priorities = sorted(set(one.instance.pod_priority), reverse=True)
-    return tuple(counts[priority] for priority in priorities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +78,4 @@ def win_counts(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> WinCounts:
 
 def losses(pairs: Iterable[tuple[ThesisSolved, ThesisSolved]]) -> list[str]:
     """Return the instances on which the first of a pair ends worse, tier by tier."""
-    return [one.instance.case for one, other in pairs if _worth(one) < _worth(other)]
-
-
-def _worth(one: ThesisSolved) -> tuple[tuple[int, int], ...]:
-    return tier_worth(one.result, placed_by_priority(one))
+    return [one.instance.case for one, other in pairs if one.worth < other.worth]

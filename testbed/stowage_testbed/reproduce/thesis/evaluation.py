@@ -8,21 +8,17 @@ from typing import Any
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.reproduce.instance.evaluation import Evaluation, Solved
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding
 from stowage_testbed.reproduce.instance.request import GridRequest
+from stowage_testbed.reproduce.thesis.comparing import ThesisSolved
 from stowage_testbed.reproduce.thesis.instances import (
     SelectTask,
     ThesisCase,
     ThesisRow,
-    scenario_of,
     thesis_grid,
 )
 from stowage_testbed.reproduce.thesis.published import LIMITS_S, SAMPLE
-
-OR_TOOLS, Z3 = "cpsat-items", "z3"
-WITH_SYMMETRY = {OR_TOOLS: "cpsat-items-symmetry", Z3: "z3-symmetry"}
-"""The same with the printed rows for equal pods and nodes."""
+from stowage_testbed.reproduce.thesis.report import OR_TOOLS, WITH_SYMMETRY, Z3, show
 
 STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
 
@@ -64,19 +60,11 @@ class ThesisRequest(GridRequest[ThesisCase]):
         return {**GridRequest.document(self), "labelled": self.labelled}
 
 
-@dataclass(frozen=True, slots=True)
-class ThesisSolved(Solved[ThesisRow]):
-    """A result and its instance."""
-
-
-ThesisEvaluation = Evaluation[ThesisSolved]
-"""All results."""
-
 THESIS = Rebuilding(
     kind="thesis",
     row_type=ThesisRow,
     request_of=ThesisRequest.of_document,
     select=SelectTask,
-    scenario_of=scenario_of,
     pair=ThesisSolved,
+    show=show,
 )

@@ -14,7 +14,13 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.snapshot import REQUIRED, snapshot_of
-from stowage_testbed.reproduce.instance.rows import PENDING, Where, pod_names
+from stowage_testbed.reproduce.instance.rows import (
+    PENDING,
+    Instance,
+    Where,
+    facts_of,
+    pod_names,
+)
 from stowage_testbed.reproduce.instance.solving import carried_out
 from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.reproduce.thesis.published import (
@@ -98,37 +104,16 @@ def _demanding(workload: Workload, chosen: float) -> Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class ThesisRow:
+class ThesisRow(Instance):
     """An instance on which First Fit Decreasing leaves pods out.
 
     Attributes
     ----------
-    case
-        Names it.
-    nodes, pods_per_node, priorities, usage_percent
-        The cell: the ratio of the thesis is the usage.
     labelled
         Whether pods ask for labels of nodes, or avoid them.
-    number, seed, seeds_tried
-        Among those of its cell, what it was generated from, and how many seeds it took
-        until the heuristic left a pod out.
-    pod_priority
-        Of each pod; the largest matters most.
-    start
-        Where the heuristic leaves the pods.
     """
 
-    case: str
-    nodes: int
-    pods_per_node: int
-    priorities: int
-    usage_percent: int
     labelled: bool
-    number: int
-    seed: int
-    seeds_tried: int
-    pod_priority: tuple[int, ...]
-    start: Where
 
 
 HEURISTIC = "first-fit-decreasing"
@@ -153,26 +138,9 @@ class SelectTask:
             scenario = self.case.scenario(attempt)
             start = _placed(scenario, tools)
             if PENDING in start:
-                return (self._row(scenario, attempt, start),)
+                facts = facts_of(self.case, scenario, attempt, start)
+                return (ThesisRow(**facts, labelled=self.case.labelled),)
         return ()
-
-    def _row(self, scenario: Scenario, attempt: int, start: Where) -> ThesisRow:
-        cell = self.case.cell
-        return ThesisRow(
-            case=self.case.id,
-            nodes=cell.nodes,
-            pods_per_node=cell.pods_per_node,
-            priorities=cell.priorities,
-            usage_percent=cell.usage_percent,
-            labelled=self.case.labelled,
-            number=self.case.number,
-            seed=self.case.seed(attempt),
-            seeds_tried=attempt + 1,
-            pod_priority=tuple(
-                one.priority for one in scenario.workload for _ in range(one.replicas)
-            ),
-            start=start,
-        )
 
 
 def _placed(scenario: Scenario, tools: Tools) -> Where:
@@ -188,15 +156,3 @@ def _placed(scenario: Scenario, tools: Tools) -> Where:
     )
     plan = tools.service.last_answer(request).plan
     return carried_out(nowhere, plan, names, nodes)
-
-
-def scenario_of(instance: ThesisRow) -> Scenario:
-    """Return the scenario that the instance was generated as."""
-    cell = Cell(
-        instance.nodes,
-        instance.pods_per_node,
-        instance.priorities,
-        instance.usage_percent,
-    )
-    case = ThesisCase(cell, instance.number, instance.labelled)
-    return case.scenario(instance.seeds_tried - 1)

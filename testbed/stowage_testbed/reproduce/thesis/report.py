@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.reproduce.instance.reporting import write_tables
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.instance.evaluation import Evaluation
+from stowage_testbed.reproduce.instance.rebuilding import Shown
+from stowage_testbed.reproduce.sweep.folder import Header
 from stowage_testbed.reproduce.thesis.comparing import (
     Outcome,
+    ThesisSolved,
     losses,
     outcome,
     win_counts,
 )
-from stowage_testbed.reproduce.thesis.evaluation import (
-    OR_TOOLS,
-    THESIS,
-    WITH_SYMMETRY,
-    Z3,
-    ThesisEvaluation,
-)
 from stowage_testbed.reproduce.thesis.published import OR_TOOLS_BETTER, SAME, Z3_BETTER
 from stowage_testbed.text.figure import Figure, at_most, figure, share_percent
 from stowage_testbed.text.table import Table
+
+OR_TOOLS, Z3 = "cpsat-items", "z3"
+WITH_SYMMETRY = {OR_TOOLS: "cpsat-items-symmetry", Z3: "z3-symmetry"}
+"""The same with the printed rows for equal pods and nodes."""
+
+ThesisEvaluation = Evaluation[ThesisSolved]
+"""All results."""
 
 SHARE_HEADERS = (
     "solver", "limit", "labels", "instances", "optimal", "better", "no better",
@@ -183,30 +185,7 @@ def _losses(evaluation: ThesisEvaluation, strategy: str, limit_s: float) -> Figu
     )  # fmt: skip
 
 
-def write_report(
-    path: Path,
-    figures_file: Path,
-    failures: Mapping[str, str] | None = None,
-    minutes: float | None = None,
-) -> str:
-    """Write tables and figures, and return what a terminal shows.
-
-    Parameters
-    ----------
-    path
-        The folder of the results.
-    figures_file
-        Where the figures go, as JSON.
-    failures
-        Why, of each task that this call could not carry out.
-    minutes
-        That this call took.
-    """
-    evaluation = THESIS.read(path, failures)
-    return write_tables(
-        path,
-        figures_file,
-        [share_table(evaluation), win_table(evaluation)],
-        list(thesis_figures(evaluation)),
-        {"scope": SweepFolder(path).header().scope, "minutes": minutes},
-    )
+def show(_: Path, evaluation: ThesisEvaluation, __: Header) -> Shown:
+    """Return what is shown of the results."""
+    tables = [share_table(evaluation), win_table(evaluation)]
+    return tables, list(thesis_figures(evaluation)), ""

@@ -112,21 +112,16 @@ def test_another_comparison_in_the_folder_is_left_alone(
     assert (request_.folder / "compare.json").read_bytes() == before
 
 
-def test_other_arms_are_another_comparison(
+def test_other_arms_and_builds_are_another_comparison(
     request_: CompareRequest, tmp_path: Path
 ) -> None:
-    """The first is the baseline, so that the order counts too."""
-    begun(request_)
+    """Old figures must not pass for those of a scheduler that has changed.
 
+    The first arm is the baseline, so that the order counts too.
+    """
+    begun(request_)
     with pytest.raises(InputError, match="arms"):
         begun(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
-
-
-def test_another_build_is_another_scheduler(
-    request_: CompareRequest, tmp_path: Path
-) -> None:
-    """Old figures must not pass for those of a scheduler that has changed."""
-    begun(request_)
     (tmp_path / "scheduler").write_text("another build")
 
     with pytest.raises(InputError, match="builds of the arms"):
@@ -165,7 +160,10 @@ def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
 def test_arms_that_differ_in_what_decides_are_refused(
     request_: CompareRequest, tmp_path: Path
 ) -> None:
-    """Nothing is begun, and the message says what differs and how to go on."""
+    """Nothing is begun, and the message says what differs and how to go on.
+
+    What is allowed all the same is in the table of settings for ever.
+    """
     unfair = replace(
         request_,
         arms=arms(tmp_path, qps=1000),
@@ -176,22 +174,8 @@ def test_arms_that_differ_in_what_decides_are_refused(
         compare(unfair, CompareListener())
 
     assert not unfair.folder.exists()
-
-
-def test_what_is_unfair_is_compared_when_it_is_asked_for(
-    request_: CompareRequest, tmp_path: Path
-) -> None:
-    """And the table of settings says it for ever."""
-    unfair = replace(
-        request_,
-        arms=arms(tmp_path, qps=1000),
-        limits=limits_of("own", 1000),
-        allow_unfair=True,
-    )
-
-    made = begun(unfair).comparison
-
-    assert {row.setting for row in made.preflight if not row.fair} >= {"client QPS"}
+    allowed = begun(replace(unfair, allow_unfair=True)).comparison
+    assert {row.setting for row in allowed.preflight if not row.fair} >= {"client QPS"}
 
 
 def test_a_scenario_that_measures_nothing_is_refused(request_: CompareRequest) -> None:

@@ -6,7 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from stowage_testbed.cli import app
 from stowage_testbed.compare.session.request import (
     default_folder,
     limits_of,
@@ -14,7 +16,6 @@ from stowage_testbed.compare.session.request import (
     turns,
     words,
 )
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ClientLimits
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
@@ -32,12 +33,6 @@ def test_limits_are_run_in_the_order_in_which_they_are_named() -> None:
     assert chosen["own"] is None
 
 
-@pytest.mark.parametrize("text", ["equel", "", ","])
-def test_limits_of_another_kind_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"`own`.*nor `equal`"):
-        limits_of(text, 1000)
-
-
 def test_a_name_means_the_scenario_without_its_variants() -> None:
     """They are other worlds: nobody means all of them at once."""
     plain = one_scenario("burst/deployment-200", SCENARIOS, None)
@@ -45,17 +40,30 @@ def test_a_name_means_the_scenario_without_its_variants() -> None:
 
     assert plain.scenario_id == "burst/deployment-200"
     assert small.scenario_id == "burst/deployment-200@small"
-
-
-def test_a_folder_of_scenarios_is_too_many() -> None:
-    with pytest.raises(InputError, match="compare one at a time"):
-        one_scenario("burst/*", SCENARIOS, None)
-
-
-def test_variants_have_folders_of_their_own() -> None:
-    small = one_scenario("burst/deployment-200", SCENARIOS, "small")
-
     assert default_folder(small).name == "burst-deployment-200-small"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "no scenario is called 'nowhere'"),
+        (["burst/*"], "compare one at a time"),
+        (["burst/deployment-200", "--arms", "kube"], "there is no arm 'kube'"),
+        (["burst/deployment-200", "--arms", "default,default"], "default"),
+        (["burst/deployment-200", "--arms", ""], "nothing to compare"),
+        (["burst/deployment-200", "--limits", "mine"], "neither `own`"),
+        (["burst/deployment-200", "--limits", ""], "neither `own`"),
+        (["burst/deployment-200", "--limits", ","], "neither `own`"),
+        (["burst/deployment-200", "--arm-file", "mine.yaml"], "mine.yaml"),
+        (["burst/deployment-200", "--variant", "huge"], "huge"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: list[str], said: str) -> None:
+    """Exit code 2, the cause and a way out; no cluster is made for it."""
+    found = CliRunner().invoke(app, ["compare", *arguments, "--folder", str(SCENARIOS)])
+
+    assert found.exit_code == 2, found.output
+    assert said in found.output.replace("\n", " ")
 
 
 ARMS = ["default", "stowage", "koordinator"]

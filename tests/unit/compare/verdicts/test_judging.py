@@ -37,24 +37,20 @@ def verdict_on(baseline: list[MeasuredRun], arm: list[MeasuredRun]) -> Verdict:
 
 
 def test_a_plain_difference_is_found_in_its_direction() -> None:
-    """Twice the latency in every round, with little spread, is worse."""
+    """Twice the latency in every round, with little spread, is worse.
+
+    Twice the throughput is no failure.
+    """
     slow = verdict_on(runs("a", 1.0, 1.1, 0.9), runs("b", 2.0, 2.3, 1.7))
     quick = verdict_on(runs("a", 2.0, 2.3, 1.7), runs("b", 1.0, 1.1, 0.9))
-
-    assert slow.outcome == "worse"
-    assert quick.outcome == "better"
-    assert slow.scale == "ratio"
-    assert slow.estimate == pytest.approx((2 * 2.3 / 1.1 * 1.7 / 0.9) ** (1 / 3))
-
-
-def test_higher_is_better_where_the_metric_says_so() -> None:
-    """Twice the throughput is no failure."""
-    verdict = verdict_on(
+    more = verdict_on(
         runs("a", 100.0, 101.0, 99.0, better="higher"),
         runs("b", 200.0, 205.0, 199.0, better="higher"),
     )
 
-    assert verdict.outcome == "better"
+    assert (slow.outcome, quick.outcome, more.outcome) == ("worse", "better", "better")
+    assert slow.scale == "ratio"
+    assert slow.estimate == pytest.approx((2 * 2.3 / 1.1 * 1.7 / 0.9) ** (1 / 3))
 
 
 def test_a_difference_within_the_spread_is_not_shown_and_says_what_would_show_it() -> (
@@ -82,35 +78,28 @@ def test_zeros_are_compared_by_difference() -> None:
     assert verdict.outcome == "worse"
 
 
-def test_one_step_of_the_metric_in_every_round_is_not_shown_by_three_rounds() -> None:
-    """39 pods against 40 three times over is one chance in thirty, not a finding."""
+@pytest.mark.parametrize(
+    ("before", "now", "rounds", "resolution", "outcome"),
+    [
+        # 39 pods against 40 three times over is one chance in thirty, not a finding.
+        (40.0, 41.0, 3, 1.0, "no difference shown"),
+        # Twenty pods more in each of three rounds leave nothing to doubt.
+        (180.0, 200.0, 3, 1.0, "worse"),
+        # Without a resolution it may be the smallest step that the metric can take.
+        (1.0, 1.5, 3, 0.0, "no difference shown"),
+        (1.0, 1.5, 8, 0.0, "worse"),
+    ],
+)
+def test_the_same_change_in_every_round_is_held_against_the_metrics_step(
+    before: float, now: float, rounds: int, resolution: float, outcome: str
+) -> None:
+    """Values that are steps apart may differ by less than they seem to."""
     verdict = verdict_on(
-        runs("a", *[40.0] * 3, resolution=1.0),
-        runs("b", *[41.0] * 3, resolution=1.0),
+        runs("a", *[before] * rounds, resolution=resolution),
+        runs("b", *[now] * rounds, resolution=resolution),
     )
 
-    assert verdict.outcome == "no difference shown"
-
-
-def test_the_same_change_in_every_round_needs_more_rounds_without_a_resolution() -> (
-    None
-):
-    """It may be the smallest step that the metric can take."""
-    few = verdict_on(runs("a", 1.0, 1.0, 1.0), runs("b", 1.5, 1.5, 1.5))
-    many = verdict_on(runs("a", *[1.0] * 8), runs("b", *[1.5] * 8))
-
-    assert few.outcome == "no difference shown"
-    assert many.outcome == "worse"
-
-
-def test_many_steps_in_every_round_are_a_finding() -> None:
-    """Twenty pods fewer in each of three rounds leave nothing to doubt."""
-    verdict = verdict_on(
-        runs("a", *[200.0] * 3, name="placed_pods", better="higher", resolution=1.0),
-        runs("b", *[180.0] * 3, name="placed_pods", better="higher", resolution=1.0),
-    )
-
-    assert verdict.outcome == "worse"
+    assert verdict.outcome == outcome
 
 
 def test_equal_values_are_the_same() -> None:
@@ -142,19 +131,13 @@ def test_a_metric_without_a_direction_is_shown_and_not_judged() -> None:
 
 
 def test_rounds_without_a_value_are_left_out_and_the_reason_is_given() -> None:
-    """A percentile of too few samples is no value."""
+    """A percentile of too few samples is no value; nor is what is not a number."""
     first = runs("a", 1.0, None, 1.1, note="p99 needs n >= 100, got 7")
-    verdict = verdict_on(first, runs("b", 1.0, 1.0, 1.1))
+    missing = verdict_on(first, runs("b", 1.0, 1.0, 1.1))
+    endless = verdict_on(runs("a", 1.0, math.nan, 1.1), runs("b", 1.0, 1.0, math.inf))
 
-    assert verdict.rounds == 2
-    assert "p99 needs n >= 100, got 7" in verdict.reason
-
-
-def test_what_is_not_a_number_is_no_value() -> None:
-    """One division by zero must not make a whole table of nothing."""
-    verdict = verdict_on(runs("a", 1.0, math.nan, 1.1), runs("b", 1.0, 1.0, math.inf))
-
-    assert verdict.rounds == 1
+    assert (missing.rounds, endless.rounds) == (2, 1)
+    assert "p99 needs n >= 100, got 7" in missing.reason
 
 
 def test_failed_rounds_are_left_out_by_name() -> None:

@@ -21,20 +21,18 @@ from stowage_testbed.metrics.metric import Metric
 
 
 def test_an_interval_is_that_of_the_textbook() -> None:
-    """Mean 2, deviation 1, three values: 4.3027 / sqrt(3) on either side."""
+    """Mean 2, deviation 1, three values: 4.3027 / sqrt(3) on either side.
+
+    A resolution widens it: values that are steps apart may differ by less.
+    """
     interval = student_interval(np.array([1.0, 2.0, 3.0]), 0.0, 0.05)
 
     assert interval.mean == 2.0
     assert interval.half_width == pytest.approx(2.484138, abs=1e-6)
     assert not interval.leaves_out_zero
-
-
-def test_the_resolution_widens_an_interval() -> None:
-    """Values that are steps apart may differ by less than they seem to."""
-    changes = np.array([1.0, 1.0, 1.0])
-
-    assert student_interval(changes, 0.0, 0.05).half_width == 0.0
-    assert student_interval(changes, 1 / 6, 0.05).half_width == pytest.approx(
+    same = np.array([1.0, 1.0, 1.0])
+    assert student_interval(same, 0.0, 0.05).half_width == 0.0
+    assert student_interval(same, 1 / 6, 0.05).half_width == pytest.approx(
         2.484138 / 6**0.5, abs=1e-6
     )
 
@@ -48,13 +46,8 @@ def test_the_rounds_that_would_show_a_change_do_show_it() -> None:
     assert needed > 4
     assert _of(needed, interval).leaves_out_zero
     assert not _of(needed - 1, interval).leaves_out_zero
-
-
-def test_no_number_of_rounds_shows_what_is_not_there() -> None:
-    """Without a change in the mean there is nothing to wait for."""
-    interval = student_interval(np.array([0.1, -0.1]), 0.0, 0.05)
-
-    assert rounds_to_show(interval, 200) is None
+    nothing = student_interval(np.array([0.1, -0.1]), 0.0, 0.05)
+    assert rounds_to_show(nothing, 200) is None
 
 
 def _of(rounds: int, like: Interval) -> Interval:
@@ -76,16 +69,17 @@ def noise(rounds: int, seed: int = 2) -> Floats:
     return np.random.default_rng(seed).normal(0, 0.1, rounds)
 
 
-def test_one_metric_keeps_the_whole_error() -> None:
-    """There is nothing to share it with."""
-    assert levels([pairs("a", noise(5))]) == {"a": ERROR_RATE}
-
-
 def test_metrics_share_the_error() -> None:
-    """Twenty questions, of which one may be answered wrong in twenty comparisons."""
+    """Twenty questions, of which one may be answered wrong in twenty comparisons.
+
+    What never varies cannot be called anything, and leaves its share.
+    """
     columns = [pairs(f"m{number}", noise(3, number)) for number in range(20)]
+    still = [pairs(f"still_{number}", np.zeros(5)) for number in range(30)]
 
     assert list(levels(columns).values()) == pytest.approx([ERROR_RATE / 20] * 20)
+    assert levels([pairs("a", noise(5))]) == {"a": ERROR_RATE}
+    assert levels([pairs("a", noise(5)), *still]) == {"a": ERROR_RATE}
 
 
 def test_what_is_shown_hands_its_share_on() -> None:
@@ -97,13 +91,6 @@ def test_what_is_shown_hands_its_share_on() -> None:
 
     assert beside["plain"] == pytest.approx(ERROR_RATE / 5)
     assert {name: beside[name] for name in alone} == pytest.approx(alone)
-
-
-def test_what_never_varies_leaves_its_share() -> None:
-    """It cannot be called anything."""
-    still = [pairs(f"still_{number}", np.zeros(5)) for number in range(30)]
-
-    assert levels([pairs("a", noise(5)), *still]) == {"a": ERROR_RATE}
 
 
 def test_the_shares_add_up_to_one() -> None:

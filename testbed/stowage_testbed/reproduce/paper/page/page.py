@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from dataclasses import dataclass
 from importlib.resources import files
 
 import matplotlib as mpl
@@ -16,25 +15,18 @@ from stowage_testbed.reproduce.paper.categories import Baseline, Evaluation
 from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import differences
-from stowage_testbed.reproduce.paper.plots import figure_3, figure_4, shown_limit
+from stowage_testbed.reproduce.paper.plots import figure_3, figure_4
 from stowage_testbed.reproduce.paper.tables import (
     headline_sentences,
     headline_table,
     live_table,
+    shown_limit,
     table_1,
 )
 from stowage_testbed.reproduce.sweep.folder import Header
 from stowage_testbed.text.offline_page import policy_hash, templates_of
 
 PACKAGE = "stowage_testbed.reproduce.paper.page"
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure as the page carries it."""
-
-    caption: str
-    svg_base64: str
 
 
 def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
@@ -66,7 +58,7 @@ def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header)
     )
 
 
-def _figures_3(evaluation: Evaluation) -> list[Picture]:
+def _figures_3(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [
         _picture(
             f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, "
@@ -78,7 +70,7 @@ def _figures_3(evaluation: Evaluation) -> list[Picture]:
     ]
 
 
-def _figures_4(evaluation: Evaluation) -> list[Picture]:
+def _figures_4(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [
         _picture(
             f"Strategy {strategy} at {shown_limit(evaluation):g} s, against the stock "
@@ -89,7 +81,8 @@ def _figures_4(evaluation: Evaluation) -> list[Picture]:
     ]
 
 
-def _picture(caption: str, figure: Figure) -> Picture:
+def _picture(caption: str, figure: Figure) -> tuple[str, str]:
+    """Return the caption, and the figure as SVG in base64."""
     content = io.BytesIO()
     figure.savefig(content, format="svg", metadata={"Date": None})
-    return Picture(caption, base64.b64encode(content.getvalue()).decode())
+    return caption, base64.b64encode(content.getvalue()).decode()

@@ -49,7 +49,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
 @functools.cache
 def validator() -> Draft202012Validator:
     """Return the validator of arm files, with their formats."""
-    text = resources.files(__package__).joinpath("schema.yaml").read_text("utf-8")
+    text = resources.files(__package__).joinpath("arm-file.yaml").read_text("utf-8")
     formats = FormatChecker(formats=())
     formats.checks("label")(is_label)
     formats.checks("arm-name", raises=ValueError)(_is_arm_name)
