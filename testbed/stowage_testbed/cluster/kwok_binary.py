@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
-from stowage_testbed.cluster.folder_cluster import READY_TIMEOUT_S, FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl_config import (
     SOCKETS_ONLY,
@@ -25,7 +25,7 @@ from stowage_testbed.cluster.supervision import watch_again
 from stowage_testbed.toolchain import tool_path
 
 
-class KwokBinaryCluster(FolderCluster):
+class KwokBinaryCluster(Cluster):
     """etcd, kube-apiserver, kube-controller-manager and KWOK on this machine.
 
     The scheduler is left out: a Helm release brings it.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROL_PLANE,
@@ -17,7 +18,6 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
-from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.kwokctl_config import (
@@ -44,7 +44,7 @@ _TOOLS = {
 _ENTRYPOINTS = {KWOK: [f"/{FOLDER}/kwok"]}
 
 
-class KwokDockerCluster(FolderCluster):
+class KwokDockerCluster(Cluster):
     """etcd, kube-apiserver, kube-controller-manager and KWOK in containers.
 
     Their images are made of the tools' own binaries. The release's pods are processes

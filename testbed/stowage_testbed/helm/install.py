@@ -11,7 +11,7 @@ import yaml
 from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 
 from stowage_testbed import layout
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.errors import StowageError
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.diagnosis import (

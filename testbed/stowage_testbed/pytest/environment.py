@@ -9,10 +9,10 @@ from pathlib import Path
 from kubernetes.client import ApiClient, ApiException
 
 from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session.session import refuse_second_scheduler
 from stowage_testbed.ending import is_ending

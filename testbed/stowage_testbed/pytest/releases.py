@@ -8,7 +8,7 @@ from typing import Any
 
 from kubernetes.client import AppsV1Api
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE
 

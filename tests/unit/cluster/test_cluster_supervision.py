@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+import psutil
 import pytest
 
 from stowage_testbed.clock import SystemClock
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
 from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.cluster.processes import marked_environment
+from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
     expect_ends,
     needing_host_pods,
@@ -32,6 +33,7 @@ from stowage_testbed.cluster.supervision import (
 from stowage_testbed.ending import Ending, ended_early, report
 from stowage_testbed.errors import StowageError
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.wait import wait_until
 
 BOUND_S = 2.0
 FOREVER_S = 60.0
@@ -48,6 +50,13 @@ class Folder:
         """Start something that sleeps, as a component that has logged two lines."""
         child = subprocess.Popen(
             ["sleep", "60"], env=marked_environment(self.workdir, os.environ)
+        )
+        # A program that is being loaded has no environment yet.
+        wait_until(
+            f"the mark of {component}",
+            lambda: belongs_to(psutil.Process(child.pid), self.workdir),
+            bool,
+            timeout_s=FOREVER_S,
         )
         pid_file(self.workdir, component).write_text(str(child.pid))
         log_file(self.workdir, component).write_text("first line\nlast line\n")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arm_file.load import ArmFile, unreadable
 from stowage_testbed.compare.arm_file.rules import filled, used
 from stowage_testbed.compare.arms.account import account

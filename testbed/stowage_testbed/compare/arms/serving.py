@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.program import ArmProcess, Program
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.ending import Ending, ended_early

@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 from kubernetes.client import CoreV1Api
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import (
     NAMESPACE,
     STOCK_SCHEDULER,

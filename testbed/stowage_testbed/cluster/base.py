@@ -1,4 +1,4 @@
-"""What all kinds of cluster share: a claimed folder, and a start that fails cleanly."""
+"""What every kind of cluster offers: a claimed folder, a start that fails cleanly."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ READY_TIMEOUT_S = 120.0
 """Twenty times what a start takes on two idle cores."""
 
 
-class FolderCluster(ABC):
-    """A cluster whose folder holds all that is known about it.
+class Cluster(ABC):
+    """A Kubernetes control plane with fake nodes; its folder holds all of it.
 
     Parameters
     ----------
