@@ -9,9 +9,8 @@ from pathlib import Path
 import yaml
 
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.host_pods import HOST_TAINT, ReleaseLocation
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain import tool_path
 

@@ -22,6 +22,7 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
+from stowage_testbed.cluster.host_pods import ReleaseLocation
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.kind.images import (
     ReleaseImages,
@@ -32,7 +33,6 @@ from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.cluster.processes import marked_environment
-from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.docker.engine import check_engine
 from stowage_testbed.toolchain import tool_path
