@@ -141,7 +141,7 @@ def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(
 
     assert killed.returncode == -9, killed.stdout
     assert "2 failed, 2 passed" in after.stdout, after.stdout
-    assert "NotSettledError: waited 0.1 s for the pods of" in after.stdout
+    assert "WaitTimeoutError: waited 0.1 s for the pods of" in after.stdout
     assert "0 of 1 pods have a node" in after.stdout
     assert "Unschedulable: 0/1 nodes are available" in after.stdout
     assert "expected 0, got 1" in after.stdout

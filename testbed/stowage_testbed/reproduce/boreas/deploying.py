@@ -14,13 +14,13 @@ from stowage_testbed.observe.settled import (
     pods_placed,
 )
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError
 from stowage_testbed.reproduce.boreas.request import Contender
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.wait import WaitTimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _deployed(
 def _came_true(observer: Observer, condition: Condition, timeout_s: float) -> bool:
     try:
         observer.wait_for("every pod to be placed", condition, timeout_s=timeout_s)
-    except NotSettledError:
+    except WaitTimeoutError:
         return False
     return True
 
