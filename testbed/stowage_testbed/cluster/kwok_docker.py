@@ -29,7 +29,7 @@ from stowage_testbed.cluster.kwokctl_config import (
 from stowage_testbed.cluster.owner import Owner
 from stowage_testbed.cluster.ports import listens
 from stowage_testbed.docker.engine import check_engine, docker, image_id
-from stowage_testbed.images.program_archive import FOLDER, write_program_archive
+from stowage_testbed.images.docker_archive import FOLDER, write_program_archive
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stowage_testbed.docker.engine import engine_unavailable_reason
-from stowage_testbed.images.archive import built_archive
-from stowage_testbed.images.load import load_image
+from stowage_testbed.images.archive import built_archive, load_image
 from stowage_testbed.images.recipe import recipe_of
 
 

@@ -18,7 +18,7 @@ from stowage_testbed.cluster.kwokctl_config import (
     merged_arguments,
     render_config,
 )
-from stowage_testbed.cluster.metrics import identity
+from stowage_testbed.cluster.metrics import server
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.objects import read_manifests
 from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
@@ -114,10 +114,10 @@ def test_the_certificate_is_made_out_to_the_service(
         assert (namespace, name) == ("kube-system", "metrics-server")
         write_private(to, b"{}")
 
-    monkeypatch.setattr(identity, "write_account_kubeconfig", written)
+    monkeypatch.setattr(server, "write_account_kubeconfig", written)
     api: Any = object()
 
-    made = identity.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
+    made = server.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
 
     certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import trustme
 
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
@@ -13,7 +16,6 @@ from stowage_testbed.cluster.components import (
     spawn_component,
 )
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.cluster.metrics.identity import Identity, make_identity
 from stowage_testbed.cluster.metrics.objects import (
     Manifest,
     create_objects,
@@ -21,11 +23,53 @@ from stowage_testbed.cluster.metrics.objects import (
 )
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.service_account import (
+    write_account_kubeconfig,
+    write_private,
+)
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import wait_until
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+NAMESPACE = "kube-system"
+HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
+"""The name that the API server expects in its certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The files that metrics-server starts with.
+
+    Its certificate is checked with ``ca_bundle`` (base64), whose key is gone.
+    """
+
+    kubeconfig: Path
+    certificate: Path
+    key: Path
+    ca_bundle: str
+
+
+def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
+    """Write the files into a new ``folder``, readable by this user only.
+
+    ``api`` is the client of an administrator, whose kubeconfig is ``admin``.
+    """
+    folder.mkdir(mode=0o700)
+    authority = trustme.CA()
+    issued = authority.issue_cert(HOST)
+    identity = Identity(
+        kubeconfig=folder / "kubeconfig.yaml",
+        certificate=folder / "tls.crt",
+        key=folder / "tls.key",
+        ca_bundle=base64.b64encode(authority.cert_pem.bytes()).decode(),
+    )
+    write_private(identity.certificate, issued.cert_chain_pems[0].bytes())
+    write_private(identity.key, issued.private_key_pem.bytes())
+    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, identity.kubeconfig)
+    return identity
+
 
 _API_SERVICE = "v1beta1.metrics.k8s.io"
 
