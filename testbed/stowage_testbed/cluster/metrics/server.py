@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trustme
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
     component_failed,
@@ -18,7 +19,7 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.metrics.objects import (
     Manifest,
-    create_objects,
+    conditions,
     read_manifests,
 )
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
@@ -101,14 +102,16 @@ class MetricsServer:
         binary = tool_path(METRICS_SERVER)
         port = port_beside(self.workdir.name)
         *account, registration = read_manifests("metrics-server")
-        create_objects(api, account)
+        objects = Objects(api)
+        for manifest in account:
+            objects.create(manifest)
         identity = make_identity(api, kubeconfig, self.workdir / METRICS_SERVER)
         command = [str(binary), *self._arguments(identity, port)]
         spawn_component(self.workdir, METRICS_SERVER, command)
-        create_objects(api, [_registered(registration, identity, port)])
+        objects.create(_registered(registration, identity, port))
         wait_until(
             "the API server to reach metrics-server",
-            lambda: self._availability(api),
+            lambda: self._availability(objects),
             lambda seen: seen.startswith("True"),
             timeout_s=self.timeout_s,
         )
@@ -132,15 +135,11 @@ class MetricsServer:
             f"--node-selector=kubernetes.io/hostname!={HOST_NODE}",
         ]
 
-    def _availability(self, api: ApiClient) -> str:
-        from kubernetes.client import ApiregistrationV1Api  # noqa: PLC0415
-
+    def _availability(self, objects: Objects) -> str:
         if has_ended(self.workdir, METRICS_SERVER):
             raise component_failed(self.workdir, METRICS_SERVER)
-        service: Any = ApiregistrationV1Api(api).read_api_service(_API_SERVICE)
-        conditions = (service.status.conditions if service.status else None) or []
-        found = [c for c in conditions if c.type == "Available"]
-        return f"{found[0].status}: {found[0].message}" if found else "not looked at"
+        found = conditions(objects, "APIService", _API_SERVICE).get("Available")
+        return f"{found['status']}: {found['message']}" if found else "not looked at"
 
 
 def _registered(registration: Manifest, identity: Identity, port: int) -> Manifest:
