@@ -91,7 +91,7 @@ class Supervisor:
     @contextmanager
     def needing_pods(self) -> Iterator[None]:
         """Let the end of a container that has served end the run, in the block."""
-        self._containers.forget()
+        self._containers.new()  # what ended before was not needed
         self._needs_pods += 1
         try:
             yield
