@@ -37,7 +37,7 @@ class Journal(Generic[RowT]):
     """
 
     def __init__(self, path: Path, row_type: type[RowT]) -> None:
-        rows = tuple[row_type, ...]  # type: ignore[valid-type]
+        rows = tuple[row_type, ...]  # type: ignore[valid-type] # known at run time
         self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
         self._file = journal.Journal[Any](path, self._form)
         self._rows: dict[str, tuple[RowT, ...]] = {
