@@ -13,13 +13,13 @@ import psutil
 
 from benchmarks.command import Say, write_figures
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.containers import containers
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.helm.install import install_release
 from stowage_testbed.text.figure import Figure, figure

@@ -14,7 +14,7 @@ from statistics import median
 from benchmarks.comparison.scope import HarnessScope
 from benchmarks.harness.burst import Burst, burst_environment
 from benchmarks.harness.runs import MeasuredBurst, measured_burst, unmeasured_burst_s
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.recording.run_record import RunLabel
 from stowage_testbed.text.figure import Figure, Target, at_most, figure
 

@@ -16,8 +16,8 @@ from benchmarks.harness.burst import (
 )
 from benchmarks.harness.measurement import Measurement
 from stowage_testbed.api_client import Objects
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import audit_end
 from stowage_testbed.observe.observer import Observer

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from benchmarks.live.cluster import LIVE
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.audit import audit_end, audit_entries
 from stowage_testbed.recording.footprint import Footprint, FootprintMeter

@@ -35,7 +35,8 @@ from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import Condition, plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, source_of
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError, Verdict
+from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.wait import WaitTimeoutError
 
 IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""
@@ -192,7 +193,7 @@ class CellRun:
                 quiet_s=quiet_s,
                 quiet_kinds=("PackingPlan",),
             )
-        except NotSettledError as late:
+        except WaitTimeoutError as late:
             self.say(f"{self.cell.name}: {late}")
 
 

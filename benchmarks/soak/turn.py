@@ -12,9 +12,10 @@ from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError, Verdict
+from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.problem import problem_of
 from stowage_testbed.scenario.model import FaultSettings, Scenario
+from stowage_testbed.wait import WaitTimeoutError
 
 MOST_LARGE = 5
 LONGEST_S = 5.0
@@ -114,7 +115,7 @@ class Turn:
             self.soak_cluster.run.observer.wait_for(
                 "a plan", _plan_executes, timeout_s=PLAN_TIMEOUT_S
             )
-        except NotSettledError:
+        except WaitTimeoutError:
             return
 
     def _await_recovery(self) -> None:

@@ -48,11 +48,18 @@ _CLUSTER_WIDE = {
         "Node": "nodes",
         "PersistentVolume": "persistentvolumes",
     },
+    "apiextensions.k8s.io/v1": {
+        "CustomResourceDefinition": "customresourcedefinitions"
+    },
+    "apiregistration.k8s.io/v1": {"APIService": "apiservices"},
     "flowcontrol.apiserver.k8s.io/v1": {
         "FlowSchema": "flowschemas",
         "PriorityLevelConfiguration": "prioritylevelconfigurations",
     },
-    "kwok.x-k8s.io/v1alpha1": {"ClusterResourceUsage": "clusterresourceusages"},
+    "kwok.x-k8s.io/v1alpha1": {
+        "ClusterResourceUsage": "clusterresourceusages",
+        "Metric": "metrics",
+    },
     "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
     "rbac.authorization.k8s.io/v1": {
         "ClusterRole": "clusterroles",

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from stowage_testbed.cluster.base import Cluster
     from stowage_testbed.cluster.node_pool import NodePool
-    from stowage_testbed.cluster.protocol import Cluster
     from stowage_testbed.helm import Release
     from stowage_testbed.pytest.applying import Applier
     from stowage_testbed.pytest.arms import SchedulerArm

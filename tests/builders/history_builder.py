@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -15,6 +15,9 @@ from stowage_testbed.observe.receipt import Receipt
 
 STEP_NS = 10_000_000
 ACCOUNT = "system:serviceaccount:stowage-system:stowage"
+IN_NS: Mapping[str, Any] = {"namespace": "ns"}
+IN_NO_NS: Mapping[str, Any] = {}
+PLAN_STATUS = {"resource": "packingplans", "subresource": "status"}
 
 
 @dataclass(slots=True)
@@ -37,14 +40,8 @@ class HistoryBuilder:
 
     def node(self, name: str = "n1", cpu: str = "4", **more: Any) -> Self:
         """Add a node, or change it."""
-        return self._seen(
-            "Node",
-            name,
-            {
-                "status": {"allocatable": {"cpu": cpu, "pods": "10"}},
-                "spec": more,
-            },
-        )
+        allocatable = {"cpu": cpu, "pods": "10"}
+        return self._seen("Node", name, spec=more, status={"allocatable": allocatable})
 
     def pod(self, name: str, node: str = "", cpu: str = "1", **more: Any) -> Self:
         """Add a pod of ReplicaSet ``rs``, or change it.
@@ -74,30 +71,18 @@ class HistoryBuilder:
         if why := more.get("refused"):
             refused = {"type": "PodScheduled", "status": "False", "message": why}
             conditions.append(refused)
-        return self._seen(
-            "Pod",
-            name,
-            {
-                "metadata": metadata,
-                "spec": {
-                    "nodeName": node,
-                    "priority": more.get("priority", 0),
-                    "containers": [{"resources": {"requests": {"cpu": cpu}}}],
-                    "volumes": more.get("volumes", []),
-                },
-                "status": {
-                    "phase": phase,
-                    "conditions": conditions,
-                },
-            },
-        )
+        spec = {
+            "nodeName": node,
+            "priority": more.get("priority", 0),
+            "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+            "volumes": more.get("volumes", []),
+        }
+        status = {"phase": phase, "conditions": conditions}
+        return self._seen("Pod", name, metadata, spec=spec, status=status)
 
     def replica_set(self, replicas: int) -> Self:
         """Add the ReplicaSet ``rs``, or scale it."""
-        metadata = {"namespace": "ns"}
-        return self._seen(
-            "ReplicaSet", "rs", {"metadata": metadata, "spec": {"replicas": replicas}}
-        )
+        return self._seen("ReplicaSet", "rs", IN_NS, spec={"replicas": replicas})
 
     def budget(
         self, healthy: int, name: str = "pdb", app: str = "a", **spec: Any
@@ -106,11 +91,9 @@ class HistoryBuilder:
         return self._seen(
             "PodDisruptionBudget",
             name,
-            {
-                "metadata": {"namespace": "ns"},
-                "spec": {"selector": {"matchLabels": {"app": app}}, **spec},
-                "status": {"desiredHealthy": healthy},
-            },
+            IN_NS,
+            spec={"selector": {"matchLabels": {"app": app}}, **spec},
+            status={"desiredHealthy": healthy},
         )
 
     def plan(
@@ -127,35 +110,22 @@ class HistoryBuilder:
         Who is moved, and who is placed, comes to the node ``to``, where each takes a
         CPU.
         """
-        moves = [
-            {
-                "pod": f"ns/{pod}",
-                "podUID": f"uid-{pod}",
-                "ownerUID": "uid-rs",
-                "class": "k",
-                "toNode": to,
-            }
-            for pod in moved
-        ]
-        placements = [
-            {"pod": f"ns/{pod}", "podUID": f"uid-{pod}", "class": "k", "node": to}
-            for pod in placed
-        ]
-        self._request("update", "packingplans", "status", "", name)
-        classes = [{"id": "k", "priority": 0, "requests": {"cpu": "1"}}]
+
+        def arrival(pod: str, **more: str) -> dict[str, str]:
+            return {"pod": f"ns/{pod}", "podUID": f"uid-{pod}", "class": "k", **more}
+
+        self._request("update", name, **PLAN_STATUS)
         status = {
             "phase": phase,
-            "classes": classes,
-            "moves": moves,
-            "placements": placements,
+            "classes": [{"id": "k", "priority": 0, "requests": {"cpu": "1"}}],
+            "moves": [arrival(pod, ownerUID="uid-rs", toNode=to) for pod in moved],
+            "placements": [arrival(pod, node=to) for pod in placed],
         }
-        return self._seen(
-            "PackingPlan", name, {"spec": {"mode": mode}, "status": status}
-        )
+        return self._seen("PackingPlan", name, spec={"mode": mode}, status=status)
 
     def plan_refused(self, name: str) -> Self:
         """Refuse to write a plan's status, as after a change by somebody else."""
-        return self._request("update", "packingplans", "status", "", name, code=409)
+        return self._request("update", name, **PLAN_STATUS, code=409)
 
     def reservation(
         self, name: str, allocated: str = "", phase: str = "Available"
@@ -167,15 +137,14 @@ class HistoryBuilder:
             "allocated": {"cpu": allocated} if allocated else None,
         }
         owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
-        return self._seen(
-            "Reservation", name, {"spec": {"owners": owners}, "status": status}
-        )
+        return self._seen("Reservation", name, spec={"owners": owners}, status=status)
 
     def evict(
         self, name: str, user: str = ACCOUNT, code: int = 201, uid: str = ""
     ) -> Self:
         """Put an eviction into the audit log, of whoever has the name without a UID."""
-        return self._request("create", "pods", "eviction", "ns", name, user, code, uid)
+        asked = {"resource": "pods", "subresource": "eviction", "namespace": "ns"}
+        return self._request("create", name, **asked, user=user, code=code, uid=uid)
 
     def there_before(self) -> Self:
         """Have all until now happened before the run: a list shows what came of it."""
@@ -204,13 +173,15 @@ class HistoryBuilder:
         """Delete an object."""
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))
 
-    def _seen(self, kind: str, name: str, body: dict[str, Any]) -> Self:
+    def _seen(
+        self, kind: str, name: str, more: Mapping[str, Any] = IN_NO_NS, **parts: Any
+    ) -> Self:
         new = (kind, name) not in self._known
         self._born[kind, name] += new
         nth = self._born[kind, name]
         uid = f"uid-{name}" if nth == 1 else f"uid-{name}-{nth}"
-        metadata = {**body.get("metadata", {}), "name": name, "uid": uid}
-        self._known[kind, name] = {**body, "metadata": metadata}
+        metadata = {**more, "name": name, "uid": uid}
+        self._known[kind, name] = {**parts, "metadata": metadata}
         verb = Verb.ADDED if new else Verb.MODIFIED
         return self._add(kind, verb, self._known[kind, name])
 
@@ -220,30 +191,11 @@ class HistoryBuilder:
         self.changes.append(Change(kind, verb, receipt, body))
         return self
 
-    def _request(  # noqa: PLR0917 - an entry has as many parts
-        self,
-        verb: str,
-        resource: str,
-        subresource: str,
-        namespace: str,
-        name: str,
-        user: str = ACCOUNT,
-        code: int = 200,
-        uid: str = "",
-    ) -> Self:
+    def _request(self, verb: str, name: str, **entry: Any) -> Self:
         self._now_ns += STEP_NS
+        known = {"namespace": "", "user": ACCOUNT, "code": 200, **entry}
         self.audit.append(
-            AuditEntry(
-                verb=verb,
-                resource=resource,
-                subresource=subresource,
-                namespace=namespace,
-                name=name,
-                user=user,
-                code=code,
-                stage_ns=self._now_ns,
-                uid=uid,
-            )
+            AuditEntry(verb=verb, name=name, stage_ns=self._now_ns, **known)
         )
         return self
 

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from kubernetes import client
-
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.owner import Owner
 
 
-@dataclass(frozen=True, slots=True)
-class SilentCluster:
+class SilentCluster(Cluster):
     """A cluster of which there is only a folder."""
 
-    workdir: Path
-    name: str = "silent"
-    backend: Backend = Backend.KWOK_BINARY
-    release_location: ReleaseLocation = ON_THIS_MACHINE
+    backend = Backend.KWOK_BINARY
 
-    @property
-    def kubeconfig(self) -> Path:
-        return self.workdir / "kubeconfig.yaml"
+    def __init__(self, workdir: Path) -> None:
+        super().__init__("silent")
+        self.workdir = workdir
+        self.audit_log.parent.mkdir(exist_ok=True)
 
-    @property
-    def audit_log(self) -> Path:
-        return self.workdir / "audit.log"
-
-    def up(self) -> None:
-        """Start nothing."""
-
-    def keep(self) -> None:
-        """Keep nothing."""
-
-    def down(self) -> None:
-        """Stop nothing."""
-
-    def api_client(self) -> client.ApiClient:
+    def _start(self, owner: Owner) -> None:
         raise NotImplementedError

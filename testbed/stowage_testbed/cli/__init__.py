@@ -3,7 +3,7 @@
 Importing a group's file registers its commands; a new group adds one import.
 """
 
-from stowage_testbed.cli import (
+from stowage_testbed.cli import (  # noqa: F401
     baseline,
     cluster,
     compare,
@@ -23,23 +23,4 @@ from stowage_testbed.cli import (
 )
 from stowage_testbed.cli.main import app, main
 
-__all__ = [
-    "app",
-    "baseline",
-    "cluster",
-    "compare",
-    "docker",
-    "doctor",
-    "fault",
-    "images",
-    "init",
-    "main",
-    "plan",
-    "report",
-    "reproduce",
-    "run",
-    "scenario",
-    "solve",
-    "tools",
-    "whatif",
-]
+__all__ = ["app", "main"]

@@ -10,9 +10,9 @@ import typer
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
-from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.interruption import (
     ending_cleanly,
     take_down,
@@ -115,7 +115,7 @@ def kubeconfig(name: Name = "stowage") -> None:
 
 def _cluster(
     name: str, port: int | None, backend: Backend, *, metrics: bool
-) -> FolderCluster:
+) -> Cluster:
     if not metrics:
         return new_cluster(backend, name, api_port=port)
     if why := CANNOT[backend].get(Need.USAGE):
@@ -126,6 +126,6 @@ def _cluster(
     return KwokBinaryCluster(name, api_port=port, metrics=MetricsSettings())
 
 
-def _add_nodes(cluster: FolderCluster, pools: list[NodePool]) -> int:
+def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:
     with cluster.api_client() as api:
         return len(create_nodes(api, pools))

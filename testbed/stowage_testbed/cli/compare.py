@@ -8,12 +8,9 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.errors import StowageError
-
-FAILED, BAD_INPUT = 1, 2
 
 
 @app.command()
@@ -50,13 +47,7 @@ def compare(
     variant: Annotated[
         str | None, typer.Option(help="This variant of the scenario.")
     ] = None,
-    folder: Annotated[
-        Path,
-        typer.Option(
-            help="Folder in which names are looked up, before those that come with "
-            "Stowage."
-        ),
-    ] = SCENARIOS,
+    folder: Folder = SCENARIOS,
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")
     ] = None,
@@ -87,7 +78,7 @@ def compare(
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
 
-    try:
+    with reading_input():
         chosen = one_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
@@ -100,9 +91,6 @@ def compare(
             allow_unfair=allow_unfair,
             cluster=cluster,
         )
-    except StowageError as error:
-        typer.echo(f"stowage: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from error
     progress = CompareProgress()
     try:
         result = execute(request, progress)

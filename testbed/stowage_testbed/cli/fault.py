@@ -8,12 +8,10 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.errors import StowageError
 
-BAD_INPUT = 2
-FAILED = 1
 FAULTS = "faults/*"
 _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
@@ -25,13 +23,7 @@ def fault(
         typer.Argument(help="Files, folders or names; nothing means faults/*."),
     ] = None,
     *,
-    folder: Annotated[
-        Path,
-        typer.Option(
-            help="Folder in which names are looked up, before those that come with "
-            "Stowage."
-        ),
-    ] = SCENARIOS,
+    folder: Folder = SCENARIOS,
     tries: Annotated[
         int | None, typer.Option(min=1, help="Of each; without, its own number.")
     ] = None,
@@ -56,16 +48,12 @@ def fault(
     from stowage_testbed.run.request import choose_faults  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
 
-    match = _SHARD.fullmatch(shard)
-    if match is None or int(match[1]) > int(match[2]):
-        typer.echo(f"stowage: --shard {shard!r} is not of the form 1/2", err=True)
-        raise typer.Exit(BAD_INPUT)
-    try:
+    with reading_input():
+        match = _SHARD.fullmatch(shard)
+        if match is None or int(match[1]) > int(match[2]):
+            raise StowageError(f"--shard {shard!r} is not of the form 1/2")
         chosen = choose_faults(scenarios or (FAULTS,), folder=folder)
         check_tools()
-    except StowageError as error:
-        typer.echo(f"stowage: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from error
     own = chosen[int(match[1]) - 1 :: int(match[2])]
     typer.echo(f"seed {seed}: {len(own)} scenarios", err=True)
     failed = run_faults(

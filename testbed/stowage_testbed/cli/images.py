@@ -11,10 +11,14 @@ from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.docker.engine import check_engine
-from stowage_testbed.images.archive import Archive, built_archive
+from stowage_testbed.images.archive import (
+    Archive,
+    built_archive,
+    is_published,
+    load_image,
+)
 from stowage_testbed.images.build import build_image
-from stowage_testbed.images.load import is_published, load_image
-from stowage_testbed.images.manifest import differing_files
+from stowage_testbed.images.docker_archive import differing_files
 from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
 
 images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")

@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 import typer
 
-from stowage_testbed.errors import RUN_ENDED, StowageError
+from stowage_testbed.errors import RUN_ENDED, InputError, StowageError
+
+FAILED = 1
+"""Exit code of what was carried out and did not hold."""
 
 app = typer.Typer(
     name="stowage",
@@ -34,6 +39,16 @@ def main() -> None:
         # Else the interpreter looks through all objects once more before it ends, which
         # takes a second on a busy machine.
         gc.freeze()
+
+
+@contextmanager
+def reading_input() -> Iterator[None]:
+    """Have every known error in the block be one of the input."""
+    try:
+        yield
+    except StowageError as error:
+        typer.echo(f"stowage: {error}", err=True)
+        raise typer.Exit(InputError.exit_code) from error
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -51,16 +50,10 @@ def report(
     from stowage_testbed.cli import reporting  # noqa: PLC0415
 
     if reporting.is_comparison(bundle):
-        shown = reporting.of_comparison(
+        reporting.show_comparison(
             bundle, html=html, markdown=markdown, plots=plots, whole=whole
         )
     else:
         given = {"--all": whole, "--html": html, "--plots": plots}
         unfit = [option for option, value in given.items() if value]
-        shown = reporting.of_run(bundle, markdown, unfit)
-    shown.summarise(os.environ)
-    if markdown == reporting.STDOUT:
-        typer.echo(shown.markdown, nl=False)
-    else:
-        typer.echo(shown.screen)
-        typer.echo("written: " + ", ".join(str(path) for path in shown.written))
+        reporting.show_run(bundle, markdown, unfit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
 from pathlib import Path
+
+import typer
 
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
@@ -17,44 +19,13 @@ from stowage_testbed.whole_file import write_whole
 STDOUT = Path("-")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A bundle in words.
-
-    Attributes
-    ----------
-    markdown
-        Everything.
-    summary
-        What of it goes to the summary of a CI step.
-    screen
-        For a terminal.
-    written
-        The files that were written.
-    """
-
-    markdown: str
-    summary: str
-    screen: str
-    written: tuple[Path, ...]
-
-    def summarise(self, environment: Mapping[str, str]) -> None:
-        """Append to the summary of the CI step, if there is one."""
-        append_step_summary(self.summary, environment)
-
-
 def is_comparison(folder: Path) -> bool:
     """Return whether a folder is the bundle of a comparison."""
     return (folder / HEAD).is_file()
 
 
-def of_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> Shown:
-    """Write what is shown of a run.
-
-    Parameters
-    ----------
-    unfit
-        Options that were given, and that only a comparison has a use for.
+def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
+    """Show a run; ``unfit`` are options given that only a comparison has a use for.
 
     Raises
     ------
@@ -67,19 +38,20 @@ def of_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> Shown:
             f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out"
         )
     text = run_markdown(run)
-    written = _written(text, markdown or folder / MARKDOWN)
-    return Shown(text, text, run_screen(run), written)
+    append_step_summary(text, os.environ)
+    target = markdown or folder / MARKDOWN
+    _show(text, run_screen(run), target, [target])
 
 
-def of_comparison(
+def show_comparison(
     folder: Path,
     *,
     html: Path | None,
     markdown: Path | None,
     plots: Path | None,
     whole: bool,
-) -> Shown:
-    """Write what is shown of a comparison, also of an interrupted one.
+) -> None:
+    """Show a comparison, also an interrupted one.
 
     Raises
     ------
@@ -87,25 +59,26 @@ def of_comparison(
         As `reports.read_result` says.
     """
     result = reports.read_result(folder)
-    page = html or folder / reports.HTML
-    reports.write_html(result, page)
-    text = reports.comparison_markdown(result, whole=True)
-    written = (page, *_written(text, markdown or folder / reports.MARKDOWN))
+    target = markdown or folder / reports.MARKDOWN
+    written = [html or folder / reports.HTML, target]
+    reports.write_html(result, written[0])
     if plots is not None:
         from stowage_testbed.compare.plots import draw_pictures  # noqa: PLC0415
 
         draw_pictures(result, plots)
-        written = (*written, plots)
-    return Shown(
-        markdown=text,
-        summary=reports.comparison_markdown(result, whole=False),
-        screen=reports.screen(result, whole=whole),
-        written=written,
-    )
+        written.append(plots)
+    summary = reports.comparison_markdown(result, whole=False)
+    append_step_summary(summary, os.environ)
+    text = reports.comparison_markdown(result, whole=True)
+    screen = reports.screen(result, whole=whole)
+    _show(text, screen, target, written)
 
 
-def _written(text: str, path: Path) -> tuple[Path, ...]:
-    if path == STDOUT:
-        return ()
-    write_whole(path, text)
-    return (path,)
+def _show(text: str, screen: str, markdown: Path, written: Sequence[Path]) -> None:
+    """Print the text itself, or write it and print what fits on a screen."""
+    if markdown == STDOUT:
+        typer.echo(text, nl=False)
+        return
+    write_whole(markdown, text)
+    typer.echo(screen)
+    typer.echo("written: " + ", ".join(str(path) for path in written))

@@ -9,11 +9,9 @@ from typing import Annotated
 import typer
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import FAILED, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS
-from stowage_testbed.errors import StowageError
 
-FAILED, BAD_INPUT = 1, 2
 RESULTS = Path("results")
 
 reproduce_app = typer.Typer(
@@ -91,7 +89,7 @@ def paper(
     from stowage_testbed.reproduce.sweep.shard import Shard  # noqa: PLC0415
 
     began = monotonic()
-    try:
+    with reading_input():
         request = PaperRequest(
             cells=choose_cells(cells or (), grid()),
             sample=sample,
@@ -100,9 +98,6 @@ def paper(
             shard=Shard.parse(shard),
             deterministic=deterministic,
         )
-    except StowageError as error:
-        typer.echo(f"stowage: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from error
     evaluation = sweep(PAPER, request, results, workers, dask)
     if live:
         run_sample_live(evaluation, results, live)

@@ -7,12 +7,9 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
-from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.errors import StowageError
-
-BAD_INPUT = 2
 
 Asked = Annotated[
     list[str] | None,
@@ -28,12 +25,7 @@ Asked = Annotated[
 def run(
     scenarios: Asked = None,
     *,
-    folder: Annotated[
-        Path,
-        typer.Option(
-            help="Names are looked up here before those that come with Stowage."
-        ),
-    ] = SCENARIOS,
+    folder: Folder = SCENARIOS,
     variant: Annotated[
         str | None, typer.Option(help="Only this variant; `default` is the plain run.")
     ] = None,
@@ -74,7 +66,7 @@ def run(
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
 
-    try:
+    with reading_input():
         chosen = choose_scenarios(
             scenarios or (), folder=folder, variant=variant, labels=label or ()
         )
@@ -82,8 +74,5 @@ def run(
         if cluster is not None:
             existing_cluster(cluster)
         session = RunSession(results, json_file, junit)
-    except StowageError as error:
-        typer.echo(f"stowage: {error}", err=True)
-        raise typer.Exit(BAD_INPUT) from error
     request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
     raise typer.Exit(session.run(request))

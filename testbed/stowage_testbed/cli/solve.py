@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,31 +16,16 @@ from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.main import app
 from stowage_testbed.errors import StowageError
 
-
-class PolicyName(StrEnum):
-    """Policies by the name they have on the command line."""
-
-    STRICT = "strict"
-    PAPER = "paper"
-
-
-class ObjectiveName(StrEnum):
-    """Objectives by the name they have on the command line."""
-
-    PLACE = "place"
-    CONSOLIDATE = "consolidate"
-
-
 SnapshotFile = Annotated[Path, typer.Argument(help="Protobuf JSON of a Snapshot.")]
 PlanFile = Annotated[
     Path, typer.Argument(help="Protobuf JSON of a Plan, or what solve --json prints.")
 ]
 PolicyOption = Annotated[
-    PolicyName,
+    Literal["strict", "paper"],
     typer.Option(help="strict: only higher priority may push a running pod out."),
 ]
 ObjectiveOption = Annotated[
-    ObjectiveName,
+    Literal["place", "consolidate"],
     typer.Option(help="place: as many pods as possible; consolidate: fewest nodes."),
 ]
 MovesOption = Annotated[int | None, typer.Option(help="At most so many moves.")]
@@ -59,7 +43,7 @@ def solve(
     strategy: Annotated[
         str, typer.Option(help="Name of the strategy.")
     ] = DEFAULT_STRATEGY,
-    policy: PolicyOption = PolicyName.STRICT,
+    policy: PolicyOption = "strict",
     time_limit_s: Annotated[float, typer.Option(help="Wall-clock limit.")] = 10.0,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     workers: Annotated[int, typer.Option(help="Solver threads; 0: all cores.")] = 0,
@@ -69,7 +53,7 @@ def solve(
     progress: Annotated[
         bool, typer.Option("--progress", help="Report progress on standard error.")
     ] = False,
-    objective: ObjectiveOption = ObjectiveName.PLACE,
+    objective: ObjectiveOption = "place",
     max_moves: MovesOption = None,
     max_evictions: EvictionsOption = None,
     max_disruptions_per_owner: OwnerOption = None,
@@ -118,8 +102,8 @@ def verify(
     snapshot: SnapshotFile,
     plan: PlanFile,
     *,
-    policy: PolicyOption = PolicyName.STRICT,
-    objective: ObjectiveOption = ObjectiveName.PLACE,
+    policy: PolicyOption = "strict",
+    objective: ObjectiveOption = "place",
     max_moves: MovesOption = None,
     max_evictions: EvictionsOption = None,
     max_disruptions_per_owner: OwnerOption = None,

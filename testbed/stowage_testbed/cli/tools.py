@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,11 +19,7 @@ tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tool
 app.add_typer(tools, name="tools")
 
 
-class Source(StrEnum):
-    """Where tools come from."""
-
-    GO = "go"
-    RELEASE = "release"
+Source = Literal["go", "release"]
 
 
 @tools.command()
@@ -39,7 +34,7 @@ def install(
     ] = None,
     source: Annotated[
         Source, typer.Option(help="Build with Go, or fetch official archives.")
-    ] = Source.GO,
+    ] = "go",
     pins: Annotated[
         Path | None,
         typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
@@ -78,7 +73,7 @@ def path(name: Annotated[str, typer.Argument(help="The tool's name.")]) -> None:
 
 
 def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:
-    if source is Source.GO:
+    if source == "go":
         if pins or mirror:
             raise _wrong("--pins and --mirror are for --source release")
         return None

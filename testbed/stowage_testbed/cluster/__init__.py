@@ -1,8 +1,8 @@
 """Clusters with fake nodes: a real control plane, and nodes that run nothing."""
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.node_pool import NodePool, Taint
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.cluster.protocol import Cluster
 
 __all__ = ["Cluster", "KwokBinaryCluster", "NodePool", "Taint", "create_nodes"]

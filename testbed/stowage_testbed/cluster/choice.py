@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
 from stowage_testbed.cluster.listing import cluster_missing, find_cluster
 from stowage_testbed.cluster.owner import read_owner
 
-_KINDS: dict[Backend, type[FolderCluster]] = {
+_KINDS: dict[Backend, type[Cluster]] = {
     Backend.KWOK_BINARY: KwokBinaryCluster,
     Backend.KWOK_DOCKER: KwokDockerCluster,
     Backend.KIND: KindCluster,
 }
 
 
-def new_cluster(
-    backend: Backend, name: str, *, api_port: int | None = None
-) -> FolderCluster:
+def new_cluster(backend: Backend, name: str, *, api_port: int | None = None) -> Cluster:
     """Return a cluster that is not up yet."""
     return _KINDS[backend](name, api_port=api_port)
 
 
-def existing_cluster(name: str) -> FolderCluster:
+def existing_cluster(name: str) -> Cluster:
     """Return a cluster that is up.
 
     Raises

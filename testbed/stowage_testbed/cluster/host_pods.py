@@ -1,8 +1,9 @@
-"""The daemon that runs a release's pods, started beside the control plane."""
+"""Where the pods of a Helm release run, and the daemon that runs them on a host."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.cluster.components import HOST_PODS, spawn_component
@@ -10,6 +11,30 @@ from stowage_testbed.cluster.components import HOST_PODS, spawn_component
 HOST_NODE = "stowage-host"
 HOST_TAINT = "stowage.dev/host"
 """Keeps the workload off the node that the release runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLocation:
+    """The one node of a cluster that is no fake one.
+
+    Attributes
+    ----------
+    node
+        Its name; it has the taint `HOST_TAINT`.
+    containers
+        Whether pods run as containers of their images there; if not, as processes of
+        this machine.
+    api_server_url
+        What the API server is called from there; empty where it is what the kubeconfig
+        says.
+    """
+
+    node: str = HOST_NODE
+    containers: bool = False
+    api_server_url: str = ""
+
+
+ON_THIS_MACHINE = ReleaseLocation()
 
 
 def start_host_pods(
@@ -20,14 +45,8 @@ def start_host_pods(
     A container that ended is started again after ``longest_backoff_s`` at most; after
     the daemon's own default without.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "stowage_testbed.hostpods",
-        "--kubeconfig",
-        str(kubeconfig),
-    ]
-    command += ["--workdir", str(workdir), "--node", HOST_NODE]
+    command = [sys.executable, "-m", "stowage_testbed.hostpods", "--node", HOST_NODE]
+    command += ["--kubeconfig", str(kubeconfig), "--workdir", str(workdir)]
     if longest_backoff_s is not None:
         command += ["--backoff-maximum-s", str(longest_backoff_s)]
     spawn_component(workdir, HOST_PODS, command)

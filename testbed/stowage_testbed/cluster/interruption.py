@@ -9,8 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from stowage_testbed.cluster.protocol import Cluster
+if TYPE_CHECKING:
+    from stowage_testbed.cluster.base import Cluster
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128

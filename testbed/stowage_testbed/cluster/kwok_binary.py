@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
-from stowage_testbed.cluster.folder_cluster import READY_TIMEOUT_S, FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl_config import (
     SOCKETS_ONLY,
@@ -17,6 +18,7 @@ from stowage_testbed.cluster.kwokctl_config import (
     write_config,
 )
 from stowage_testbed.cluster.listing import cluster_missing
+from stowage_testbed.cluster.metrics.objects import serve_usage_api
 from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
@@ -25,7 +27,7 @@ from stowage_testbed.cluster.supervision import watch_again
 from stowage_testbed.toolchain import tool_path
 
 
-class KwokBinaryCluster(FolderCluster):
+class KwokBinaryCluster(Cluster):
     """etcd, kube-apiserver, kube-controller-manager and KWOK on this machine.
 
     The scheduler is left out: a Helm release brings it.
@@ -82,15 +84,14 @@ class KwokBinaryCluster(FolderCluster):
     def _settle_with_metrics(
         self, startup: Startup, ports: Ports, settings: MetricsSettings
     ) -> None:
-        # Both take long to import, and few clusters need them.
-        from stowage_testbed.cluster.metrics.objects import serve_usage_api  # noqa: PLC0415
+        # It takes long to import, and few clusters need it.
         from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
 
         server = MetricsServer(
             self.workdir, ports.kwok_controller, settings, self._timeout_s
         )
         with self.api_client() as api:
-            serve_usage_api(api, self._timeout_s)
+            serve_usage_api(Objects(api), self._timeout_s)
             startup.restart_kwok()
             startup.settle()
             server.start(api, self.kubeconfig)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROL_PLANE,
@@ -17,7 +18,6 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
-from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.kwokctl_config import (
@@ -29,7 +29,7 @@ from stowage_testbed.cluster.kwokctl_config import (
 from stowage_testbed.cluster.owner import Owner
 from stowage_testbed.cluster.ports import listens
 from stowage_testbed.docker.engine import check_engine, docker, image_id
-from stowage_testbed.images.program_archive import FOLDER, write_program_archive
+from stowage_testbed.images.docker_archive import FOLDER, write_program_archive
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest
@@ -44,7 +44,7 @@ _TOOLS = {
 _ENTRYPOINTS = {KWOK: [f"/{FOLDER}/kwok"]}
 
 
-class KwokDockerCluster(FolderCluster):
+class KwokDockerCluster(Cluster):
     """etcd, kube-apiserver, kube-controller-manager and KWOK in containers.
 
     Their images are made of the tools' own binaries. The release's pods are processes

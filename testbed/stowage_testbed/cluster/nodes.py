@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.errors import StowageError
 
 if TYPE_CHECKING:
-    from kubernetes.client import ApiClient, CoreV1Api, V1Node
+    from kubernetes.client import ApiClient, V1Node
 
 READY_TIMEOUT_S = 120.0
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -32,28 +34,25 @@ def create_nodes(
 
     Raises
     ------
-    kubernetes.client.ApiException
+    ApiRefusedError
         The API server refused a node: the name exists, a label is malformed.
     StowageError
         Some were not Ready within ``timeout_s``.
     """
-    from kubernetes.client import CoreV1Api  # noqa: PLC0415 - it takes long to import
-
-    core = CoreV1Api(api)
-    names: list[str] = []
-    for pool in pools:
-        for name, manifest in zip(pool.node_names(), pool.manifests(), strict=True):
-            # The client takes plain objects as well as its own classes.
-            core.create_node(cast("V1Node", manifest))
-            names.append(name)
-    _wait_ready(core, names, timeout_s)
+    objects, names = Objects(api), list[str]()
+    for manifest in chain.from_iterable(pool.manifests() for pool in pools):
+        objects.create(manifest)
+        names.append(manifest["metadata"]["name"])
+    _wait_ready(api, names, timeout_s)
     return names
 
 
-def _wait_ready(core: CoreV1Api, names: Sequence[str], timeout_s: float) -> None:
-    from kubernetes.watch import Watch  # noqa: PLC0415 - it takes long to import
+def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
+    # Both take long to import, which commands that make no nodes need not wait for.
+    from kubernetes.client import CoreV1Api  # noqa: PLC0415
+    from kubernetes.watch import Watch  # noqa: PLC0415
 
-    waiting = set(names)
+    core, waiting = CoreV1Api(api), set(names)
     deadline_s = time.monotonic() + timeout_s
     while waiting:
         left_s = int(deadline_s - time.monotonic())
@@ -64,7 +63,7 @@ def _wait_ready(core: CoreV1Api, names: Sequence[str], timeout_s: float) -> None
                 "see logs/kwok-controller.log in the cluster's folder"
             )
         # A watch without a version begins with every node as it is now.
-        watch: Any = Watch()  # type: ignore[no-untyped-call]
+        watch: Any = Watch()  # type: ignore[no-untyped-call] # the library has no annotations
         for event in watch.stream(core.list_node, timeout_seconds=left_s):
             node: V1Node = event["object"]
             if _is_schedulable(node) and node.metadata:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.ports import Ports
+from stowage_testbed.whole_file import write_whole
 
 _FILE = "owner.json"
 _SAME_START_S = 2.0
@@ -79,17 +80,12 @@ class Owner:
 
 def write_owner(workdir: Path, owner: Owner) -> None:
     """Write the record in one step, so that a reader sees the old or the new one."""
-    draft = workdir / f"{_FILE}.{os.getpid()}"
-    draft.write_text(json.dumps(asdict(owner)), encoding="utf-8")
-    draft.replace(workdir / _FILE)
+    write_whole(workdir / _FILE, msgspec.json.encode(owner))
 
 
 def read_owner(workdir: Path) -> Owner | None:
     """Return the record, or None where there is none that can be read."""
     try:
-        raw = json.loads((workdir / _FILE).read_text(encoding="utf-8"))
-        ports = Ports(**raw.pop("ports"))
-        backend = Backend(raw.pop("backend", Backend.KWOK_BINARY))
-        return Owner(**raw, ports=ports, backend=backend)
-    except (OSError, ValueError, KeyError, TypeError):
+        return msgspec.json.decode((workdir / _FILE).read_bytes(), type=Owner)
+    except (OSError, msgspec.MsgspecError):
         return None

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stowage_testbed.child import TAIL_LINES, log_tail
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import ETCD, log_file
 from stowage_testbed.cluster.errors import RunEndedError, quoted_log
 from stowage_testbed.cluster.etcd import NO_SPACE, etcd_health
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.processes import kill_processes
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.cluster.watched_processes import WatchedProcesses, how_it_ended
 from stowage_testbed.ending import Ending, ended_early
 from stowage_testbed.errors import StowageError
@@ -91,7 +91,7 @@ class Supervisor:
     @contextmanager
     def needing_pods(self) -> Iterator[None]:
         """Let the end of a container that has served end the run, in the block."""
-        self._containers.forget()
+        self._containers.new()  # what ended before was not needed
         self._needs_pods += 1
         try:
             yield

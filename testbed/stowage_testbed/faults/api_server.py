@@ -10,6 +10,7 @@ from typing import Any
 
 from stowage_testbed.api_client import ApiRefusedError
 from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
@@ -21,7 +22,6 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.etcd import make_room, raise_no_space
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.processes import kill_one
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.cluster.supervision import expect_ends, watch_again
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.processes import kill_scheduler, no_process

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.faults.api_server import (
     fill_etcd,
     forget_waiting,

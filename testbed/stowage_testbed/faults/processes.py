@@ -14,9 +14,9 @@ from typing import Any
 import psutil
 
 from stowage_testbed.child import end_child
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import kill_one, marked_environment
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.hostile_optimizer import HONEST, WAYS

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.toolchain import tool_path
 
 OVERTIME_S = 30.0

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
-from kubernetes.client import CoreV1Api, V1Namespace, V1ObjectMeta
 
 from stowage_testbed import layout
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.api_client import Objects, manifest_of
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.errors import StowageError
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.diagnosis import (
@@ -30,7 +29,6 @@ CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
 _TIMED_OUT = ("context deadline exceeded", "timed out waiting", "deadline exceeded")
-_MERGE_PATCH = "application/merge-patch+json"
 _LABELS = {
     "pod-security.kubernetes.io/enforce": "restricted",
     "pod-security.kubernetes.io/enforce-version": "latest",
@@ -160,16 +158,9 @@ def _helm_failed(action: str, output: str) -> StowageError:
 
 
 def _ensure_namespace(cluster: Cluster, name: str) -> None:
-    """Create the namespace, or mark it: pods outside the standard are refused."""
+    """Create the namespace, and mark it: pods outside the standard are refused."""
+    marked = {"metadata": {"labels": _LABELS}}
     with cluster.api_client() as client:
-        core = CoreV1Api(client)
-        present: list[Any] = core.list_namespace(
-            field_selector=f"metadata.name={name}"
-        ).items
-        if not present:
-            metadata = V1ObjectMeta(name=name, labels=_LABELS)
-            core.create_namespace(V1Namespace(metadata=metadata))
-        elif not _LABELS.items() <= (present[0].metadata.labels or {}).items():
-            core.patch_namespace(
-                name, {"metadata": {"labels": _LABELS}}, _content_type=_MERGE_PATCH
-            )
+        objects = Objects(client)
+        objects.create(manifest_of("Namespace", name), or_keep=True)
+        objects.patch("Namespace", name, marked)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from kubernetes.client import ApiException, CoreV1Api
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.hostpods.manifest import SHORT_UID
 
 TAIL_BYTES = 16_384

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.protocol import Cluster
-from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain import tool_path
 
@@ -32,23 +31,40 @@ def testbed_values(
     StowageError
         A program that the release runs is not installed.
     """
-    if cluster.release_location.containers:
-        return _container_values(
-            cluster.release_location, profile, optimizer_enabled=optimizer_enabled
-        )
-    return {
+    where = cluster.release_location
+    needed: Values = {
         "profile": profile,
         "schedulerName": SCHEDULER_NAME,
+        # There is one replica, and waiting for a lease would only cost time.
+        "scheduler": {"leaderElection": {"enabled": False}},
+        "optimizer": {"enabled": optimizer_enabled},
+        "placement": {
+            "nodeName": where.node,
+            "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
+        },
+    }
+    if where.containers:
+        return merge_values(needed, _in_containers(where.api_server_url))
+    return merge_values(needed, _as_processes(cluster))
+
+
+def _in_containers(api_server: str) -> Values:
+    """Return what a release in containers needs besides."""
+    # The images are on the node already; there may be no registry.
+    image = {"image": {"pullPolicy": "Never"}}
+    return {"apiServer": {"url": api_server}, "scheduler": image, "optimizer": image}
+
+
+def _as_processes(cluster: Cluster) -> Values:
+    """Return what a release needs whose containers are processes of this machine."""
+    return {
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
         "scheduler": {
             "command": [str(tool_path("stowage-scheduler"))],
             "bindAddress": LOOPBACK,
             "securePort": port_beside(cluster.name),
-            # There is one replica, and waiting for a lease would only cost time.
-            "leaderElection": {"enabled": False},
         },
         "optimizer": {
-            "enabled": optimizer_enabled,
             "command": [str(_optimizer_command())],
             # A probe loads Python and gRPC, which shows in measurements on few cores.
             "probes": {"periodSeconds": 30},
@@ -57,35 +73,6 @@ def testbed_values(
             part: str(cluster.workdir / "mnt" / part)
             for part in ("config", "credentials", "socket", "temporary")
         },
-        "placement": _placement(cluster.release_location),
-    }
-
-
-def _container_values(
-    environment: ReleaseLocation, profile: str, *, optimizer_enabled: bool
-) -> Values:
-    """Return what even a release in containers needs: the rest is the chart's own."""
-    return {
-        "profile": profile,
-        "schedulerName": SCHEDULER_NAME,
-        "apiServer": {"url": environment.api_server_url},
-        # The images are on the node already; there may be no registry.
-        "scheduler": {
-            "image": {"pullPolicy": "Never"},
-            "leaderElection": {"enabled": False},
-        },
-        "optimizer": {
-            "enabled": optimizer_enabled,
-            "image": {"pullPolicy": "Never"},
-        },
-        "placement": _placement(environment),
-    }
-
-
-def _placement(environment: ReleaseLocation) -> Values:
-    return {
-        "nodeName": environment.node,
-        "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
     }
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
 
-from stowage_testbed import api_client
-from stowage_testbed.api_client import JSON, new_api_client, send
-from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api_client import (
+    JSON,
+    ApiRefusedError,
+    ApiUnreachableError,
+    new_api_client,
+    send,
+)
 from stowage_testbed.hostpods.manifest import Manifest
 
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 REQUEST_TIMEOUT_S = 10.0
-TOO_MANY_REQUESTS = 429
-SERVER_ERROR = 500
-NOT_FOUND = 404
-CONFLICT = 409
 
 
 class ApiServer:
@@ -46,7 +47,7 @@ class ApiServer:
         try:
             return await self.call("GET", path)
         except ApiRefusedError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
 
@@ -77,7 +78,7 @@ class ApiServer:
                 *lines, pending = (pending + chunk).split(b"\n")
                 yield from (json.loads(line) for line in lines if line)
         except urllib3.exceptions.HTTPError as error:
-            raise ApiUnreachableError("GET", path, str(error)) from error
+            raise ApiUnreachableError(f"GET {path}", str(error)) from error
         finally:
             response.close()
 
@@ -92,7 +93,7 @@ class ApiServer:
         try:
             answer: Manifest = json.loads(response.data)
         except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise ApiUnreachableError(method, path, str(error)) from error
+            raise ApiUnreachableError(f"{method} {path}", str(error)) from error
         return answer
 
     def _send(
@@ -104,15 +105,13 @@ class ApiServer:
         timeout_s: float | None,
     ) -> Any:  # urllib3's response
         """Send a request; a server that is overloaded or broken has not answered."""
-        plain = dict(body) if body is not None else None
+        what, plain = f"{method} {path}", dict(body) if body is not None else None
         options: dict[str, Any] = {"content": content_type, "timeout_s": timeout_s}
         try:
-            return send(self._client, method, path, "", plain, **options)
-        except api_client.ApiUnreachableError as error:
-            raise ApiUnreachableError(method, path, error.cause) from error
-        except api_client.ApiRefusedError as error:
-            status, text = error.status, error.body
-            if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
-                cause = f"{status}: {text}"
-                raise ApiUnreachableError(method, path, cause) from error
-            raise ApiRefusedError(method, path, status, text) from error
+            return send(self._client, method, path, what, plain, **options)
+        except ApiRefusedError as error:
+            overloaded = error.status == HTTPStatus.TOO_MANY_REQUESTS
+            if overloaded or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                cause = f"{error.status}: {error.body}"
+                raise ApiUnreachableError(what, cause) from error
+            raise

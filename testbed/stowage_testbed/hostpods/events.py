@@ -6,9 +6,9 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, timestamp
-from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
 from stowage_testbed.hostpods.states import (
     ContainerRecord,

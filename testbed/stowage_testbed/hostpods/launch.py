@@ -127,7 +127,6 @@ class Supervisor:
         self._pid = process.pid
         self._output_fd = process.stdout.fileno()
         self._log = log
-        self._killed = False
         self._wake_read, wake_write = os.pipe()
         os.set_blocking(wake_write, False)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
-from stowage_testbed.api_client import MERGE_PATCH
-from stowage_testbed.hostpods.api import (
-    CONFLICT,
-    NOT_FOUND,
-    STRATEGIC_PATCH,
-    ApiServer,
+from stowage_testbed.api_client import (
+    MERGE_PATCH,
+    ApiRefusedError,
+    ApiUnreachableError,
 )
+from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, micro_timestamp, timestamp
-from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 
 HOST_LABEL = "stowage.dev/host"
@@ -81,7 +80,7 @@ class NodeHeartbeat:
                 "PATCH", f"{LEASES}/{self.name}", {"spec": spec}, MERGE_PATCH
             )
         except ApiRefusedError as error:
-            if error.status != NOT_FOUND:
+            if error.status != HTTPStatus.NOT_FOUND:
                 raise
             await self._ensure(LEASES, {"metadata": {"name": self.name}, "spec": spec})
 
@@ -89,7 +88,7 @@ class NodeHeartbeat:
         try:
             await self.api.call("POST", path, body)
         except ApiRefusedError as error:
-            if error.status != CONFLICT:
+            if error.status != HTTPStatus.CONFLICT:
                 raise
 
     def _status(self) -> Manifest:

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import logging
 
+from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.errors import StowageError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import Backoff
@@ -21,6 +23,8 @@ from stowage_testbed.hostpods.volumes import Volumes
 
 VOLUME_REFRESH_S = 30.0
 """How often tokens and ConfigMaps are looked at again."""
+
+_NOT_FILLED = (HostPodsError, ApiRefusedError, ApiUnreachableError)
 
 _log = logging.getLogger(__name__)
 
@@ -121,9 +125,9 @@ class PodRunner:
         while True:
             try:
                 await self._volumes.fill(self._pod)
-            except HostPodsError as error:
+            except _NOT_FILLED as error:
                 _log.warning("pod %s waits: %s", pod_key(self._pod), error)
-                self._all_wait(Waiting(error.reason, str(error)))
+                self._all_wait(Waiting(_reason(error), str(error)))
                 await self._clock.pause(backoff.after_run(0.0))
             else:
                 self._volumes_ready = True
@@ -135,7 +139,7 @@ class PodRunner:
             await self._clock.pause(VOLUME_REFRESH_S)
             try:
                 await self._volumes.fill(self._pod)
-            except HostPodsError as error:
+            except _NOT_FILLED as error:
                 _log.warning("volumes of %s stay old: %s", pod_key(self._pod), error)
 
     def _all_wait(self, waiting: Waiting) -> None:
@@ -155,3 +159,11 @@ class PodRunner:
             finished=self._finished,
         )
         return self._composer.compose(self._pod, state, self._clock.wall())
+
+
+def _reason(error: StowageError) -> str:
+    """Return the word for why a pod's volumes could not be filled."""
+    if isinstance(error, HostPodsError):
+        return error.reason
+    refused = isinstance(error, ApiRefusedError)
+    return "ApiServerRefused" if refused else "ApiServerUnreachable"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from http import HTTPStatus
 
-from stowage_testbed.hostpods.api import CONFLICT, NOT_FOUND, STRATEGIC_PATCH, ApiServer
+from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
 from stowage_testbed.hostpods.clock import LoopClock
-from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, pod_path
 
 RETRY_S = 0.5
+_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+"""Answers about a pod that is not there, or whose name is another's."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +72,7 @@ class StatusReporter:
                 _log.warning("%s not deleted: %s", pod_key(self._pod), error)
                 await self._clock.pause(RETRY_S)
             except ApiRefusedError as error:
-                if error.status not in (NOT_FOUND, CONFLICT):
+                if error.status not in _GONE:
                     raise
                 return
             else:
@@ -81,6 +84,6 @@ class StatusReporter:
         try:
             await self._api.call("PATCH", path, body, STRATEGIC_PATCH)
         except ApiRefusedError as error:
-            if error.status not in (NOT_FOUND, CONFLICT):
+            if error.status not in _GONE:
                 raise
             _log.info("%s is gone, status dropped", pod_key(self._pod))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.clock import Clock
 from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.errors import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 
 PODS = "/api/v1/pods"

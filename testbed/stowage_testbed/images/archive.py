@@ -1,14 +1,21 @@
-"""A built image as a file, with the list of its parts beside it."""
+"""A built image as a file, its parts listed beside it; brought into an engine."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed import layout
+from stowage_testbed.docker.engine import (
+    DockerCommandError,
+    docker,
+    engine_unavailable_reason,
+    image_id,
+)
 from stowage_testbed.errors import StowageError
 from stowage_testbed.images.content import content_key
-from stowage_testbed.images.manifest import read_manifest
+from stowage_testbed.images.docker_archive import read_manifest
 from stowage_testbed.images.recipe import Recipe, recipes_home
 
 
@@ -69,3 +76,44 @@ def built_archive(recipe: Recipe, base: str = "") -> Archive:
     if not archive.file.is_file():
         raise ImageMissingError(recipe)
     return archive
+
+
+PULL_TIMEOUT_S = 900.0
+
+
+def load_image(archive: Archive) -> bool:
+    """Load an image unless the engine has that very one; return whether it was needed.
+
+    Raises
+    ------
+    DockerCommandError, EngineUnreachableError
+        The engine does not take it.
+    """
+    before = image_id(archive.recipe.reference)
+    if before == f"sha256:{archive.image_id}":
+        return False
+    docker("load", "--quiet", "--input", str(archive.file))
+    if before:
+        # It would never be used again, and it may be a gigabyte.
+        with suppress(DockerCommandError):
+            docker("image", "rm", before)
+    return True
+
+
+def is_published(recipe: Recipe) -> bool:
+    """Return whether the engine has, or can pull, the image that does the same.
+
+    Raises
+    ------
+    EngineUnreachableError
+        The pull hangs.
+    """
+    if not recipe.published or engine_unavailable_reason():
+        return False
+    if image_id(recipe.published):
+        return True
+    try:
+        docker("pull", "--quiet", recipe.published, timeout_s=PULL_TIMEOUT_S)
+    except DockerCommandError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stowage_testbed.images.command import run
-from stowage_testbed.images.program_archive import write_program_archive
+from stowage_testbed.images.docker_archive import write_program_archive
 from stowage_testbed.images.recipe import NODE_TOOLS, RECIPES, Recipe
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import load_manifest

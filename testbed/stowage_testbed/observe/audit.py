@@ -111,19 +111,11 @@ class AuditReader:
         self._mark = start
 
     def entries(self) -> Iterator[AuditEntry]:
-        """Yield the finished requests since the last call, in order.
-
-        Raises
-        ------
-        AuditLogMissingError
-            There is no such file.
-        StowageError
-            Entries are gone that were not read yet.
-        """
+        """Yield the finished requests since the last call, as `lines` does."""
         return map(_entry, self.lines())
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the same as they are in the log.
+        """Yield the finished requests since the last call as they are in the log.
 
         A last line that is still being written is left for the next call.
 
@@ -192,13 +184,7 @@ class AuditReader:
 
 
 def audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[AuditEntry]:
-    """Yield the finished requests of an audit log in order, as `AuditReader` does.
-
-    Raises
-    ------
-    AuditLogMissingError
-        There is no such file.
-    """
+    """Yield the finished requests of an audit log in order, as `AuditReader` does."""
     return AuditReader(path, start).entries()
 
 

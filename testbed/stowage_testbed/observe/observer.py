@@ -26,11 +26,8 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.stream import Stream
-from stowage_testbed.observe.verdict import (
-    NotSettledError,
-    UnreachableStateError,
-    Verdict,
-)
+from stowage_testbed.observe.verdict import UnreachableStateError, Verdict
+from stowage_testbed.wait import WaitTimeoutError
 
 T = TypeVar("T")
 
@@ -178,7 +175,7 @@ class Observer:
 
         Raises
         ------
-        NotSettledError
+        WaitTimeoutError
             The deadline passed; carries the last state in words.
         UnreachableStateError
             The condition said that it can no longer be met.
@@ -198,7 +195,7 @@ class Observer:
                 if verdict.holds and now_ns >= quiet_ns:
                     return
                 if now_ns >= deadline_ns:
-                    raise NotSettledError(what, timeout_s, verdict.state)
+                    raise WaitTimeoutError(what, timeout_s, verdict.state)
                 until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
                 self._changed.wait((until_ns - now_ns) / NS_PER_S)
                 next_ns = now_ns + PAUSES_PER_LOOK * (now_ns - began_ns)

@@ -31,25 +31,6 @@ ROLL_BYTES = 256 * 2**20
 """How long a file may be before a new one is begun, where one may be."""
 
 
-class Metadata(msgspec.Struct, omit_defaults=True):
-    """ObjectMeta without managed fields; `UNSET` stands for what is not there."""
-
-    name: Any = msgspec.UNSET
-    generateName: Any = msgspec.UNSET  # noqa: N815 - as the API has it
-    namespace: Any = msgspec.UNSET
-    selfLink: Any = msgspec.UNSET  # noqa: N815
-    uid: Any = msgspec.UNSET
-    resourceVersion: Any = msgspec.UNSET  # noqa: N815
-    generation: Any = msgspec.UNSET
-    creationTimestamp: Any = msgspec.UNSET  # noqa: N815
-    deletionTimestamp: Any = msgspec.UNSET  # noqa: N815
-    deletionGracePeriodSeconds: Any = msgspec.UNSET  # noqa: N815
-    labels: Any = msgspec.UNSET
-    annotations: Any = msgspec.UNSET
-    ownerReferences: Any = msgspec.UNSET  # noqa: N815
-    finalizers: Any = msgspec.UNSET
-
-
 class Names(msgspec.Struct):
     """What of its metadata is kept in memory of every object."""
 
@@ -89,7 +70,7 @@ class Page(msgspec.Struct):
 
 
 class _Described(msgspec.Struct):
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    metadata: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
 
 
 class BodyFile:
@@ -235,7 +216,9 @@ class RawBody(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key == "metadata":
-            return msgspec.to_builtins(self.decoded(_Described).metadata)
+            parts = self.decoded(_Described).metadata
+            parts.pop("managedFields", None)
+            return {name: msgspec.json.decode(raw) for name, raw in parts.items()}
         return self._parsed()[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The answer of a condition on the state, and the errors of waiting for it."""
+"""The answer of a condition on the state, and the error of waiting for it in vain."""
 
 from __future__ import annotations
 
@@ -24,18 +24,6 @@ class Verdict:
     holds: bool
     state: str
     error: str = ""
-
-
-class NotSettledError(StowageError):
-    """A state that was waited for did not come before the deadline."""
-
-    def __init__(self, what: str, timeout_s: float, last_state: str) -> None:
-        self.what = what
-        self.timeout_s = timeout_s
-        self.last_state = last_state
-        super().__init__(
-            f"waited {timeout_s:g} s for {what}; the last state seen was: {last_state}"
-        )
 
 
 class UnreachableStateError(StowageError):

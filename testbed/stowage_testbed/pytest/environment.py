@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from kubernetes.client import ApiClient, ApiException
+from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session.session import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
@@ -117,12 +116,7 @@ class SessionEnvironment:
         """
         read = [parse_node_spec(one) if isinstance(one, str) else one for one in pools]
         timeout_s = DEFAULT_TIMEOUTS.nodes_s(sum(pool.count for pool in read))
-        try:
-            return create_nodes(self.api, read, timeout_s=timeout_s)
-        except ApiException as error:
-            raise ApiRefusedError(
-                "create the nodes", error.status or 0, error.body or ""
-            ) from error
+        return create_nodes(self.api, read, timeout_s=timeout_s)
 
     def release(self, wanted: Wanted) -> Release:
         """Put the release on the cluster; an arm gives way to it."""

@@ -66,7 +66,7 @@ class Placements:
         ------
         StowageError
             The test asks for no scheduler.
-        NotSettledError
+        WaitTimeoutError
             The deadline passed; says of each pod what it waits for.
         UnreachableStateError
             A plan failed.

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from kubernetes.client import AppsV1Api
-
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.api_client import Objects
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE
 
@@ -74,8 +72,7 @@ class Releases:
         if not self._owned and self._wanted is None:
             return
         with self._cluster.api_client() as api:
-            apps: Any = AppsV1Api(api)
-            there = apps.list_namespaced_deployment(RELEASE_NAMESPACE).items
+            there = Objects(api).listed("Deployment", RELEASE_NAMESPACE)
         if there:
             self._remove()
             self._changed = True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 
 
 @dataclass(frozen=True, slots=True)

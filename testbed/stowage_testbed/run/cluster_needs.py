@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER
-from stowage_testbed.cluster.folder_cluster import FolderCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
@@ -36,7 +36,7 @@ def cluster_for(
     name: str,
     scenarios: Iterable[Scenario],
     backend: Backend = Backend.KWOK_BINARY,
-) -> FolderCluster:
+) -> Cluster:
     """Return a cluster, not yet up, that suits every scenario that can run there.
 
     Raises

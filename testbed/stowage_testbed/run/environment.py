@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kubernetes.client import ApiException
-
-from stowage_testbed.api_client import ApiRefusedError, manifest_of
+from stowage_testbed.api_client import manifest_of
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
@@ -97,15 +95,9 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
 
 
 def _create_nodes(context: RunContext, scenario: Scenario) -> list[str]:
-    try:
-        count = sum(pool.count for pool in scenario.nodes)
-        return create_nodes(
-            context.api, scenario.nodes, timeout_s=context.timeouts.nodes_s(count)
-        )
-    except ApiException as error:
-        raise ApiRefusedError(
-            "create the nodes", error.status or 0, error.body or ""
-        ) from error
+    count = sum(pool.count for pool in scenario.nodes)
+    timeout_s = context.timeouts.nodes_s(count)
+    return create_nodes(context.api, scenario.nodes, timeout_s=timeout_s)
 
 
 def namespace_of(context: RunContext, scenario: Scenario, repeat: int) -> str:

@@ -30,7 +30,7 @@ def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan
 
     Raises
     ------
-    NotSettledError
+    WaitTimeoutError
         It did not finish in time.
     """
     made = context.objects.create(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.run.cluster_needs import cluster_for
 from stowage_testbed.run.listener import Listener

@@ -11,7 +11,6 @@ from pathlib import Path
 from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.build import build_tool
-from stowage_testbed.toolchain.download import fetch_tool
 from stowage_testbed.toolchain.golang import find_go
 from stowage_testbed.toolchain.location import binary_file, tool_folder
 from stowage_testbed.toolchain.manifest import (
@@ -20,7 +19,7 @@ from stowage_testbed.toolchain.manifest import (
     Tool,
     load_manifest,
 )
-from stowage_testbed.toolchain.release import Release, require_pins
+from stowage_testbed.toolchain.release import Release, fetch_tool, require_pins
 from stowage_testbed.toolchain.staging import install_one
 
 

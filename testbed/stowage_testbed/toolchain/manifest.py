@@ -13,8 +13,6 @@ from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
 
 MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
-CHECKOUT = layout.shipped("scheduler").parent
-"""What Stowage ships lies there: a checkout, or what a wheel holds of one."""
 DEFAULT_GROUP = "default"
 """What is installed by default: all that tests and scenarios need."""
 

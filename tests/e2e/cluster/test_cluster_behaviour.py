@@ -147,17 +147,21 @@ def a_pod(name: str, node: str) -> dict[str, object]:
     }
 
 
+def await_running(core: Any, name: str) -> None:
+    wait_until(
+        f"pod {name} to run",
+        lambda: core.read_namespaced_pod(name, "default").status.phase,
+        lambda phase: phase == "Running",
+        timeout_s=30,
+    )
+
+
 def test_a_pod_on_a_fake_node_runs_and_is_audited(
     cluster: Cluster, core: Any, nodes: list[str]
 ) -> None:
     """The audit log is the second clock of every latency."""
     core.create_namespaced_pod("default", a_pod("on-fake", nodes[0]))
-    wait_until(
-        "the pod to run",
-        lambda: core.read_namespaced_pod("on-fake", "default").status.phase,
-        lambda phase: phase == "Running",
-        timeout_s=30,
-    )
+    await_running(core, "on-fake")
 
     created = [
         entry
@@ -176,12 +180,7 @@ def test_kwok_leaves_nodes_without_the_annotation_alone(
 
     core.create_namespaced_pod("default", a_pod("on-unmanaged", "unmanaged"))
     core.create_namespaced_pod("default", a_pod("after", "small-00"))
-    wait_until(
-        "KWOK to have seen the later pod",
-        lambda: core.read_namespaced_pod("after", "default").status.phase,
-        lambda phase: phase == "Running",
-        timeout_s=30,
-    )
+    await_running(core, "after")
 
     assert core.read_namespaced_pod("on-unmanaged", "default").status.phase == "Pending"
     assert cluster.kubeconfig.is_relative_to(cluster.workdir)

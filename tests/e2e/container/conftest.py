@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stowage_testbed.docker.engine import engine_unavailable_reason
-from stowage_testbed.images.archive import built_archive
-from stowage_testbed.images.load import load_image
+from stowage_testbed.images.archive import built_archive, load_image
 from stowage_testbed.images.recipe import recipe_of
 
 
@@ -20,14 +19,16 @@ def _engine() -> None:
 @pytest.fixture(scope="session")
 def optimizer_image() -> str:
     """Return the image that was built of these sources; `make images` builds it."""
-    archive = built_archive(recipe_of("optimizer"))
-    load_image(archive)
-    return archive.recipe.reference
+    return _loaded("optimizer")
 
 
 @pytest.fixture(scope="session")
 def scheduler_image() -> str:
-    """Return the image that was built of these sources; `make images` builds it."""
-    archive = built_archive(recipe_of("scheduler"))
+    """Return the image that was built of these sources, as above."""
+    return _loaded("scheduler")
+
+
+def _loaded(name: str) -> str:
+    archive = built_archive(recipe_of(name))
     load_image(archive)
     return archive.recipe.reference

@@ -14,7 +14,18 @@ from stowage_testbed import layout
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
-KILLED = """
+POD = """
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "one"},
+    "spec": {"containers": [{"name": "c", "image": "c"}]},
+}
+"""
+
+KILLED = (
+    POD
+    + """
 import os, signal
 
 PRIORITY = {
@@ -23,13 +34,6 @@ PRIORITY = {
     "metadata": {"name": "urgent"},
     "value": 1,
 }
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "one"},
-    "spec": {"containers": [{"name": "c", "image": "c"}]},
-}
-
 def test_it(stowage_nodes, stowage_arm, stowage_apply, stowage_placements):
     stowage_nodes("cpu=1,memory=1Gi")
     stowage_arm("default")
@@ -38,19 +42,15 @@ def test_it(stowage_nodes, stowage_arm, stowage_apply, stowage_placements):
     assert stowage_placements() == {"one": "node-0"}
     os.kill(os.getpid(), signal.SIGKILL)
 """
+)
 
-AFTER = """
+AFTER = (
+    POD
+    + """
 import pytest
 from kubernetes.client import CoreV1Api, SchedulingV1Api
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.errors import StowageError
-
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "one"},
-    "spec": {"containers": [{"name": "c", "image": "c"}]},
-}
 
 def test_nothing_is_left(stowage_cluster):
     with stowage_cluster.api_client() as api:
@@ -79,6 +79,7 @@ def test_a_deadline_names_the_pods(stowage_arm, stowage_apply, stowage_placement
 def test_a_scenario_that_fails():
     raise AssertionError("the body is not run")
 """
+)
 
 WRONG = """
 version: 1
@@ -141,7 +142,7 @@ def test_a_session_finds_the_cluster_of_one_that_was_killed_clean(
 
     assert killed.returncode == -9, killed.stdout
     assert "2 failed, 2 passed" in after.stdout, after.stdout
-    assert "NotSettledError: waited 0.1 s for the pods of" in after.stdout
+    assert "WaitTimeoutError: waited 0.1 s for the pods of" in after.stdout
     assert "0 of 1 pods have a node" in after.stdout
     assert "Unschedulable: 0/1 nodes are available" in after.stdout
     assert "expected 0, got 1" in after.stdout

@@ -34,11 +34,13 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
 
 
-def a_cluster(name: str, backend: Backend, engine: str = "") -> Path:
+def a_cluster(
+    name: str, backend: Backend, engine: str = "", *, dead: bool = False
+) -> Path:
     workdir = layout.clusters_folder() / name
     workdir.mkdir(parents=True)
-    owner = Owner.this_process(PORTS, "id", backend)
-    write_owner(workdir, replace(owner, engine=engine))
+    owner = replace(Owner.this_process(PORTS, "id", backend), engine=engine)
+    write_owner(workdir, replace(owner, started_s=1.0) if dead else owner)
     return workdir
 
 
@@ -85,14 +87,8 @@ def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
 
 def test_they_do_not_keep_others_from_being_purged() -> None:
     """Who needs no Docker should not be stopped by its absence."""
-    a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
-    a_cluster("two", Backend.KWOK_BINARY)
-    for name in ("one", "two"):
-        (layout.clusters_folder() / name / "owner.json").write_text(
-            (layout.clusters_folder() / name / "owner.json")
-            .read_text()
-            .replace('"started_s": ', '"started_s": 1')
-        )
+    a_cluster("one", Backend.KWOK_DOCKER, NOBODY, dead=True)
+    a_cluster("two", Backend.KWOK_BINARY, dead=True)
 
     assert purge_clusters() == ["two"]
     assert [entry.name for entry in list_clusters()] == ["one"]

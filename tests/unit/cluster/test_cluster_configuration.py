@@ -13,21 +13,32 @@ from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.components import CONTROL_PLANE
 from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_POLICY,
+    ExtraArgs,
     binary_options,
     docker_options,
+    merged_arguments,
     render_config,
 )
+from stowage_testbed.cluster.metrics.settings import metrics_arguments
 from stowage_testbed.cluster.ports import Ports
+
+PORTS = Ports(1, 2, 3, 4, 5)
+OWN = {"kube-apiserver": {"v": "4"}}
+
+
+@pytest.fixture(autouse=True)
+def _no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
+
+
+def rendered(extra: ExtraArgs) -> list[dict[str, Any]]:
+    """Return the documents of one cluster's configuration."""
+    return list(yaml.safe_load_all(render_config(binary_options(PORTS), extra)))
 
 
 @pytest.fixture
-def documents(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Return the documents of one cluster's configuration."""
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
-    extra = {"kube-apiserver": {"v": "4"}}
-    return list(
-        yaml.safe_load_all(render_config(binary_options(Ports(1, 2, 3, 4, 5)), extra))
-    )
+def documents() -> list[dict[str, Any]]:
+    return rendered(OWN)
 
 
 def stages(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -124,18 +135,35 @@ def test_extra_arguments_come_on_top_of_a_bounded_audit_log(
     assert 0 < int(asked["audit-log-maxbackup"]) <= 9
 
 
-def test_a_container_s_log_lies_in_a_folder_that_is_mounted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_cluster_that_asks_for_no_metrics_pays_nothing(
+    documents: list[dict[str, Any]],
 ) -> None:
+    """KWOK would evaluate expressions for nobody."""
+    assert "enable-crds" not in arguments(documents, "kwok-controller")
+    server = arguments(documents, "kube-apiserver")
+    assert not any(key.startswith("requestheader") for key in server)
+
+
+def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
+    """A caller's own arguments for the same component are kept."""
+    documents = rendered(merged_arguments(metrics_arguments(tmp_path), OWN))
+
+    kwok = arguments(documents, "kwok-controller")
+    assert kwok["enable-crds"] == "Metric,ClusterResourceUsage"
+    server = arguments(documents, "kube-apiserver")
+    assert server["v"] == "4"
+    assert server["requestheader-client-ca-file"] == f"{tmp_path}/pki/ca.crt"
+    # Any other certificate of that authority must not speak for users.
+    assert server["requestheader-allowed-names"] == "kwok-admin"
+
+
+def test_a_container_s_log_lies_in_a_folder_that_is_mounted(tmp_path: Path) -> None:
     """A file that is mounted cannot be renamed when it has become too long."""
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
     images = dict.fromkeys(CONTROL_PLANE, "image")
     inside = {"kube-apiserver": {"audit-log-path": "/logs/audit.log"}}
     folders = {"kube-apiserver": {tmp_path: "/logs"}}
 
-    text = render_config(
-        docker_options(Ports(1, 2, 3, 4, 5), images), {}, inside, folders
-    )
+    text = render_config(docker_options(PORTS, images), {}, inside, folders)
 
     patches = {
         patch["name"]: patch

@@ -10,19 +10,18 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from silent_cluster import SilentCluster
 
 from stowage_testbed.cluster.interruption import ending_cleanly, running_cluster
 
 DEADLINE_S = 10.0
 
 
-class Recorder:
+class Recorder(SilentCluster):
     """A cluster that notes what it is asked to do, and may be hit while it does."""
 
-    name = "recorder"
-    workdir = kubeconfig = audit_log = Path("nowhere")
-
-    def __init__(self, hit_in: str = "") -> None:
+    def __init__(self, workdir: Path, hit_in: str = "") -> None:
+        super().__init__(workdir)
         self.asked: list[str] = []
         self._hit_in = hit_in
 
@@ -31,9 +30,6 @@ class Recorder:
 
     def down(self) -> None:
         self._do("down")
-
-    def api_client(self) -> object:
-        raise AssertionError
 
     def _do(self, what: str) -> None:
         self.asked.append(what)
@@ -116,11 +112,13 @@ def test_former_handlers_come_back() -> None:
     assert signal.getsignal(signal.SIGINT) is former
 
 
-def test_an_interrupt_in_the_middle_of_going_down_does_not_stop_it() -> None:
+def test_an_interrupt_in_the_middle_of_going_down_does_not_stop_it(
+    tmp_path: Path,
+) -> None:
     """The clean-up of a run that ends by itself can be hit as well."""
-    cluster = Recorder(hit_in="down")
+    cluster = Recorder(tmp_path, hit_in="down")
 
-    with pytest.raises(KeyboardInterrupt), running_cluster(cluster):  # type: ignore[arg-type]  # it makes no clients
+    with pytest.raises(KeyboardInterrupt), running_cluster(cluster):
         pass
 
     assert cluster.asked[-1] == "down done"

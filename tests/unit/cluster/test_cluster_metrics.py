@@ -8,68 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from cryptography import x509
 
 from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.kwokctl_config import (
-    binary_options,
-    merged_arguments,
-    render_config,
-)
-from stowage_testbed.cluster.metrics import identity
+from stowage_testbed.cluster.metrics import server
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.objects import read_manifests
-from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
+from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.cluster.node_pool import NodePool, metrics_path
-from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain import ToolMissingError
 
 
-def components(text: str) -> dict[str, dict[str, str]]:
-    """Return every component's further arguments."""
-    options = next(iter(yaml.safe_load_all(text)))
-    return {
-        patch["name"]: {arg["key"]: arg["value"] for arg in patch["extraArgs"]}
-        for patch in options["componentsPatches"]
-    }
-
-
-@pytest.fixture(autouse=True)
-def no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
-
-
-def test_a_cluster_that_does_not_ask_pays_nothing() -> None:
-    """KWOK would evaluate expressions for nobody."""
-    found = components(render_config(binary_options(Ports(1, 2, 3, 4, 5)), {}))
-
-    assert "enable-crds" not in found["kwok-controller"]
-    assert not any(key.startswith("requestheader") for key in found["kube-apiserver"])
-
-
-def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
-    """A caller's own arguments for the same component are kept."""
-    own = {"kube-apiserver": {"v": "4"}}
-    extra = merged_arguments(metrics_arguments(tmp_path), own)
-
-    found = components(render_config(binary_options(Ports(1, 2, 3, 4, 5)), extra))
-
-    assert found["kwok-controller"]["enable-crds"] == "Metric,ClusterResourceUsage"
-    api_server = found["kube-apiserver"]
-    assert api_server["v"] == "4"
-    assert api_server["requestheader-client-ca-file"] == f"{tmp_path}/pki/ca.crt"
-    # Any other certificate of that authority must not speak for users.
-    assert api_server["requestheader-allowed-names"] == "kwok-admin"
-
-
 def test_a_missing_metrics_server_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     cluster = KwokBinaryCluster("one", metrics=MetricsSettings())
 
@@ -114,10 +71,10 @@ def test_the_certificate_is_made_out_to_the_service(
         assert (namespace, name) == ("kube-system", "metrics-server")
         write_private(to, b"{}")
 
-    monkeypatch.setattr(identity, "write_account_kubeconfig", written)
+    monkeypatch.setattr(server, "write_account_kubeconfig", written)
     api: Any = object()
 
-    made = identity.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
+    made = server.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
 
     certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)

@@ -16,13 +16,15 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+import psutil
 import pytest
+from silent_cluster import SilentCluster
 
 from stowage_testbed.clock import SystemClock
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
 from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.cluster.processes import marked_environment
+from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
     expect_ends,
     needing_host_pods,
@@ -32,22 +34,31 @@ from stowage_testbed.cluster.supervision import (
 from stowage_testbed.ending import Ending, ended_early, report
 from stowage_testbed.errors import StowageError
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
+from stowage_testbed.wait import wait_until
 
 BOUND_S = 2.0
 FOREVER_S = 60.0
 
 
-class Folder:
+class Folder(SilentCluster):
     """A cluster of which only its folder is looked at."""
 
     def __init__(self, workdir: Path) -> None:
-        self.workdir = workdir
+        super().__init__(workdir)
+        (workdir / "pids").mkdir()
         self.children: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, component: str) -> subprocess.Popen[bytes]:
         """Start something that sleeps, as a component that has logged two lines."""
         child = subprocess.Popen(
             ["sleep", "60"], env=marked_environment(self.workdir, os.environ)
+        )
+        # A program that is being loaded has no environment yet.
+        wait_until(
+            f"the mark of {component}",
+            lambda: belongs_to(psutil.Process(child.pid), self.workdir),
+            bool,
+            timeout_s=FOREVER_S,
         )
         pid_file(self.workdir, component).write_text(str(child.pid))
         log_file(self.workdir, component).write_text("first line\nlast line\n")
@@ -57,8 +68,6 @@ class Folder:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Folder]:
-    for name in ("pids", "logs"):
-        (tmp_path / name).mkdir()
     folder = Folder(tmp_path)
     yield folder
     for child in folder.children.values():
@@ -94,7 +103,7 @@ def end_of(
 ) -> Exception:
     """Act under supervision, wait for ever, and return what ended that."""
     try:
-        with supervised(cluster, folders, least_free_bytes):  # type: ignore[arg-type]
+        with supervised(cluster, folders, least_free_bytes):
             act()
             threading.Event().wait(FOREVER_S)
     except RunEndedError as error:
@@ -177,7 +186,7 @@ def test_an_expected_end_ends_nothing_until_it_is_watched_again(
     done = []
 
     def fault() -> None:
-        expect_ends(cluster, ETCD)  # type: ignore[arg-type]
+        expect_ends(cluster, ETCD)
         child.kill()
         child.wait()
         threading.Event().wait(1.0)
@@ -287,7 +296,7 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
     child, done = cluster.start(ETCD), []
 
     def fault() -> None:
-        expect_ends(cluster, ETCD)  # type: ignore[arg-type]
+        expect_ends(cluster, ETCD)
         with full_etcd(cluster.workdir):
             threading.Event().wait(1.0)
         (cluster.workdir / ETCD_SOCKET).unlink()
@@ -318,7 +327,7 @@ def test_a_container_that_served_is_missed_where_it_is_needed(cluster: Folder) -
     def lose() -> None:
         record.add(ended)
         threading.Event().wait(0.5)
-        with needing_host_pods(cluster):  # type: ignore[arg-type]
+        with needing_host_pods(cluster):
             threading.Event().wait(0.5)
             done.append("nothing was needed when the first ended")
             record.add(ended)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,18 @@ from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
+
+
+def in_a_loop(
+    test: Callable[..., Coroutine[Any, Any, None]],
+) -> Callable[..., None]:
+    """Run a test in an event loop."""
+
+    @functools.wraps(test)
+    def run(*args: Any, **fixtures: Any) -> None:
+        asyncio.run(test(*args, **fixtures))
+
+    return run
 
 
 class ContainerHarness:
@@ -59,31 +72,28 @@ class ContainerHarness:
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_container_that_ends_is_started_again(tmp_path: Path, code: int) -> None:
+@in_a_loop
+async def test_a_container_that_ends_is_started_again(
+    tmp_path: Path, code: int
+) -> None:
     """A service comes back, however it ended."""
-
-    async def check() -> None:
-        container = a_container("sh", "-c", f"exit {code}")
-        harness = ContainerHarness(tmp_path, container, JumpingClock())
-        async with harness.running():
-            await harness.until(lambda: harness.record.restarts >= 2)
-            assert harness.record.last is not None
-            assert harness.record.last.code == code
-
-    asyncio.run(check())
+    container = a_container("sh", "-c", f"exit {code}")
+    harness = ContainerHarness(tmp_path, container, JumpingClock())
+    async with harness.running():
+        await harness.until(lambda: harness.record.restarts >= 2)
+        assert harness.record.last is not None
+        assert harness.record.last.code == code
 
 
-def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
+@in_a_loop
+async def test_a_crashing_container_waits_longer_each_time(tmp_path: Path) -> None:
     """A broken release must not eat the machine."""
     clock = JumpingClock()
 
-    async def check() -> None:
-        harness = ContainerHarness(tmp_path, a_container("false"), clock)
-        async with harness.running():
-            await harness.until(lambda: harness.record.restarts >= 5)
-        assert "CrashLoopBackOff" in harness.reasons()
-
-    asyncio.run(check())
+    harness = ContainerHarness(tmp_path, a_container("false"), clock)
+    async with harness.running():
+        await harness.until(lambda: harness.record.restarts >= 5)
+    assert "CrashLoopBackOff" in harness.reasons()
 
     assert clock.pauses[:5] == [0, 1, 2, 4, 8]
 
@@ -113,42 +123,40 @@ def test_back_off_has_a_ceiling_and_forgets_after_a_good_run() -> None:
         ),
     ],
 )
-def test_what_cannot_start_waits_with_a_reason(
+@in_a_loop
+async def test_what_cannot_start_waits_with_a_reason(
     tmp_path: Path, container: Manifest, reason: str, message: str
 ) -> None:
     """The reason is what `helm --wait` failures are explained by."""
-
-    async def check() -> None:
-        harness = ContainerHarness(tmp_path, container)
-        async with harness.running():
-            await harness.until(lambda: bool(harness.seen))
-        assert harness.reasons()[0] == reason
-        assert message in harness.seen[0].message
-
-    asyncio.run(check())
+    harness = ContainerHarness(tmp_path, container)
+    async with harness.running():
+        await harness.until(lambda: bool(harness.seen))
+    assert harness.reasons()[0] == reason
+    assert message in harness.seen[0].message
 
 
-def test_readiness_follows_its_probe_and_ends_with_the_process(tmp_path: Path) -> None:
+@in_a_loop
+async def test_readiness_follows_its_probe_and_ends_with_the_process(
+    tmp_path: Path,
+) -> None:
     """`Ready` has to mean that the probe said so."""
     flag = tmp_path / "ready"
     probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
     probe["failureThreshold"] = 1
 
-    async def check() -> None:
-        container = a_container("sleep", "600", readinessProbe=probe)
-        harness = ContainerHarness(tmp_path, container)
-        async with harness.running():
-            await harness.until(lambda: isinstance(harness.record.state, Running))
-            assert not harness.record.ready
-            flag.touch()
-            await harness.until(lambda: harness.record.ready)
-            flag.unlink()
-            await harness.until(lambda: not harness.record.ready)
-
-    asyncio.run(check())
+    container = a_container("sleep", "600", readinessProbe=probe)
+    harness = ContainerHarness(tmp_path, container)
+    async with harness.running():
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        assert not harness.record.ready
+        flag.touch()
+        await harness.until(lambda: harness.record.ready)
+        flag.unlink()
+        await harness.until(lambda: not harness.record.ready)
 
 
-def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
+@in_a_loop
+async def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
     """A process that hangs is replaced, with the probe's words as the reason."""
     probe = {
         "exec": {"command": ["sh", "-c", "echo stuck; exit 1"]},
@@ -156,72 +164,63 @@ def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
         "failureThreshold": 2,
     }
 
-    async def check() -> None:
-        harness = ContainerHarness(
-            tmp_path, a_container("sleep", "600", livenessProbe=probe)
-        )
-        async with harness.running():
-            await harness.until(lambda: harness.record.last is not None)
-            last = harness.record.last
-        assert last is not None
-        assert last.code == 143
-        assert "liveness probe failed: exit code 1: stuck" in last.message
-
-    asyncio.run(check())
+    harness = ContainerHarness(
+        tmp_path, a_container("sleep", "600", livenessProbe=probe)
+    )
+    async with harness.running():
+        await harness.until(lambda: harness.record.last is not None)
+        last = harness.record.last
+    assert last is not None
+    assert last.code == 143
+    assert "liveness probe failed: exit code 1: stuck" in last.message
 
 
-def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
+@in_a_loop
+async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     """A slow start must not be taken for a hang."""
     flag = tmp_path / "up"
     startup = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.02}
     startup["failureThreshold"] = 10_000
     liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
 
-    async def check() -> None:
-        container = a_container(
-            "sleep", "600", startupProbe=startup, livenessProbe=liveness
-        )
-        harness = ContainerHarness(tmp_path, container)
-        async with harness.running():
-            await harness.until(lambda: isinstance(harness.record.state, Running))
-            assert not harness.record.started
-            flag.touch()
-            await harness.until(lambda: harness.record.ready)
-            assert harness.record.started
-            assert harness.record.restarts == 0
-
-    asyncio.run(check())
+    container = a_container(
+        "sleep", "600", startupProbe=startup, livenessProbe=liveness
+    )
+    harness = ContainerHarness(tmp_path, container)
+    async with harness.running():
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        assert not harness.record.started
+        flag.touch()
+        await harness.until(lambda: harness.record.ready)
+        assert harness.record.started
+        assert harness.record.restarts == 0
 
 
-def test_stopping_is_gentle_first(tmp_path: Path) -> None:
+@in_a_loop
+async def test_stopping_is_gentle_first(tmp_path: Path) -> None:
     """A scheduler gives its lease back when it is asked to end."""
     script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
 
-    async def check() -> None:
-        harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-        async with harness.running(grace_s=10):
-            await harness.until(lambda: isinstance(harness.record.state, Running))
-            while not harness.log.exists() or "up" not in harness.log.read_text():
-                await asyncio.sleep(0)
-        assert isinstance(harness.record.state, Terminated)
-        assert harness.record.state.code == 7
-        assert harness.log.read_text() == "up\nbye\n"
-
-    asyncio.run(check())
+    harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
+    async with harness.running(grace_s=10):
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+        while not harness.log.exists() or "up" not in harness.log.read_text():
+            await asyncio.sleep(0)
+    assert isinstance(harness.record.state, Terminated)
+    assert harness.record.state.code == 7
+    assert harness.log.read_text() == "up\nbye\n"
 
 
-def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
+@in_a_loop
+async def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
     """A pod that ignores SIGTERM must still go away."""
     script = "trap '' TERM; while :; do sleep 0.05; done"
 
-    async def check() -> None:
-        harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-        async with harness.running(grace_s=0.1):
-            await harness.until(lambda: isinstance(harness.record.state, Running))
-        assert isinstance(harness.record.state, Terminated)
-        assert harness.record.state.code in (137, 143)  # the trap may not be set yet
-
-    asyncio.run(check())
+    harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
+    async with harness.running(grace_s=0.1):
+        await harness.until(lambda: isinstance(harness.record.state, Running))
+    assert isinstance(harness.record.state, Terminated)
+    assert harness.record.state.code in (137, 143)  # the trap may not be set yet
 
 
 def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:

@@ -74,7 +74,7 @@ def test_https_does_not_ask_who_answers() -> None:
     connection = HttpTarget("https", "127.0.0.1", 1, "/").connect(1)
 
     assert isinstance(connection, http.client.HTTPSConnection)
-    context = connection._context  # type: ignore[attr-defined]
+    context: ssl.SSLContext = vars(connection)["_context"]
     assert context.verify_mode == ssl.CERT_NONE
     assert not context.check_hostname
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.api_client import ApiUnreachableError
 from stowage_testbed.hostpods.api import ApiServer
-from stowage_testbed.hostpods.errors import ApiUnreachableError
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.watch import PodWatch
 
@@ -113,7 +113,7 @@ def test_a_forgotten_place_is_listed_again() -> None:
 
 def test_a_server_that_is_away_is_asked_again() -> None:
     """The API server may be restarted by a fault test."""
-    away = ApiUnreachableError("GET", "/api/v1/pods", "refused")
+    away = ApiUnreachableError("GET /api/v1/pods", "refused")
     script = Script(away, listing(5), away, listing(7, "c"))
 
     assert watch(script) == [("LIST", []), ("LIST", ["c"])]

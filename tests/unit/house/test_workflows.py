@@ -252,61 +252,61 @@ def test_a_good_workflow_has_no_issue(repository: Repository) -> None:
     assert action_issues(GOOD_ACTION, repository) == []
 
 
+CHECKED = {
+    "workflow": (GOOD, workflow_issues),
+    "action": (GOOD_ACTION, action_issues),
+}
+BROKEN = [
+    ("make e2e BACKEND", "make other BACKEND", "no such target"),
+    ("make e2e BACKEND", "make NAME BACKEND", "neither a make target"),
+    ('"$BACKEND"', "${{ matrix.backend }}", "neither a make target"),
+    ("run: ci/script", "run: ci/absent", "no such script"),
+    ("run: ci/script", "run: ci/plain", "not executable"),
+    ("run: ci/script", "run: echo hello; ci/script", "neither a make target"),
+    ('"$SHARD/$SHARDS"', "$(whoami)", "neither a make target"),
+    ("results/a-1", "results/a-1 && curl x", "neither a make target"),
+    ('"$SHARD/$SHARDS"', "$SHARD", "neither a make target"),
+    (PIN, "v4 # v4.0.0", "not pinned"),
+    (PIN, COMMIT[:39] + " # v1.2.3", "not pinned"),
+    (PIN, COMMIT, "which version"),
+    ("$/.github/actions/prepare", "$/.github/actions/other", "no action.yml"),
+    ("$/.github/actions/prepare", "./.github/actions/prepare", "not pinned"),
+    ("    timeout-minutes: 5\n", "", "lacks timeout-minutes"),
+    ("    permissions: {pages: write}\n", "", "lacks permissions"),
+    ("workflows/called.yml", "workflows/other.yml", "no workflow"),
+    ("    permissions: {contents: read}\n", "", "lacks permissions"),
+    ("{contents: read}", "write-all", "all permissions"),
+    ("permissions: {}\n", "", "without permissions"),
+    ("permissions: {}\n", "permissions: {contents: write}\n", "without"),
+    ("{persist-credentials: false}", "{fetch-depth: 0}", "credentials"),
+    ("[push]", "[push, pull_request_target]", "pull_request_target"),
+]
+BROKEN_ACTIONS = [
+    ('"$SCENARIO"', "${{ inputs.scenario }}", "neither a make target"),
+    ("description: Which., ", "", "lacks description"),
+    (', default: ""', "", "lacks default"),
+    ("ci/script", "ci/absent", "no such script"),
+    ('"$GITHUB_ACTION_PATH/ci/script"', "$GITHUB_ACTION_PATH/ci/script", "neither"),
+]
+
+
 @pytest.mark.parametrize(
-    ("good", "bad", "said"),
+    ("kind", "good", "bad", "said"),
     [
-        ("make e2e BACKEND", "make other BACKEND", "no such target"),
-        ("make e2e BACKEND", "make NAME BACKEND", "neither a make target"),
-        ('"$BACKEND"', "${{ matrix.backend }}", "neither a make target"),
-        ("run: ci/script", "run: ci/absent", "no such script"),
-        ("run: ci/script", "run: ci/plain", "not executable"),
-        ("run: ci/script", "run: echo hello; ci/script", "neither a make target"),
-        ('"$SHARD/$SHARDS"', "$(whoami)", "neither a make target"),
-        ("results/a-1", "results/a-1 && curl x", "neither a make target"),
-        ('"$SHARD/$SHARDS"', "$SHARD", "neither a make target"),
-        (PIN, "v4 # v4.0.0", "not pinned"),
-        (PIN, COMMIT[:39] + " # v1.2.3", "not pinned"),
-        (PIN, COMMIT, "which version"),
-        ("$/.github/actions/prepare", "$/.github/actions/other", "no action.yml"),
-        ("$/.github/actions/prepare", "./.github/actions/prepare", "not pinned"),
-        ("    timeout-minutes: 5\n", "", "lacks timeout-minutes"),
-        ("    permissions: {pages: write}\n", "", "lacks permissions"),
-        ("workflows/called.yml", "workflows/other.yml", "no workflow"),
-        ("    permissions: {contents: read}\n", "", "lacks permissions"),
-        ("{contents: read}", "write-all", "all permissions"),
-        ("permissions: {}\n", "", "without permissions"),
-        ("permissions: {}\n", "permissions: {contents: write}\n", "without"),
-        ("{persist-credentials: false}", "{fetch-depth: 0}", "credentials"),
-        ("[push]", "[push, pull_request_target]", "pull_request_target"),
+        *(("workflow", *one) for one in BROKEN),
+        *(("action", *one) for one in BROKEN_ACTIONS),
     ],
 )
 def test_a_broken_promise_is_found(
-    repository: Repository, good: str, bad: str, said: str
+    repository: Repository, kind: str, good: str, bad: str, said: str
 ) -> None:
-    """A check that cannot fail checks nothing."""
-    assert good in GOOD
+    """A check that cannot fail checks nothing.
 
-    found = workflow_issues(GOOD.replace(good, bad, 1), repository)
+    An input in a script's text is a way to run what its author likes.
+    """
+    whole, issues = CHECKED[kind]
+    assert good in whole
 
-    assert [issue for issue in found if said in issue] != []
-
-
-@pytest.mark.parametrize(
-    ("good", "bad", "said"),
-    [
-        ('"$SCENARIO"', "${{ inputs.scenario }}", "neither a make target"),
-        ("description: Which., ", "", "lacks description"),
-        (', default: ""', "", "lacks default"),
-        ("ci/script", "ci/absent", "no such script"),
-        ('"$GITHUB_ACTION_PATH/ci/script"', "$GITHUB_ACTION_PATH/ci/script", "neither"),
-    ],
-)
-def test_a_broken_promise_of_an_action_is_found(
-    repository: Repository, good: str, bad: str, said: str
-) -> None:
-    """An input in a script's text is a way to run what its author likes."""
-    assert good in GOOD_ACTION
-
-    found = action_issues(GOOD_ACTION.replace(good, bad, 1), repository)
+    found = issues(whole.replace(good, bad, 1), repository)
 
     assert [issue for issue in found if said in issue] != []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import (
+    AuditEntry,
     AuditLogMissingError,
     AuditReader,
     audit_end,
@@ -18,6 +20,7 @@ from stowage_testbed.observe.audit import (
 )
 
 SECOND_NS = 1_000_000_000
+CLOSED = "audit-2026-01-01T00-00-02.500.log"
 START_NS = 1_767_225_600 * SECOND_NS  # 2026-01-01T00:00:00Z
 
 
@@ -42,6 +45,11 @@ def a_log(folder: Path, text: str) -> Path:
     path = folder / "audit.log"
     path.write_text(text)
     return path
+
+
+def seconds(entries: Iterable[AuditEntry]) -> list[float]:
+    """Return when requests were answered."""
+    return [(entry.stage_ns - START_NS) / SECOND_NS for entry in entries]
 
 
 def test_times_have_microseconds(tmp_path: Path) -> None:
@@ -71,39 +79,35 @@ def test_entries_are_read_from_where_a_scenario_began(tmp_path: Path, cut: int) 
     start = audit_end(log)
     log.write_text(first + second)
 
-    entries = list(audit_entries(log, start))
-
-    assert [entry.stage_ns - START_NS for entry in entries] == [9 * SECOND_NS]
+    assert seconds(audit_entries(log, start)) == [9]
 
 
 def test_a_log_that_is_read_on_is_read_once(tmp_path: Path) -> None:
     """Who waits for an entry looks twenty times a second, at a log of a gigabyte."""
     log = a_log(tmp_path, a_line(second="01.0") + a_line(second="02.0")[:50])
     reader = AuditReader(log)
-    seen = [[entry.stage_ns - START_NS for entry in reader.entries()]]
+    seen = [seconds(reader.entries())]
     for text in (a_line(second="02.0")[50:], "", a_line(second="03.0")):
         with log.open("a") as file:
             file.write(text)
-        seen.append([entry.stage_ns - START_NS for entry in reader.entries()])
+        seen.append(seconds(reader.entries()))
 
-    assert seen == [[SECOND_NS], [2 * SECOND_NS], [], [3 * SECOND_NS]]
+    assert seen == [[1], [2], [], [3]]
 
 
 def test_a_log_that_goes_on_in_another_file_is_read_whole(tmp_path: Path) -> None:
     """The API server renames it at a gigabyte, in the middle of a large run."""
     before, log = a_line(second="01.0"), a_log(tmp_path, a_line(second="01.0"))
     start, reader = audit_end(log), AuditReader(log)
-    seen = list(reader.entries())
+    seen = seconds(reader.entries())
     log.write_text(before + a_line(second="02.0"))
-    log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+    log.rename(tmp_path / CLOSED)
     a_log(tmp_path, a_line(second="03.0"))
     log.rename(tmp_path / "audit-2026-01-01T00-00-03.500.log")
     a_log(tmp_path, a_line(second="04.0"))
 
-    later = [SECOND_NS * second for second in (2, 3, 4)]
-    assert [entry.stage_ns - START_NS for entry in audit_entries(log, start)] == later
-    seen += reader.entries()
-    assert [one.stage_ns - START_NS for one in seen] == [SECOND_NS, *later]
+    assert seconds(audit_entries(log, start)) == [2, 3, 4]
+    assert [*seen, *seconds(reader.entries())] == [1, 2, 3, 4]
 
 
 def test_a_log_that_is_renamed_just_now_is_not_skipped(
@@ -114,7 +118,7 @@ def test_a_log_that_is_renamed_just_now_is_not_skipped(
 
     def renaming(path: Path, *how: Any) -> Any:
         monkeypatch.setattr(Path, "open", opened)
-        log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+        log.rename(tmp_path / CLOSED)
         a_log(tmp_path, a_line(second="03.0"))
         return path.open(*how)
 
@@ -137,24 +141,23 @@ def test_a_log_that_is_between_two_names_is_not_missing(
         # After the search, and before the file is looked at by its old name.
         monkeypatch.setattr(Path, "glob", found)
         before = list(folder.glob(pattern))
-        log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+        log.rename(tmp_path / CLOSED)
         return before
 
     monkeypatch.setattr(Path, "glob", renaming)
 
-    seen = [entry.stage_ns - START_NS for entry in reader.entries()]
+    seen = seconds(reader.entries())
     a_log(tmp_path, a_line(second="03.0"))
-    seen += [entry.stage_ns - START_NS for entry in reader.entries()]
-    assert seen == [2 * SECOND_NS, 3 * SECOND_NS]
+    assert [*seen, *seconds(reader.entries())] == [2, 3]
 
 
 def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) -> None:
     """The oldest go when there are too many; the rest is not enough for a verdict."""
     log = a_log(tmp_path, a_line(second="01.0"))
     start = audit_end(log)
-    log.rename(tmp_path / "audit-2026-01-01T00-00-02.500.log")
+    log.rename(tmp_path / CLOSED)
     a_log(tmp_path, a_line(second="03.0"))
-    (tmp_path / "audit-2026-01-01T00-00-02.500.log").unlink()
+    (tmp_path / CLOSED).unlink()
 
     with pytest.raises(StowageError, match="has lost entries"):
         list(audit_entries(log, start))

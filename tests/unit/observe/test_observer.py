@@ -21,12 +21,8 @@ from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import (
-    NotSettledError,
-    UnreachableStateError,
-    Verdict,
-)
-from stowage_testbed.wait import wait_until
+from stowage_testbed.observe.verdict import UnreachableStateError, Verdict
+from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 SOON_S = 10.0
 
@@ -232,7 +228,7 @@ def test_a_timeout_shows_the_last_state(api: client.ApiClient) -> None:
     """A time-out without the state that was seen cannot be understood."""
     with (
         Observer(api, [PODS]) as observer,
-        pytest.raises(NotSettledError, match=r"waited 0\.01 s for a pod.*: 0 bound"),
+        pytest.raises(WaitTimeoutError, match=r"waited 0\.01 s for a pod.*: 0 bound"),
     ):
         observer.wait_for("a pod", bound(1), timeout_s=0.01)
 

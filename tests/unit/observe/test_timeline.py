@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from watch_server import a_pod
-from watched_pods import at as at_second
-from watched_pods import life, seen
+from watched_pods import at, life, seen
 
-from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
+from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.timeline import bind_latencies_s, pod_timelines
-
-
-def at(second: float, verb: Verb, name: str, node: str = "") -> Change:
-    moment = int(second * NS_PER_S)
-    return Change("Pod", verb, Receipt(moment, moment), a_pod(name, node=node))
 
 
 def test_latency_is_created_to_bound_on_the_receipt_clock() -> None:
     """Object timestamps have whole seconds and would say 0 or 1."""
     changes = [
-        at(1.0, Verb.ADDED, "a"),
-        at(1.25, Verb.MODIFIED, "a", "n1"),
-        at(1.5, Verb.MODIFIED, "a", "n1"),
+        seen(1.0, Verb.ADDED, "a"),
+        seen(1.25, Verb.MODIFIED, "a", node="n1"),
+        seen(1.5, Verb.MODIFIED, "a", node="n1"),
     ]
 
     lines = pod_timelines(changes, "ns")
@@ -32,21 +25,21 @@ def test_latency_is_created_to_bound_on_the_receipt_clock() -> None:
 
 def test_a_pod_bound_in_its_first_sight_took_no_measurable_time() -> None:
     """Both moments are one receipt; the resolution printed beside it says so."""
-    lines = pod_timelines([at(1.0, Verb.ADDED, "a", "n1")], "ns")
+    lines = pod_timelines([seen(1.0, Verb.ADDED, "a", node="n1")], "ns")
 
     assert bind_latencies_s(lines) == [0.0]
 
 
 def test_a_pod_that_was_listed_has_no_latency() -> None:
     """It was created before anyone watched; to guess would bend the percentiles."""
-    changes = [at(1.0, Verb.LISTED, "a"), at(2.0, Verb.MODIFIED, "a", "n1")]
+    changes = [seen(1.0, Verb.LISTED, "a"), seen(2.0, Verb.MODIFIED, "a", node="n1")]
 
     assert bind_latencies_s(pod_timelines(changes, "ns")) == []
 
 
 def test_other_namespaces_are_left_out() -> None:
     """The release's own pods are no part of the scenario."""
-    assert pod_timelines([at(1.0, Verb.ADDED, "a")], "elsewhere") == []
+    assert pod_timelines([seen(1.0, Verb.ADDED, "a")], "elsewhere") == []
 
 
 def test_a_step_of_the_wall_clock_does_not_bend_an_interval() -> None:
@@ -71,7 +64,7 @@ def test_readiness_is_the_first_moment_it_was_seen() -> None:
 
     (line,) = pod_timelines(changes, "ns")
 
-    assert line.ready == at_second(3.0)
+    assert line.ready == at(3.0)
 
 
 def test_what_was_already_so_has_no_moment() -> None:
@@ -99,7 +92,7 @@ def test_a_pod_that_was_listed_waiting_is_seen_bound() -> None:
 
     (line,) = pod_timelines(changes, "ns")
 
-    assert (line.created, line.bound) == (None, at_second(2.0))
+    assert (line.created, line.bound) == (None, at(2.0))
 
 
 def test_a_finished_pod_is_gone_before_it_is_deleted() -> None:
@@ -112,4 +105,4 @@ def test_a_finished_pod_is_gone_before_it_is_deleted() -> None:
 
     (line,) = pod_timelines(changes, "ns")
 
-    assert (line.gone, line.deleted) == (at_second(4.0), at_second(9.0))
+    assert (line.gone, line.deleted) == (at(4.0), at(9.0))

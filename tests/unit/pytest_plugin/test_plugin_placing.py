@@ -64,51 +64,43 @@ def test_a_controller_that_lacks_pods_is_waited_for() -> None:
     assert verdict(wanting, pod, owned(refused("b"), "ReplicaSet", "web")).holds
 
 
+DEPLOYMENT = ("Deployment", "web", {"replicas": 0})
+STATEFUL_SET = a_controller("StatefulSet", "db", {"replicas": 3})
+JOB = a_controller("Job", "once", {"parallelism": 5, "completions": 1})
+DAEMON_SET = a_controller("DaemonSet", "log", {}, desiredNumberScheduled=1)
+
+
+@pytest.mark.parametrize(
+    ("objects", "holds"),
+    [
+        # Its ReplicaSets are those of before.
+        ([a_controller(*DEPLOYMENT, observedGeneration=1)], False),
+        ([a_controller(*DEPLOYMENT)], True),
+        # Its second pod does not come before the first is ready.
+        ([STATEFUL_SET, owned(refused("db-0"), "StatefulSet", "db")], True),
+        ([STATEFUL_SET, owned(placed("db-0"), "StatefulSet", "db")], False),
+        # Its completions come later; a suspended one has none.
+        ([JOB], False),
+        ([JOB, owned(placed("a"), "Job", "once")], True),
+        ([a_controller("Job", "later", {"suspend": True})], True),
+        # Only its controller knows which nodes it is for.
+        ([DAEMON_SET], False),
+        ([DAEMON_SET, owned(placed("a"), "DaemonSet", "log")], True),
+    ],
+)
+def test_a_controller_is_decided_when_it_makes_no_more_pods(
+    objects: list[Seen], holds: bool
+) -> None:
+    """Each kind has its own way to say so."""
+    assert verdict(*objects).holds is holds
+
+
 def test_a_deployment_that_has_no_replica_set_yet_is_waited_for() -> None:
     """It is the first thing that is seen of it."""
     answer = verdict(a_controller("Deployment", "web", {"replicas": 2}))
 
     assert not answer.holds
     assert "Deployment web has 0 of 2 pods" in answer.state
-
-
-def test_a_deployment_that_was_just_changed_is_waited_for() -> None:
-    """Its ReplicaSets are those of before."""
-    changed = a_controller("Deployment", "web", {"replicas": 0}, observedGeneration=1)
-
-    assert not verdict(changed).holds
-    assert verdict(a_controller("Deployment", "web", {"replicas": 0})).holds
-
-
-def test_a_stateful_set_that_is_stuck_is_decided() -> None:
-    """Its second pod does not come before the first is ready."""
-    spec = {"replicas": 3}
-    of_set = owned(refused("db-0"), "StatefulSet", "db")
-
-    assert verdict(a_controller("StatefulSet", "db", spec), of_set).holds
-    assert not verdict(
-        a_controller("StatefulSet", "db", spec),
-        owned(placed("db-0"), "StatefulSet", "db"),
-    ).holds
-
-
-def test_a_job_has_as_many_pods_as_run_at_once() -> None:
-    """Its completions come later; a suspended one has none."""
-    spec = {"parallelism": 5, "completions": 1}
-
-    assert not verdict(a_controller("Job", "once", spec)).holds
-    assert verdict(
-        a_controller("Job", "once", spec), owned(placed("a"), "Job", "once")
-    ).holds
-    assert verdict(a_controller("Job", "later", {"suspend": True})).holds
-
-
-def test_a_daemon_set_has_what_kubernetes_wants_of_it() -> None:
-    """Only its controller knows which nodes it is for."""
-    wants_one = a_controller("DaemonSet", "log", {}, desiredNumberScheduled=1)
-
-    assert not verdict(wants_one).holds
-    assert verdict(wants_one, owned(placed("a"), "DaemonSet", "log")).holds
 
 
 def test_a_test_can_wait_for_pods_and_for_nodes_of_theirs() -> None:

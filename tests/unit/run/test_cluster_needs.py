@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import InputError
@@ -22,7 +22,7 @@ def variants(name: str) -> dict[str | None, Scenario]:
     return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
 
 
-def settings_of(cluster: FolderCluster) -> MetricsSettings | None:
+def settings_of(cluster: Cluster) -> MetricsSettings | None:
     assert isinstance(cluster, KwokBinaryCluster)
     return cluster.metrics
 

@@ -16,19 +16,23 @@ from small_tools import a_manifest, a_tool
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.install import install_from_go, needed_to_build
 from stowage_testbed.toolchain.location import binary_file, data_folder
-from stowage_testbed.toolchain.manifest import ModuleData
+from stowage_testbed.toolchain.manifest import ModuleData, Tool
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+
+
+def build(tool: Tool, needed_bytes: int = 0) -> Path:
+    manifest = a_manifest(tool, needed_bytes=needed_bytes)
+    install_from_go([tool], manifest, quiet=True)
+    return binary_file(tool)
 
 
 @pytest.mark.usefixtures("cache")
 def test_a_built_tool_runs(tmp_path: Path) -> None:
     """The whole way: find Go, build, install."""
-    tool = a_tool(tmp_path / "hello")
+    file = build(a_tool(tmp_path / "hello"))
 
-    install_from_go([tool], a_manifest(tool), quiet=True)
-
-    run = subprocess.run([binary_file(tool)], check=True, capture_output=True)
+    run = subprocess.run([file], check=True, capture_output=True)
     assert run.stderr == b"hello\n"
 
 
@@ -40,11 +44,10 @@ def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
     for name in ("config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"):
         (tool.folder / name).write_text(name)
         (tool.folder / name).chmod(0o444)
-    with_data = replace(tool, data=ModuleData("hello", ("config/crds", "role.yaml")))
+    data = ModuleData("hello", ("config/crds", "role.yaml"))
 
-    install_from_go([with_data], a_manifest(with_data), quiet=True)
+    folder = data_folder(build(replace(tool, data=data)))
 
-    folder = data_folder(binary_file(with_data))
     found = {str(file.relative_to(folder)) for file in folder.rglob("*.yaml")}
     assert found == {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
     assert (folder / "role.yaml").read_text() == "role.yaml"
@@ -58,7 +61,7 @@ def test_data_that_its_module_does_not_have_are_named(tmp_path: Path) -> None:
     tool = replace(a_tool(tmp_path / "hello"), data=data)
 
     with pytest.raises(StowageError, match="hello holds no config/crds"):
-        install_from_go([tool], a_manifest(tool), quiet=True)
+        build(tool)
 
     assert not binary_file(tool).exists()
 
@@ -83,19 +86,15 @@ def test_a_failed_build_shows_the_compilers_words(tmp_path: Path) -> None:
     tool = a_tool(tmp_path / "broken", source="package main\n\nfunc main() { nope }\n")
 
     with pytest.raises(StowageError, match="undefined: nope"):
-        install_from_go([tool], a_manifest(tool), quiet=True)
+        build(tool)
 
 
 @pytest.mark.usefixtures("cache")
 def test_too_little_room_is_refused_before_the_build(tmp_path: Path) -> None:
     """Ten minutes of compiling would be lost."""
-    tool = a_tool(tmp_path / "hello")
-
-    needed = (
-        f"no disk space in the cache .*: {2 << 60:,} bytes are needed and .* are free"
-    )
-    with pytest.raises(StowageError, match=needed):
-        install_from_go([tool], a_manifest(tool, needed_bytes=1 << 60), quiet=True)
+    needed = f"{2 << 60:,} bytes are needed and .* are free"
+    with pytest.raises(StowageError, match=f"no disk space in the cache .*: {needed}"):
+        build(a_tool(tmp_path / "hello"), needed_bytes=1 << 60)
 
 
 ON_A_FULL_DISK = """

@@ -13,6 +13,7 @@ import yaml
 
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     KWOK,
     component_failed,
@@ -21,7 +22,7 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.container_startup import Container, ContainerStartup
 from stowage_testbed.cluster.containers import create_network, project
-from stowage_testbed.cluster.folder_cluster import FolderCluster
+from stowage_testbed.cluster.host_pods import ReleaseLocation
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.kind.images import (
     ReleaseImages,
@@ -32,7 +33,6 @@ from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.cluster.processes import marked_environment
-from stowage_testbed.cluster.release_location import ReleaseLocation
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.docker.engine import check_engine
 from stowage_testbed.toolchain import tool_path
@@ -44,7 +44,7 @@ LEASE_S = 200
 _API_SERVER_PORT = 6443
 
 
-class KindCluster(FolderCluster):
+class KindCluster(Cluster):
     """kubeadm's control plane on kind's node, and KWOK's nodes beside it.
 
     The release's pods run as containers of their images on kind's node; the workload

@@ -6,15 +6,13 @@ Among them the kinds that KWOK reads simulated usage from.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
-from stowage_testbed.cluster.metrics.usage import PLURAL, usage_object
+from stowage_testbed.api_client import Objects
+from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.wait import wait_until
-
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
 
 _FOLDER = Path(__file__).parent
 
@@ -27,35 +25,7 @@ def read_manifests(name: str) -> list[Manifest]:
     return list(yaml.safe_load_all(text))
 
 
-def create_objects(api: ApiClient, manifests: list[Manifest]) -> None:
-    """Create objects of any kind that the client library knows.
-
-    Raises
-    ------
-    kubernetes.utils.FailToCreateError
-        The API server refused one; carries its reason.
-    """
-    from kubernetes.utils import create_from_dict  # noqa: PLC0415 - slow to import
-
-    for manifest in manifests:
-        create_from_dict(api, manifest)  # type: ignore[no-untyped-call]
-
-
-def create_custom_object(api: ApiClient, manifest: Manifest, plural: str) -> None:
-    """Create an object of a kind that only the cluster knows; it has no namespace.
-
-    Raises
-    ------
-    kubernetes.client.ApiException
-        The API server refused it.
-    """
-    from kubernetes.client import CustomObjectsApi  # noqa: PLC0415 - slow to import
-
-    group, _, version = manifest["apiVersion"].partition("/")
-    CustomObjectsApi(api).create_cluster_custom_object(group, version, plural, manifest)
-
-
-def serve_usage_api(api: ApiClient, timeout_s: float) -> None:
+def serve_usage_api(objects: Objects, timeout_s: float) -> None:
     """Create the kinds, wait until they are served, and describe a fake kubelet.
 
     Pods use no CPU, unless their annotations say so, until it is set.
@@ -63,26 +33,25 @@ def serve_usage_api(api: ApiClient, timeout_s: float) -> None:
     To be done before KWOK asks for them: it repeats a failed list only after seconds.
     """
     definitions = read_manifests("usage-crds")
-    create_objects(api, definitions)
     for definition in definitions:
-        _wait_established(api, definition["metadata"]["name"], timeout_s)
-    for metric in read_manifests("kubelet-metrics"):
-        create_custom_object(api, metric, "metrics")
-    create_custom_object(api, usage_object({}), PLURAL)
-
-
-def _wait_established(api: ApiClient, name: str, timeout_s: float) -> None:
-    from kubernetes.client import ApiextensionsV1Api  # noqa: PLC0415 - slow to import
-
-    extensions = ApiextensionsV1Api(api)
-
-    def conditions() -> dict[str, str]:
-        definition: Any = extensions.read_custom_resource_definition(name)
-        return {c.type: c.status for c in definition.status.conditions or []}
-
+        objects.create(definition)
+    names = {definition["metadata"]["name"] for definition in definitions}
     wait_until(
-        f"{name} to be served",
-        conditions,
-        lambda seen: seen.get("Established") == "True",
+        "the kinds of usage to be served",
+        lambda: {name for name in names if not _is_established(objects, name)},
+        lambda missing: not missing,
         timeout_s=timeout_s,
     )
+    for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
+        objects.create(manifest)
+
+
+def conditions(objects: Objects, kind: str, name: str) -> dict[str, Manifest]:
+    """Return an object's conditions by type."""
+    status = objects.read(kind, name).get("status") or {}
+    return {one["type"]: one for one in status.get("conditions") or ()}
+
+
+def _is_established(objects: Objects, name: str) -> bool:
+    seen = conditions(objects, "CustomResourceDefinition", name)
+    return seen.get("Established", {}).get("status") == "True"

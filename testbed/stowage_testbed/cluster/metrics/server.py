@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import trustme
+
+from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
     component_failed,
@@ -13,19 +17,60 @@ from stowage_testbed.cluster.components import (
     spawn_component,
 )
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.cluster.metrics.identity import Identity, make_identity
 from stowage_testbed.cluster.metrics.objects import (
     Manifest,
-    create_objects,
+    conditions,
     read_manifests,
 )
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
+from stowage_testbed.cluster.service_account import (
+    write_account_kubeconfig,
+    write_private,
+)
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import wait_until
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+NAMESPACE = "kube-system"
+HOST = f"{METRICS_SERVER}.{NAMESPACE}.svc"
+"""The name that the API server expects in its certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The files that metrics-server starts with.
+
+    Its certificate is checked with ``ca_bundle`` (base64), whose key is gone.
+    """
+
+    kubeconfig: Path
+    certificate: Path
+    key: Path
+    ca_bundle: str
+
+
+def make_identity(api: ApiClient, admin: Path, folder: Path) -> Identity:
+    """Write the files into a new ``folder``, readable by this user only.
+
+    ``api`` is the client of an administrator, whose kubeconfig is ``admin``.
+    """
+    folder.mkdir(mode=0o700)
+    authority = trustme.CA()
+    issued = authority.issue_cert(HOST)
+    identity = Identity(
+        kubeconfig=folder / "kubeconfig.yaml",
+        certificate=folder / "tls.crt",
+        key=folder / "tls.key",
+        ca_bundle=base64.b64encode(authority.cert_pem.bytes()).decode(),
+    )
+    write_private(identity.certificate, issued.cert_chain_pems[0].bytes())
+    write_private(identity.key, issued.private_key_pem.bytes())
+    write_account_kubeconfig(api, admin, NAMESPACE, METRICS_SERVER, identity.kubeconfig)
+    return identity
+
 
 _API_SERVICE = "v1beta1.metrics.k8s.io"
 
@@ -57,14 +102,16 @@ class MetricsServer:
         binary = tool_path(METRICS_SERVER)
         port = port_beside(self.workdir.name)
         *account, registration = read_manifests("metrics-server")
-        create_objects(api, account)
+        objects = Objects(api)
+        for manifest in account:
+            objects.create(manifest)
         identity = make_identity(api, kubeconfig, self.workdir / METRICS_SERVER)
         command = [str(binary), *self._arguments(identity, port)]
         spawn_component(self.workdir, METRICS_SERVER, command)
-        create_objects(api, [_registered(registration, identity, port)])
+        objects.create(_registered(registration, identity, port))
         wait_until(
             "the API server to reach metrics-server",
-            lambda: self._availability(api),
+            lambda: self._availability(objects),
             lambda seen: seen.startswith("True"),
             timeout_s=self.timeout_s,
         )
@@ -88,15 +135,11 @@ class MetricsServer:
             f"--node-selector=kubernetes.io/hostname!={HOST_NODE}",
         ]
 
-    def _availability(self, api: ApiClient) -> str:
-        from kubernetes.client import ApiregistrationV1Api  # noqa: PLC0415
-
+    def _availability(self, objects: Objects) -> str:
         if has_ended(self.workdir, METRICS_SERVER):
             raise component_failed(self.workdir, METRICS_SERVER)
-        service: Any = ApiregistrationV1Api(api).read_api_service(_API_SERVICE)
-        conditions = (service.status.conditions if service.status else None) or []
-        found = [c for c in conditions if c.type == "Available"]
-        return f"{found[0].status}: {found[0].message}" if found else "not looked at"
+        found = conditions(objects, "APIService", _API_SERVICE).get("Available")
+        return f"{found['status']}: {found['message']}" if found else "not looked at"
 
 
 def _registered(registration: Manifest, identity: Identity, port: int) -> Manifest:

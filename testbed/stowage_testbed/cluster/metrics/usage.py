@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 NAME = "usage"
-PLURAL = "clusterresourceusages"
 CPU_ANNOTATION = "kwok.x-k8s.io/usage-cpu"
 MEMORY_ANNOTATION = "kwok.x-k8s.io/usage-memory"
 

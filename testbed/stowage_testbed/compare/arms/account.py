@@ -12,8 +12,8 @@ import yaml
 from kubernetes.client import ApiClient, CoreV1Api, RbacAuthorizationV1Api
 from urllib3.exceptions import HTTPError
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.protocol import Cluster
 
 NAMESPACE = "kube-system"
 """Where schedulers live, and no pod of a scenario."""

@@ -16,8 +16,8 @@ import yaml
 from kubernetes.client import ApiClient, ApiextensionsV1Api, CustomObjectsApi
 from urllib3.exceptions import HTTPError
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.wait import wait_until
 
 ESTABLISHED_TIMEOUT_S = 30.0

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.file_rules import (

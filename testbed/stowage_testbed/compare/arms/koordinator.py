@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.cluster.protocol import Cluster
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.crds import Kind, custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, KubeSchedulerArm

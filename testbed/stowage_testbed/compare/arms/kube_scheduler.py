@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program, http_readiness

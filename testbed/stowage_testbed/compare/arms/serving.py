@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import KUBECONFIG, Rights, account
 from stowage_testbed.compare.arms.program import ArmProcess, Program
 from stowage_testbed.compare.errors import ArmEndedError

@@ -23,8 +23,8 @@ import psutil
 import yaml
 
 from stowage_optimizer.cli.probe import probe
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
 from stowage_testbed.compare.arms.crds import Kind, custom_resources

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.cluster.protocol import Cluster
 from stowage_testbed.compare.arms.account import (
     KUBECONFIG,
     NAMESPACE,

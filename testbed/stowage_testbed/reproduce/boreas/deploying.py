@@ -14,7 +14,6 @@ from stowage_testbed.observe.settled import (
     pods_placed,
 )
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError
 from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.run.arm import Arm
@@ -22,6 +21,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.wait import WaitTimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _deployed(context: RunContext, scene: Scene, arm: Arm, namespace: str) -> fl
 def _came_true(observer: Observer, condition: Condition, timeout_s: float) -> bool:
     try:
         observer.wait_for("every pod to be placed", condition, timeout_s=timeout_s)
-    except NotSettledError:
+    except WaitTimeoutError:
         return False
     return True
 

@@ -39,9 +39,9 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
 
 def read_rows(path: Path, row_type: type[RowT]) -> tuple[RowT, ...]:
     """Return the rows of a file, which may have further columns."""
-    columns = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type]
+    columns = [field.name for field in dataclasses.fields(row_type)]  # type: ignore[arg-type] # a dataclass
     records = pl.read_parquet(path, columns=columns).to_dicts()
-    return msgspec.convert(records, tuple[row_type, ...])  # type: ignore[valid-type]
+    return msgspec.convert(records, tuple[row_type, ...])  # type: ignore[valid-type] # known at run time
 
 
 def _schema(row_type: type) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def deployed(
 
     Raises
     ------
-    NotSettledError
+    WaitTimeoutError
         The replicas did not become ready, or did not go.
     """
     namespace, first = usage.namespace, settings.autoscaling.min_replicas

@@ -16,8 +16,9 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError, Verdict
+from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.recovery.usage import SimulatedUsage
+from stowage_testbed.wait import WaitTimeoutError
 
 
 class LiveTarget:
@@ -67,7 +68,7 @@ class LiveTarget:
                 changed,
                 timeout_s=max(until_s - self.now_s(), 0.0),
             )
-        except NotSettledError:
+        except WaitTimeoutError:
             # Nothing changed: the usual end of a window.
             return
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stowage_testbed.observe.settled import at_rest, packed
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import NotSettledError, Verdict
+from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
@@ -15,6 +15,7 @@ from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.check_moment import check_moment
 from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.steps.waiting import Check, Pack, Wait
+from stowage_testbed.wait import WaitTimeoutError
 
 QUIET_MARGIN_S = 0.5
 """Beyond the settle time, in which a trigger that comes again would show itself."""
@@ -75,7 +76,7 @@ def await_moment(
 
     Raises
     ------
-    NotSettledError
+    WaitTimeoutError
         All hold, but the pods did not come to rest.
     """
     tolerance = context.scenario.expect.tolerance
@@ -94,7 +95,7 @@ def await_moment(
             timeout_s=timeout_s,
             stable_s=stable_s,
         )
-    except NotSettledError:
+    except WaitTimeoutError:
         results = context.run.observer.read(look)
         if all(one.passed for one in results):
             raise

@@ -1,4 +1,4 @@
-"""An image of one program, made without any engine."""
+"""An image of one program, made without any engine; two compared file by file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import json
 import tarfile
 from pathlib import Path
 
-from stowage_testbed.images.program_archive import write_program_archive
+from stowage_testbed.images.docker_archive import (
+    differing_files,
+    open_member,
+    write_program_archive,
+)
 
 
 def a_program(folder: Path, content: bytes = b"\x7fELF program") -> Path:
     file = folder / "etcd"
     file.write_bytes(content)
     return file
+
+
+def an_image(folder: Path, name: str, content: bytes) -> Path:
+    write_program_archive(folder / name, "x:1", a_program(folder, content))
+    return folder / name
 
 
 def test_the_same_program_gives_the_same_image(tmp_path: Path) -> None:
@@ -33,8 +42,8 @@ def test_it_holds_the_program_and_what_engines_check(tmp_path: Path) -> None:
 
     with tarfile.open(tmp_path / "image") as archive:
         (entry,) = json.loads(archive.extractfile("manifest.json").read())  # type: ignore[union-attr]
-        config = archive.extractfile(entry["Config"]).read()  # type: ignore[union-attr]
-        layer = archive.extractfile(entry["Layers"][0]).read()  # type: ignore[union-attr]
+        config = open_member(archive, entry["Config"]).read()
+        layer = open_member(archive, entry["Layers"][0]).read()
     (tmp_path / "layer").write_bytes(layer)
     with tarfile.open(tmp_path / "layer") as files:
         (member,) = files.getmembers()
@@ -46,3 +55,18 @@ def test_it_holds_the_program_and_what_engines_check(tmp_path: Path) -> None:
     assert described["rootfs"]["diff_ids"] == [f"sha256:{digest}"]
     assert described["config"]["Entrypoint"] == ["/e"]
     assert (member.name, member.mode, member.uid) == ("usr/local/bin/etcd", 0o755, 0)
+
+
+def test_equal_builds_have_no_differences(tmp_path: Path) -> None:
+    """Then their digests are equal too."""
+    one, two = (an_image(tmp_path, name, b"same") for name in ("one", "two"))
+
+    assert differing_files(one, two) == []
+
+
+def test_the_files_that_differ_are_named(tmp_path: Path) -> None:
+    """Only a digest would leave the reader with half a gigabyte to look through."""
+    one = an_image(tmp_path, "one", b"yesterday")
+    two = an_image(tmp_path, "two", b"today")
+
+    assert differing_files(one, two) == ["usr/local/bin/etcd"]

@@ -1,4 +1,4 @@
-"""What all kinds of cluster share: a claimed folder, and a start that fails cleanly."""
+"""What every kind of cluster offers: a claimed folder, a start that fails cleanly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from stowage_testbed import layout
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_cluster
+from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.cluster.release_location import ON_THIS_MACHINE, ReleaseLocation
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -22,8 +22,8 @@ READY_TIMEOUT_S = 120.0
 """Twenty times what a start takes on two idle cores."""
 
 
-class FolderCluster(ABC):
-    """A cluster whose folder holds all that is known about it.
+class Cluster(ABC):
+    """A Kubernetes control plane with fake nodes; its folder holds all of it.
 
     Parameters
     ----------
