@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.scenario import build, build_expectations
+from stowage_testbed.scenario import build
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
 from stowage_testbed.scenario.expectations import Expectations
@@ -130,7 +130,7 @@ def draft(
     for name, item in valid.get("objects", {}).items():
         made.objects[name] = build.object_spec(name, item)
     _take_steps(made, folder)
-    made.expect = build_expectations.expectations(valid.get("expect", {}))
+    made.expect = Expectations.of(valid.get("expect", {}))
     return made
 
 

@@ -87,7 +87,7 @@ def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> N
     ]
     check = steps[10].action
     assert isinstance(check, Check)
-    assert check.expect.state.placed == Bounds(1, None)
+    assert check.expect.placed == Bounds(1, None)
     assert check.expect.objects == {"lone": ExpectedObject(phase="Running")}
 
 
