@@ -75,13 +75,12 @@ class Turn:
         return seen
 
     def _fault_context(self, seen: Seen) -> FaultContext:
-        settings, soak_cluster = seen.scenario.fault, self.soak_cluster
-        assert settings is not None  # noqa: S101 - it was just made
+        soak_cluster = self.soak_cluster
         return FaultContext(
             soak_cluster.run,
             soak_cluster.environment,
             soak_cluster.release,
-            settings,
+            seen.scenario,
             soak_cluster.rng,
             facts=seen.facts,
         )
@@ -89,7 +88,7 @@ class Turn:
     def _happen(self, context: FaultContext, seen: Seen, ordinary: str) -> None:
         soak_cluster, clock = self.soak_cluster, self.soak_cluster.run.observer.clock
         fault = KINDS[context.settings.do]
-        fault.before(context, seen.scenario)
+        fault.before(context)
         large = soak_cluster.rng.randint(1, MOST_LARGE)
         name = soak_cluster.fresh_name(LARGE.name)
         soak_cluster.apply(replace(LARGE, name=name, replicas=large))
