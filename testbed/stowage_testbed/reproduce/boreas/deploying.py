@@ -17,9 +17,9 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import NotSettledError
 from stowage_testbed.reproduce.boreas.request import Contender
 from stowage_testbed.reproduce.boreas.scenes import Scene
+from stowage_testbed.run.arm import with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
-from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
 
 

@@ -12,12 +12,12 @@ from stowage_testbed.observe.source import AUTOSCALERS, PODS
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.alignment import await_scrape
 from stowage_testbed.run.recovery.deployed import deployed
 from stowage_testbed.run.recovery.live_target import LiveTarget
 from stowage_testbed.run.recovery.manifests import autoscaler
 from stowage_testbed.run.recovery.usage import SimulatedUsage
-from stowage_testbed.run.steps.window_listener import WindowListener
 
 
 def run_recovery(
