@@ -8,9 +8,8 @@ from itertools import groupby
 import pytest
 from hpa_records import QUICK, SimulatedHpa
 
+from stowage_testbed.hpa.load import Recovery, find, hold, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow
-from stowage_testbed.hpa.phases.load import find, hold
-from stowage_testbed.hpa.phases.recovery import Recovery, recovery
 from stowage_testbed.hpa.settings import (
     FULL,
     Autoscaling,

@@ -90,18 +90,22 @@ def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
     """There is one window at most, with a start and a stop."""
     if not draft.whole("steps"):
         return
-    edges = [step for step in draft.steps if isinstance(step.action, Measure)]
+    edges = [
+        (step, step.action.edge)
+        for step in draft.steps
+        if isinstance(step.action, Measure)
+    ]
     wanted = ["start", "stop"]
-    for position, step in enumerate(edges):
+    for position, (step, edge) in enumerate(edges):
         if position >= len(wanted):
             message = "there is one measured window, and it is over; remove this step"
             yield DocumentIssue(step.place(), message)
-        elif step.action != Measure(wanted[position]):  # type: ignore[arg-type]
+        elif edge != wanted[position]:
             message = f"here the window should {wanted[position]}; exchange the steps"
             yield DocumentIssue(step.place(), message)
     if len(edges) == 1:
         message = "the measured window never stops; add `measure: stop`"
-        yield DocumentIssue(edges[0].place(), message)
+        yield DocumentIssue(edges[0][0].place(), message)
 
 
 ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
