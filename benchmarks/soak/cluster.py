@@ -29,9 +29,9 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
     ScenarioEnvironment,
     await_account,
+    collect_pods,
     make_namespace,
 )
-from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.scenario.manifests import (
     Manifest,
     priority_class_manifest,

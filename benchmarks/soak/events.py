@@ -16,8 +16,8 @@ from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import manual_plan
-from stowage_testbed.run.orphans import collect_pods
 from stowage_testbed.scenario.manifests import bare_pod_manifest
 from stowage_testbed.scenario.model import Workload
 

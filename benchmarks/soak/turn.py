@@ -77,13 +77,12 @@ class Turn:
         return seen
 
     def _fault_context(self, seen: Seen) -> FaultContext:
-        settings, soak_cluster = seen.scenario.fault, self.soak_cluster
-        assert settings is not None  # noqa: S101 - it was just made
+        soak_cluster = self.soak_cluster
         return FaultContext(
             soak_cluster.run,
             soak_cluster.environment,
             soak_cluster.release,
-            settings,
+            seen.scenario,
             soak_cluster.rng,
             facts=seen.facts,
         )
@@ -91,7 +90,7 @@ class Turn:
     def _happen(self, context: FaultContext, seen: Seen, ordinary: str) -> None:
         soak_cluster, clock = self.soak_cluster, self.soak_cluster.run.observer.clock
         fault = KINDS[context.settings.do]
-        fault.before(context, seen.scenario)
+        fault.before(context)
         replicas = soak_cluster.rng.randint(1, MOST_LARGE)
         name = soak_cluster.fresh_name("large")
         soak_cluster.apply(soak_cluster.large(name, replicas))

@@ -102,8 +102,8 @@ class Declared:
         """Return the value of what stands in the file and passed the schema."""
         if self.setting.parse is not None:
             return self.setting.parse(plain)
-        if is_dataclass(self.type):
-            return made(self.type, plain)  # type: ignore[arg-type]
+        if isinstance(self.type, type) and is_dataclass(self.type):
+            return made(self.type, plain)
         if get_origin(self.type) is tuple:
             return (plain,) if isinstance(plain, str) else tuple(plain)
         return self.type(plain) if self.type in {int, float} else plain
@@ -174,8 +174,8 @@ def _without_none(kind: Any) -> Any:
 
 
 def _type_schema(kind: Any) -> Schema:
-    if is_dataclass(kind):
-        return object_schema(kind)  # type: ignore[arg-type]
+    if isinstance(kind, type) and is_dataclass(kind):
+        return object_schema(kind)
     if get_origin(kind) is Literal:
         return {"enum": list(get_args(kind))}
     if get_origin(kind) is tuple:

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.model.load_window import Segment
-from stowage_testbed.hpa.phases.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import (
     FULL,

@@ -23,9 +23,9 @@ def state_of(*objects: Seen) -> State:
     return state
 
 
-def placed(name: str) -> Seen:
+def placed(name: str, node: str = "n1") -> Seen:
     """Return a pod that has a node."""
-    return ("Pod", a_pod(name, node="n1"))
+    return ("Pod", a_pod(name, node=node))
 
 
 def fresh(name: str) -> Seen:

@@ -22,8 +22,9 @@ from stowage_testbed.run.manual_plan import execute_manual_plan
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.execution import carry_out
-from stowage_testbed.scenario.halves import as_steps, in_turn
-from stowage_testbed.scenario.model import FaultSettings, Scenario, Workload
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.applying import Apply
 
 QUIET_MARGIN_S = 0.7
 """Beyond the settle time, so that a plan that is to come shows itself."""
@@ -68,14 +69,8 @@ class Attempt:
         trial = end_try(run, seen, self.number, self.seed, self.results)
         clear(run, self.scenario, self.number)
         with self._fault_context(seen) as context:
-            KINDS[self._fault.do].after(context)
+            KINDS[context.settings.do].after(context)
         return trial
-
-    @property
-    def _fault(self) -> FaultSettings:
-        fault = self.scenario.fault
-        assert fault is not None  # noqa: S101 - the release was made for it
-        return fault
 
     @contextmanager
     def _fault_context(self, seen: Seen) -> Iterator[FaultContext]:
@@ -86,7 +81,7 @@ class Attempt:
             run=self.cluster.run,
             environment=seen.environment or ScenarioEnvironment("", ()),
             release=seen.release,
-            settings=self._fault,
+            scenario=self.scenario,
             rng=rng,
             facts=seen.facts,
         )
@@ -97,13 +92,14 @@ class Attempt:
             context.end_fault()
 
     def _go_through(self, context: FaultContext, seen: Seen) -> None:
-        kind, fault = KINDS[self._fault.do], self._fault
+        fault = context.settings
+        kind = KINDS[fault.do]
         first, last = self._before_and_after()
         steps = StepContext(self.cluster.run, self.scenario, context.environment)
-        for step in as_steps(in_turn(first)):
+        for step in first:
             carry_out(steps, step)
-        kind.before(context, self.scenario)
-        if self._comes(context, last):
+        kind.before(context)
+        if self._comes(context, steps, last):
             context.clock.pause(context.rng.uniform(*fault.after_s))
             seen.injected = self._now()
             kind.inject(context)
@@ -112,24 +108,23 @@ class Attempt:
             seen.ended = self._now()
         self._await_recovery(context, seen)
 
-    def _before_and_after(self) -> tuple[Sequence[Workload], Sequence[Workload]]:
-        """Return what is there before anything is planned, and what is planned for."""
-        workload = self.scenario.workload
-        first = 0 if self.scenario.arrival == "burst" else len(workload) - 1
-        return workload[:first], workload[first:]
+    def _before_and_after(self) -> tuple[Sequence[Step], Step]:
+        """Return what comes before anything is planned, and what is planned for."""
+        placing, _ = self.scenario.halves
+        applied = [s for s in placing.steps if isinstance(s.action, Apply)]
+        return placing.steps[: applied[-1].number - 1], applied[-1]
 
-    def _comes(self, context: FaultContext, last: Sequence[Workload]) -> bool:
+    def _comes(self, context: FaultContext, steps: StepContext, last: Step) -> bool:
         """Bring in the rest, and wait for the moment; return whether it came."""
         run, scenario = self.cluster.run, self.scenario
         settled = run.observer.read(
             lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}
         )
-        for workload in last:
-            context.apply(workload)
+        carry_out(steps, last)
         try:
             run.observer.wait_for(
-                f"the moment of the fault ({self._fault.at})",
-                moment_of(self._fault, context.namespace, settled),
+                f"the moment of the fault ({context.settings.at})",
+                moment_of(context.settings, context.namespace, settled),
                 timeout_s=run.timeouts.plan_s(scenario),
             )
         except UnreachableStateError:

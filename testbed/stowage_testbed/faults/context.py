@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api_client import Manifest, Objects
 from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.helm import Release
@@ -16,7 +17,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.scenario.manifests import workload_manifest
-from stowage_testbed.scenario.model import FaultSettings, Workload
+from stowage_testbed.scenario.model import FaultSettings, Scenario, Workload
 
 
 class NothingToHitError(StowageError):
@@ -34,8 +35,8 @@ class FaultContext:
     ----------
     run, environment, release
         The cluster, the scenario's part of it, and the release under test.
-    settings
-        What was asked for.
+    scenario
+        What was asked for; it has a fault.
     rng
         Random generator; every random choice of the fault comes from it.
     clock
@@ -47,11 +48,18 @@ class FaultContext:
     run: RunContext
     environment: ScenarioEnvironment
     release: Release
-    settings: FaultSettings
+    scenario: Scenario
     rng: random.Random
     clock: Clock = field(default_factory=SystemClock)
     facts: dict[str, float] = field(default_factory=dict)
     _undo: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def settings(self) -> FaultSettings:
+        """What goes wrong, and when."""
+        fault = self.scenario.fault
+        assert fault is not None  # noqa: S101 - the release was made for it
+        return fault
 
     @property
     def objects(self) -> Objects:
@@ -87,12 +95,20 @@ class FaultContext:
             )
         return way
 
+    def create(self, manifest: Manifest, *, or_keep: bool = False) -> JsonObject:
+        """Create an object, as `Objects.create`; it is gone when the fault ends."""
+        metadata = manifest["metadata"]
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        delete = partial(self.objects.delete, manifest["kind"], name)
+        self.on_end(partial(delete, namespace=namespace))
+        return self.objects.create(manifest, or_keep=or_keep)
+
     def apply(self, workload: Workload) -> None:
         """Create one more workload."""
         self.objects.create(workload_manifest(workload, self.namespace))
 
-    def status(self) -> JsonObject:
-        """Return the status of the newest plan.
+    def plan(self) -> JsonObject:
+        """Return the newest plan.
 
         Raises
         ------
@@ -102,7 +118,11 @@ class FaultContext:
         body = self.run.observer.read(_newest_plan)
         if body is None:
             raise NothingToHitError("status, for there is no plan")
-        status: JsonObject = body.get("status") or {}
+        return body
+
+    def status(self) -> JsonObject:
+        """Return the status of the newest plan; as `plan` raises."""
+        status: JsonObject = self.plan().get("status") or {}
         return status
 
     def planned_node(self, role: str) -> str:

@@ -28,7 +28,7 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.scenario.manifests import Manifest, workload_manifest
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Workload
 
 PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
 WAYS = (PLAN, RESERVATION, STATUS)
@@ -43,13 +43,12 @@ SIZE = Workload("forged", REPLICAS, cpu_milli=100, memory_bytes=2 * 10**9)
 RESERVE_TIMEOUT_S = 10.0
 
 
-def prepare_forgery(context: FaultContext, _scenario: Scenario) -> None:
+def prepare_forgery(context: FaultContext) -> None:
     """Let there be a tenant, and a reservation for others."""
     way = context.way(*WAYS)
     settle_tenant(context, plans=way == STATUS)
     name = _reservation_name(context)
-    context.on_end(partial(context.objects.delete, "Reservation", name))
-    context.objects.create(_reservation(context))
+    context.create(_reservation(context))
     context.run.observer.wait_for(
         f"room to be reserved by {name}",
         partial(_is_available, name),
@@ -72,7 +71,7 @@ def forge(context: FaultContext) -> None:
     if way == RESERVATION:
         _as_owners(context, tenant)
         return
-    plan = context.run.observer.read(_newest_plan)
+    plan = context.plan()
     _as_planned(context, tenant, plan)
     if context.status().get("phase") != "Executing":
         raise NothingToHitError("step left once the forged pods have come")
@@ -232,9 +231,3 @@ def _reservation_body(context: FaultContext) -> JsonObject:
     name = _reservation_name(context)
     bodies = context.run.observer.read(lambda state: state.bodies("Reservation"))
     return next(body for body in bodies if body["metadata"]["name"] == name)
-
-
-def _newest_plan(state: State) -> JsonObject:
-    newest = state.plans()[-1].uid
-    bodies = state.bodies("PackingPlan")
-    return next(body for body in bodies if body["metadata"]["uid"] == newest)

@@ -46,11 +46,6 @@ from stowage_testbed.faults.workloads import (
     shrink_budget,
 )
 from stowage_testbed.faults.write_budget import refuse_writes, spend_budget
-from stowage_testbed.scenario.model import Scenario
-
-
-def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
-    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +65,9 @@ class FaultKind:
     """
 
     inject: Callable[[FaultContext], None]
-    before: Callable[[FaultContext, Scenario], None] = (
-        lambda _fault_context, _scenario: None
-    )
+    before: Callable[[FaultContext], None] = lambda _fault_context: None
     after: Callable[[FaultContext], None] = lambda _fault_context: None
-    values: Callable[[Cluster], Mapping[str, Any]] = _no_values
+    values: Callable[[Cluster], Mapping[str, Any]] = lambda _cluster: {}
 
 
 KINDS: dict[str, FaultKind] = {
@@ -87,9 +80,7 @@ KINDS: dict[str, FaultKind] = {
     "fill-etcd": FaultKind(fill_etcd),
     "forge": FaultKind(forge, before=prepare_forgery),
     "freeze-leader": FaultKind(
-        freeze_leader,
-        before=lambda context, _scenario: start_standby(context),
-        values=lambda _cluster: ELECTION,
+        freeze_leader, before=start_standby, values=lambda _cluster: ELECTION
     ),
     "kill-optimizer": FaultKind(kill_optimizer),
     "kill-scheduler": FaultKind(kill_scheduler),
@@ -97,14 +88,9 @@ KINDS: dict[str, FaultKind] = {
     "limit-pods": FaultKind(limit_pods),
     "make-unschedulable": FaultKind(make_unschedulable),
     "nothing": FaultKind(lambda _fault_context: None),
-    "refuse-writes": FaultKind(
-        refuse_writes, before=lambda context, _scenario: spend_budget(context)
-    ),
+    "refuse-writes": FaultKind(refuse_writes, before=spend_budget),
     "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
-    "shrink-budget": FaultKind(
-        shrink_budget,
-        before=lambda context, scenario: allow_one(context, scenario.workload[0].name),
-    ),
+    "shrink-budget": FaultKind(shrink_budget, before=allow_one),
     "shrink-node": FaultKind(shrink_node),
     "slow-api-server": FaultKind(slow_down, values=slow_values),
     "stop-optimizer": FaultKind(stop_optimizer),

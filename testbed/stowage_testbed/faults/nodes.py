@@ -10,7 +10,7 @@ from functools import partial
 
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.quantity import parse_memory
-from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.run.environment import collect_pods
 
 ROLES = ("target", "source", "bystander")
 RESTORED_SHARE = 0.5

@@ -30,7 +30,6 @@ from stowage_testbed.faults.odd_pods import (
 from stowage_testbed.faults.workloads import reservation_manifest
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
-from stowage_testbed.scenario.model import Scenario
 
 NODE_PREFIX = "odd"
 
@@ -131,16 +130,14 @@ SHARE = 0.6
 NODES = 3
 
 
-def prepare_odd_objects(context: FaultContext, _scenario: Scenario) -> None:
+def prepare_odd_objects(context: FaultContext) -> None:
     """Create the first of them, and what all of them need."""
     namespace = odd_place(context.namespace)
     context.on_end(partial(_remove, context, namespace))
     context.objects.create(odd_namespace(namespace, context.rng))
     await_account(context.run, namespace)
     for manifest in classes(context.rng):
-        kind, name = manifest["kind"], manifest["metadata"]["name"]
-        context.on_end(partial(context.objects.delete, kind, name))
-        context.objects.create(manifest, or_keep=True)
+        context.create(manifest, or_keep=True)
     _create(context, namespace, EARLY)
 
 

@@ -51,8 +51,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
         }
         role = manifest_of("ClusterRole", PLANNER, rules=[rule])
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
-            context.on_end(partial(context.objects.delete, one["kind"], PLANNER))
-            context.objects.create(one)
+            context.create(one)
 
 
 def tenant_namespace(context: FaultContext) -> str:

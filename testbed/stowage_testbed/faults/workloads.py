@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 
 from stowage_testbed.api_client import ApiRefusedError, Manifest, manifest_of
 from stowage_testbed.faults.context import FaultContext
@@ -23,15 +22,13 @@ def create_budget(context: FaultContext) -> None:
     owner = context.moved_owner()
     names = {"one": (NAME,), "two": (NAME, SECOND)}[context.way("one", "two")]
     for name in names:
-        context.objects.create(budget_manifest(name, context.namespace, owner))
-        context.on_end(partial(_delete_budget, context, name))
+        context.create(budget_manifest(name, context.namespace, owner))
 
 
-def allow_one(context: FaultContext, owner: str) -> None:
+def allow_one(context: FaultContext) -> None:
     """Create a budget under which a plan can be carried out, pod by pod."""
-    context.objects.create(
-        budget_manifest(NAME, context.namespace, owner, max_unavailable=1)
-    )
+    owner = context.scenario.workload[0].name
+    context.create(budget_manifest(NAME, context.namespace, owner, max_unavailable=1))
 
 
 def shrink_budget(context: FaultContext) -> None:
@@ -42,7 +39,6 @@ def shrink_budget(context: FaultContext) -> None:
         {"spec": {"maxUnavailable": 0}},
         namespace=context.namespace,
     )
-    context.on_end(partial(_delete_budget, context, NAME))
 
 
 def budget_manifest(
@@ -62,10 +58,6 @@ def reservation_manifest(
     spec: Manifest = {"template": {"spec": {"containers": [container]}}}
     spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
     return manifest_of("Reservation", name, spec=spec)
-
-
-def _delete_budget(context: FaultContext, name: str) -> None:
-    context.objects.delete("PodDisruptionBudget", name, namespace=context.namespace)
 
 
 QUOTA = "fault"
@@ -93,10 +85,7 @@ def change_owner(context: FaultContext) -> None:
 def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
     spec = {"hard": {"pods": "1"}}
-    quota = manifest_of("ResourceQuota", QUOTA, context.namespace, spec=spec)
-    context.objects.create(quota)
-    remove = partial(context.objects.delete, "ResourceQuota", QUOTA)
-    context.on_end(partial(remove, namespace=context.namespace))
+    context.create(manifest_of("ResourceQuota", QUOTA, context.namespace, spec=spec))
 
 
 HIGHER = 10

@@ -10,7 +10,6 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -42,10 +41,8 @@ LOOKS = 3
 
 def spend_budget(context: FaultContext) -> None:
     """Make a priority level of which the only seat is taken; nothing uses it yet."""
-    _delete_in_the_end(context, "PriorityLevelConfiguration")
-    context.objects.create(_priority_level())
-    _delete_in_the_end(context, "FlowSchema")
-    schema = context.objects.create(_flow_schema())
+    context.create(_priority_level())
+    schema = context.create(_flow_schema())
     neighbour = Neighbour(context.run.api.configuration)
     context.on_end(neighbour.let_go)
     wait_until(
@@ -152,10 +149,6 @@ class Neighbour:
             timeout=TIMEOUT_S,
             context=self._trusted,
         )
-
-
-def _delete_in_the_end(context: FaultContext, kind: str) -> None:
-    context.on_end(partial(context.objects.delete, kind, NAME))
 
 
 def _priority_level() -> Manifest:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from stowage_testbed.hpa.load import Recovery, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow
-from stowage_testbed.hpa.phases.recovery import Recovery, recovery
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.hpa.timeline import PodCount, Replicas
 

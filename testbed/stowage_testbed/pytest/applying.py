@@ -14,8 +14,7 @@ from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.kinds import Kind
 from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.steps.pod_overrides import with_overrides
+from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.wait import wait_until
 
 APPLY = "application/apply-patch+yaml"

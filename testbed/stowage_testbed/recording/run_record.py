@@ -39,18 +39,6 @@ class RunLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Disruption:
-    """What the optimiser's plans of a window cost and proved; see `RunRecord`."""
-
-    moves: int = 0
-    evictions: int = 0
-    bound_placed: int | None = None
-
-
-UNDISRUPTED = Disruption()
-
-
-@dataclass(frozen=True, slots=True)
 class PodCount:
     """How many pods the API server and the watch have, at one moment."""
 
@@ -88,10 +76,8 @@ class Observations:
     footprint: Footprint = UNKNOWN
 
 
-def recorded(
-    label: RunLabel, seen: Observations, disruption: Disruption = UNDISRUPTED
-) -> RunRecord:
-    """Return the record of a window.
+def recorded(label: RunLabel, seen: Observations) -> RunRecord:
+    """Return the record of a window in which no plan was made.
 
     What makes the record incomplete is its ``error``: pods or bindings that the watch
     missed. Clocks that disagree are counted and no error.
@@ -118,9 +104,6 @@ def recorded(
         ),
         audit_beyond=clocks.beyond,
         api_pods=seen.count.api if seen.count else None,
-        moves=disruption.moves,
-        evictions=disruption.evictions,
-        bound_placed=disruption.bound_placed,
         peak_memory_bytes=seen.footprint.peak_memory_bytes,
         cpu_s=seen.footprint.cpu_s,
         warm=label.warm,

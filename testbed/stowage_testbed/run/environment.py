@@ -94,6 +94,16 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     )
 
 
+def collect_pods(context: RunContext, namespace: str, node: str) -> None:
+    """Delete the pods of a node that is gone.
+
+    That is what the pod garbage collector does, which waits for most of a minute.
+    """
+    for pod in context.observer.read(lambda state: state.all_pods(namespace)):
+        if pod.node == node:
+            context.objects.delete("Pod", pod.name, namespace=namespace, at_once=True)
+
+
 def _create_nodes(context: RunContext, scenario: Scenario) -> list[str]:
     count = sum(pool.count for pool in scenario.nodes)
     timeout_s = context.timeouts.nodes_s(count)

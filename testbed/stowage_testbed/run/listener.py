@@ -1,4 +1,4 @@
-"""Listeners to the progress of a run: progress bar, bundle, evidence."""
+"""Listeners to the progress of a run: progress bar, bundle, evidence, meters."""
 
 from __future__ import annotations
 
@@ -67,3 +67,16 @@ class Listeners(Listener):
         """Notify every listener."""
         for listener in self._listeners:
             listener.run_finished(outcome)
+
+
+class WindowListener:
+    """Called when the measured window opens and closes, in the run's own thread.
+
+    Does nothing by itself: what reads memory or CPU time overrides it.
+    """
+
+    def open(self) -> None:
+        """Begin; the window starts when this returns."""
+
+    def close(self) -> None:
+        """End; the window has just stopped."""

@@ -37,12 +37,11 @@ from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.check import (
     CheckResult,
-    check_deterministic,
-    check_optimizer,
+    Moment,
+    check_metrics,
+    check_moment,
 )
-from stowage_testbed.scenario.check_moment import check_metrics
-from stowage_testbed.scenario.halves import Half
-from stowage_testbed.scenario.model import Scenario, SchedulerSettings
+from stowage_testbed.scenario.model import Half, Scenario, SchedulerSettings
 
 ARM = "release"
 """What stands for the scheduler's arm in the record of a run without comparison."""
@@ -73,14 +72,13 @@ def run_half(
             now.plans(),
         )
     )
-    if before is None:
-        checks = check_deterministic(scenario, state)
-    else:
-        record = optimizer_record(plans)
-        checks = (
-            *check_optimizer(scenario, before.state, state, record),
-            *invariant_checks(context, recorder),
-        )
+    expect, moment = scenario.expect.deterministic, Moment(state)
+    if before is not None:
+        expect = scenario.expect.optimizer
+        moment = Moment(state, optimizer_record(plans), before=before.state)
+    checks = tuple(check_moment(expect, moment, scenario.expect.tolerance))
+    if before is not None:
+        checks += invariant_checks(context, recorder)
     return _measured(
         context,
         state,

@@ -14,7 +14,6 @@ from stowage_testbed.run.phases import run_half, run_stepped
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.outcome import SteppedOutcome
-from stowage_testbed.scenario.halves import halves
 from stowage_testbed.scenario.model import Scenario
 
 
@@ -68,18 +67,11 @@ def _executed(
                 context, scenario, environment, recorder
             )
             error = stepped.error
-        else:
-            for half in halves(scenario):
-                reached.append(
-                    run_half(
-                        context,
-                        scenario,
-                        half,
-                        environment,
-                        recorder,
-                        before=reached[0] if reached else None,
-                    )
-                )
+        for half in scenario.halves:
+            before = reached[0] if reached else None
+            reached.append(
+                run_half(context, scenario, half, environment, recorder, before=before)
+            )
     except PROBLEMS as problem:
         error = in_words(problem)
     return ScenarioOutcome(

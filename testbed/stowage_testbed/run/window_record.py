@@ -8,7 +8,6 @@ from stowage_testbed.metrics.record import RunRecord, state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 from stowage_testbed.recording.run_record import (
-    Disruption,
     Observations,
     PodCount,
     RunLabel,
@@ -71,9 +70,13 @@ def window_record(
         count=count,
         footprint=footprint,
     )
-    record = recorded(label, seen, Disruption(of_plans.moves, of_plans.evictions))
+    record = recorded(label, seen)
     return replace(
-        record, bound_placed=_bound(record, plans), recovery=stepped.recovery
+        record,
+        moves=of_plans.moves,
+        evictions=of_plans.evictions,
+        bound_placed=_bound(record, plans),
+        recovery=stepped.recovery,
     )
 
 

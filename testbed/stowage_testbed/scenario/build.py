@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.quantity import parse_cpu, parse_memory
-from stowage_testbed.scenario.build_expectations import Plain
+from stowage_testbed.scenario.expectations import Plain
 from stowage_testbed.scenario.model import (
     CatchItem,
     FaultSettings,

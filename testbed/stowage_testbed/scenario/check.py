@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from stowage_testbed.metrics.packing import (
     groups,
@@ -18,10 +20,17 @@ from stowage_testbed.metrics.packing import (
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.scenario.expectations import (
     Bounds,
-    ExpectedOptimizer,
-    ExpectedState,
+    ExpectedMoment,
+    ExpectedObject,
+    MetricBound,
+    amounts,
+    spell,
 )
-from stowage_testbed.scenario.model import Scenario
+
+Values = Mapping[str, float | None]
+"""By the names of `stowage_testbed.metrics`; None where there is no value."""
+
+NO_NOTES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,72 +59,67 @@ class OptimizerRecord:
     phases: Mapping[str, int] = field(default_factory=dict)
 
 
-def check_deterministic(
-    scenario: Scenario, before: ClusterState
-) -> tuple[CheckResult, ...]:
-    """Check `expect.deterministic` against the settled state before the optimiser."""
-    expect = scenario.expect
-    return tuple(check_state(expect.deterministic, before, expect.tolerance))
+NO_PLANS = OptimizerRecord(solves=0, moves=0, evictions=0, optimal=False)
 
 
-def check_optimizer(
-    scenario: Scenario,
-    before: ClusterState,
-    after: ClusterState,
-    record: OptimizerRecord,
-) -> tuple[CheckResult, ...]:
-    """Check `expect.optimizer`, and always that the result is not worse than before.
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What was there at one moment.
 
-    Not worse means: placed by priority, compared from the highest priority down.
+    Attributes
+    ----------
+    objects
+        Objects as JSON by the scenario's name for them; one that is not there is left
+        out.
+    workload_of
+        The workload of each pod, by the pod's name.
+    before
+        What it must not be worse than, where a half of the run went before.
     """
-    expect = scenario.expect.optimizer
-    tolerance = scenario.expect.tolerance
-    results = list(check_state(expect.state, after, tolerance))
-    results += check_plans(expect, record)
-    if expect.utilisation_delta is not None:
-        was, now = utilisation(before), utilisation(after)
-        delta = {resource: now[resource] - was[resource] for resource in now}
-        results += _close(
-            "utilisation_delta", expect.utilisation_delta, delta, tolerance
-        )
-    results.append(_not_worse(before, after))
-    return tuple(results)
+
+    state: ClusterState
+    plans: OptimizerRecord = NO_PLANS
+    objects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    workload_of: Mapping[str, str] = field(default_factory=dict)
+    before: ClusterState | None = None
 
 
-def check_plans(
-    expect: ExpectedOptimizer, record: OptimizerRecord
+def check_moment(
+    expect: ExpectedMoment, moment: Moment, tolerance: float
 ) -> Iterator[CheckResult]:
-    """Yield a result for each figure of the plans that is asked for."""
-    for name, bounds, count in (
-        ("moves", expect.moves, record.moves),
-        ("evictions", expect.evictions, record.evictions),
-        ("solves", expect.solves, record.solves),
-    ):
-        if bounds is not None:
-            yield _in_bounds(name, bounds, count)
-    if expect.phases is not None:
-        phases = {phase: count for phase, count in expect.phases.items() if count}
-        yield equal("phases of plans", phases, dict(record.phases))
-    if expect.optimal is not None:
-        yield equal("optimal", expect.optimal, record.optimal)
+    """Yield a result for each thing that is expected.
+
+    Always checked is that the moment is not worse than the one before it, if there is
+    one: placed by priority, compared from the highest priority down.
+    """
+    yield from check_state(expect, moment.state, tolerance)
+    yield from _plans(expect, moment.plans)
+    for name, wanted in expect.objects.items():
+        body = moment.objects.get(name)
+        if body is None or not wanted.there:
+            there = body is not None
+            yield _equal(f"{name} is there", wanted.there, there)
+        else:
+            yield from _object(name, wanted, body, moment.workload_of)
+    if moment.before is not None:
+        yield from _change(expect, moment.before, moment.state, tolerance)
 
 
 def check_state(
-    expect: ExpectedState, state: ClusterState, tolerance: float
+    expect: ExpectedMoment, state: ClusterState, tolerance: float
 ) -> Iterator[CheckResult]:
-    """Yield a result for each figure of a settled state that is asked for."""
+    """Yield a result for each thing that is expected of pods and nodes."""
     if expect.placed is not None:
         yield _in_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:
-        wanted = {name: count for name, count in expect.pending.items() if count}
-        yield equal("pending", wanted, pending_by_workload(state))
+        yield _equal("pending", _some(expect.pending), pending_by_workload(state))
     if expect.placements is not None:
         found = placements(state)
         for workload, nodes in expect.placements.items():
             name = f"placements of {workload}"
-            yield equal(name, list(nodes), list(found.get(workload, ())))
+            yield _equal(name, list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
-        yield equal(
+        yield _equal(
             "groups",
             [list(group) for group in expect.groups],
             [list(group) for group in groups(state)],
@@ -133,8 +137,108 @@ def check_state(
         yield _every_node(expect.pods_per_node, state)
 
 
-def equal(name: str, expected: object, actual: object) -> CheckResult:
-    """Return the result of comparing two values."""
+def check_metrics(
+    bounds: Mapping[str, MetricBound],
+    values: Values,
+    notes: Mapping[str, str] = NO_NOTES,
+) -> Iterator[CheckResult]:
+    """Yield a result for each bound; a metric without a value does not keep it.
+
+    The message says where the bound comes from: if it does not hold, the bound itself
+    may be wrong.
+
+    Parameters
+    ----------
+    bounds, values
+        By the metric's name.
+    notes
+        Why a metric has no value.
+    """
+    for name, bound in bounds.items():
+        value = values.get(name)
+        expected, message = str(bound), ""
+        if value is None:
+            actual = "no value"
+            note = notes.get(name) or "there is no value in this window"
+            message = f"{name}: {note}"
+            if name not in values:
+                known = ", ".join(values) or "none"
+                message = f"no metric is called {name!r}; known are: {known}"
+        else:
+            actual = f"{value:g}"
+            if not bound.holds(value):
+                low, high = bound.spread
+                message = (
+                    f"{name}: expected {expected}, found {actual}; the bound comes "
+                    f"from {bound.runs} runs with {low:g} to {high:g} and a margin of "
+                    f"{bound.margin:g} ({bound.origin})"
+                )
+        yield CheckResult(name, not message, expected, actual, message)
+
+
+def _plans(expect: ExpectedMoment, record: OptimizerRecord) -> Iterator[CheckResult]:
+    for name, bounds, count in (
+        ("moves", expect.moves, record.moves),
+        ("evictions", expect.evictions, record.evictions),
+        ("solves", expect.solves, record.solves),
+    ):
+        if bounds is not None:
+            yield _in_bounds(name, bounds, count)
+    if expect.phases is not None:
+        yield _equal("phases of plans", _some(expect.phases), dict(record.phases))
+    if expect.optimal is not None:
+        yield _equal("optimal", expect.optimal, record.optimal)
+
+
+def _object(
+    name: str,
+    wanted: ExpectedObject,
+    body: Mapping[str, Any],
+    workload_of: Mapping[str, str],
+) -> Iterator[CheckResult]:
+    status = body.get("status") or {}
+    if wanted.phase is not None:
+        yield _equal(f"phase of {name}", wanted.phase, status.get("phase", "none"))
+    if wanted.node_name is not None:
+        node = status.get("nodeName") or (body.get("spec") or {}).get("nodeName")
+        yield _equal(f"node of {name}", wanted.node_name, node or "none")
+    if wanted.owners is not None:
+        owners = Counter(
+            workload_of.get(str(owner.get("name")), str(owner.get("name")))
+            for owner in status.get("currentOwners") or ()
+        )
+        yield _equal(f"owners of {name}", _some(wanted.owners), dict(owners))
+    if wanted.allocated is not None:
+        found = amounts(status.get("allocated") or {})
+        yield _equal(
+            f"allocated of {name}",
+            {key: spell(key, amount) for key, amount in wanted.allocated.items()},
+            {key: spell(key, found.get(key, 0)) for key in wanted.allocated},
+        )
+    for key, value in (wanted.status or {}).items():
+        yield _equal(f"{key} of {name}", value, status.get(key, "none"))
+
+
+def _change(
+    expect: ExpectedMoment, before: ClusterState, after: ClusterState, tolerance: float
+) -> Iterator[CheckResult]:
+    if expect.utilisation_delta is not None:
+        was, now = utilisation(before), utilisation(after)
+        delta = {resource: now[resource] - was[resource] for resource in now}
+        yield from _close(
+            "utilisation_delta", expect.utilisation_delta, delta, tolerance
+        )
+    had, has = placed_by_priority(before), placed_by_priority(after)
+    expected = f"at least {_show(had)}"
+    yield _result("not_worse", not_worse(had, has), expected, _show(has))
+
+
+def _some(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts that are not 0, which is what is not there."""
+    return {name: count for name, count in counts.items() if count}
+
+
+def _equal(name: str, expected: object, actual: object) -> CheckResult:
     return _result(name, expected == actual, _show(expected), _show(actual))
 
 
@@ -163,12 +267,6 @@ def _every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
     if astray:
         actual += f" {_show(astray)}"
     return _result("pods_per_node", not astray, str(bounds), actual)
-
-
-def _not_worse(before: ClusterState, after: ClusterState) -> CheckResult:
-    was, now = placed_by_priority(before), placed_by_priority(after)
-    expected = f"at least {_show(was)}"
-    return _result("not_worse", not_worse(was, now), expected, _show(now))
 
 
 def _result(name: str, passed: bool, expected: str, actual: str) -> CheckResult:

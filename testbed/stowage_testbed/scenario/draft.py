@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.scenario import build, build_expectations
+from stowage_testbed.scenario import build
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
 from stowage_testbed.scenario.expectations import Expectations
@@ -23,6 +23,7 @@ from stowage_testbed.scenario.model import (
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
 from stowage_testbed.scenario.steps.nodes import AddNodes, node_pool
+from stowage_testbed.scenario.steps.waiting import Check
 
 _UNIT_DEPTH = {
     "nodes": 2,
@@ -34,13 +35,16 @@ _UNIT_DEPTH = {
 }
 """How deep the parts lie that are left out whole when something in them is wrong."""
 
+BRINGING = ("workload", "objects", "steps")
+"""The sections that bring pods."""
+
 
 @dataclass(slots=True)
 class Draft:
     """The readable parts of one scenario.
 
-    ``nodes_whole`` and so on say whether none had to be left out: only then can
-    something be called missing. ``step_issues`` are what is wrong within single steps.
+    ``broken`` are the sections of which something had to be left out.
+    ``step_issues`` are what is wrong within single steps.
     """
 
     document: Document
@@ -53,10 +57,14 @@ class Draft:
     steps: list[Step] = field(default_factory=list)
     step_issues: list[DocumentIssue] = field(default_factory=list)
     traces: dict[str, TraceFile] = field(default_factory=dict)
-    nodes_whole: bool = True
-    workload_whole: bool = True
-    objects_whole: bool = True
-    steps_whole: bool = True
+    broken: set[str] = field(default_factory=set)
+
+    def whole(self, *sections: str) -> bool:
+        """Return whether all of these could be read.
+
+        Only then can something be called missing.
+        """
+        return self.broken.isdisjoint(sections)
 
     @property
     def stepped(self) -> bool:
@@ -94,6 +102,16 @@ class Draft:
         """Return all names under which pods are known."""
         return [*self.pods_by_name, *replayed_owners(self.steps)]
 
+    @property
+    def moments(self) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+        """Everything that is expected of a moment, with its place in the file."""
+        expect = self.valid.get("expect", {})
+        for moment in ("deterministic", "optimizer", "end"):
+            yield ("expect", moment), expect.get(moment, {})
+        for step in self.steps:
+            if isinstance(step.action, Check):
+                yield step.place(), self.valid["steps"][step.number - 1]["check"]
+
     def names_used(self) -> Iterator[tuple[Step, NameUsed]]:
         """Yield every name that the steps use, with its place in the file."""
         for step in self.steps:
@@ -110,17 +128,12 @@ def draft(
     The files that it names are looked up in ``folder``.
     """
     gone = {c.place if c.harmless else _unit(c.place) for c in schema_issues}
-    sections = {place[0] for place in gone if place}
+    broken = {str(place[0]) for place in gone if place}
+    if "instance" in broken:
+        broken |= {"nodes", "workload"}
     data = document.data if isinstance(document.data, Mapping) else {}
     valid = _without(data, (), gone - {()})
-    made = Draft(
-        document,
-        valid,
-        nodes_whole=not sections & {"nodes", "instance"},
-        workload_whole=not sections & {"workload", "instance"},
-        objects_whole="objects" not in sections,
-        steps_whole="steps" not in sections,
-    )
+    made = Draft(document, valid, broken=broken)
     for place, item in _items(valid, "nodes"):
         made.nodes[place] = node_pool(item)
     for place, item in _items(valid, "workload"):
@@ -130,7 +143,7 @@ def draft(
     for name, item in valid.get("objects", {}).items():
         made.objects[name] = build.object_spec(name, item)
     _take_steps(made, folder)
-    made.expect = build_expectations.expectations(valid.get("expect", {}))
+    made.expect = Expectations.of(valid.get("expect", {}))
     return made
 
 
@@ -151,7 +164,7 @@ def _take_steps(made: Draft, folder: Path) -> None:
         try:
             action = KINDS[kind].read(plain, surroundings)
         except ValueError as error:
-            made.steps_whole = False
+            made.broken.add("steps")
             made.step_issues.append(DocumentIssue((*place, kind), str(error)))
             continue
         line = made.document.mark(place).line
@@ -160,7 +173,7 @@ def _take_steps(made: Draft, folder: Path) -> None:
             inner = (*place, kind, *issue.place)
             made.step_issues.append(replace(issue, place=inner))
     if any(trace.issues or trace.unreadable for trace in made.traces.values()):
-        made.steps_whole = False
+        made.broken.add("steps")
 
 
 def _expand(made: Draft, spec: InstanceSpec) -> None:

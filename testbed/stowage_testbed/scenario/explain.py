@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_testbed.quantity import format_cpu, format_memory
-from stowage_testbed.scenario.expectation_words import (
-    metric_in_words,
-    moment_in_words,
-    plans_in_words,
-    state_in_words,
-)
 from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
@@ -110,15 +104,15 @@ def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
         limit = _deadline(scenario, step, deadlines)
         yield f"  {step.number}. {step.action.in_words()}{limit} [line {step.line}]"
         if isinstance(step.action, Check):
-            for line in moment_in_words(step.action.expect):
+            for line in step.action.expect.in_words():
                 yield f"       {line}"
     yield f"At the end, within {deadlines(scenario, 'end', 0):g} s and at rest"
-    for line in moment_in_words(scenario.expect.end):
+    for line in scenario.expect.end.in_words():
         yield f"  {line}"
     if scenario.expect.metrics:
         yield "Of the measured window"
     for name, bound in scenario.expect.metrics.items():
-        yield f"  {metric_in_words(name, bound)}"
+        yield f"  {bound.in_words(name)}"
     yield "Always"
     yield "  no invariant of `stowage_testbed.invariants` is broken"
     if scenario.catch:
@@ -172,12 +166,12 @@ def _halves(scenario: Scenario) -> Iterator[str]:
         yield "  all workloads are applied at once, in this order"
     else:
         yield "  each workload is applied when all pods before it are placed or refused"
-    for line in state_in_words(scenario.expect.deterministic):
+    for line in scenario.expect.deterministic.in_words():
         yield f"  expected: {line}"
     if scenario.fault is not None:
         yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
     yield "Second half: the scheduler with the optimiser"
     yield f"  the optimiser is {_optimizer(scenario)}"
-    for line in plans_in_words(scenario.expect.optimizer):
+    for line in scenario.expect.optimizer.in_words():
         yield f"  expected: {line}"
     yield "  always: no priority is worse off than before, and no invariant is broken"

@@ -13,7 +13,7 @@ from stowage_testbed.quantity import format_cpu, format_memory
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
-from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.applying import TriggerPlan
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
@@ -68,18 +68,11 @@ def unique_nodes(draft: Draft) -> Iterator[DocumentIssue]:
 
 def order_is_a_permutation(draft: Draft) -> Iterator[DocumentIssue]:
     """`order` names every workload once."""
-    order = _data(draft).get("order")
-    if not draft.workload_whole or not isinstance(order, list) or draft.instance:
+    order = draft.valid.get("order")
+    if order is None or draft.instance or not draft.whole("workload"):
         return
-    names = draft.workload_names
     for number, name in enumerate(order):
-        if not isinstance(name, str):
-            continue
-        if name not in names:
-            yield DocumentIssue(
-                ("order", number), unknown_name("workload", name, names)
-            )
-        elif name in order[:number]:
+        if name in order[:number]:
             message = f"workload {name!r} is named twice; keep one"
             yield DocumentIssue(("order", number), message)
     for place, workload in draft.workload.items():
@@ -106,7 +99,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
 
 def every_pod_fits(draft: Draft) -> Iterator[DocumentIssue]:
     """Every pod fits on some empty node, unless the scenario says otherwise."""
-    whole = draft.nodes_whole and draft.steps_whole
+    whole = draft.whole("nodes", "steps")
     if draft.expect.allow_unplaceable or not (whole and draft.pools):
         return
     for place, workload in draft.workload.items():

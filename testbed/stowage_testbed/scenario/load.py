@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.file_rules import RULES
 from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.model import (
+    QUIET_S,
+    Half,
+    Scenario,
+    SchedulerSettings,
+    Workload,
+)
 from stowage_testbed.scenario.parameters import (
     Substitution,
     parameter_issues,
@@ -21,6 +27,9 @@ from stowage_testbed.scenario.parameters import (
     variant_values,
 )
 from stowage_testbed.scenario.schema import validator
+from stowage_testbed.scenario.steps.action import Action, Step
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.waiting import Pack, Wait
 
 
 def load_file(path: Path) -> tuple[Scenario, ...]:
@@ -135,6 +144,7 @@ def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
 def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
     data = made.valid
     by_name = {workload.name: workload for workload in made.workload.values()}
+    workload = tuple(by_name[name] for name in data.get("order", by_name))
     labels = data.get("labels", ())
     if variant:
         labels = data["variants"][variant].get("labels", labels)
@@ -142,7 +152,7 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         name=data["name"],
         description=data["description"],
         nodes=tuple(made.nodes.values()),
-        workload=tuple(by_name[name] for name in data.get("order", by_name)),
+        workload=workload,
         variant=variant,
         source=data.get("source", ""),
         labels=tuple(labels),
@@ -154,11 +164,35 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         objects=made.objects,
         scheduler=build.scheduler_settings(data.get("scheduler", {})),
         steps=tuple(made.steps),
+        halves=() if made.stepped else _halves(workload, data.get("arrival")),
         timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
         catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
         parameters=_parameters(data, variant),
         path=path,
     )
+
+
+def _halves(workload: Sequence[Workload], arrival: str | None) -> tuple[Half, Half]:
+    """Return what happens in a scenario without steps."""
+    return (
+        Half(SchedulerSettings(), _as_steps(_placing(workload, arrival))),
+        Half(SchedulerSettings("optimizer", optimizer=True), _as_steps([Pack()])),
+    )
+
+
+def _placing(workload: Sequence[Workload], arrival: str | None) -> Iterator[Action]:
+    if arrival == "burst":
+        yield Apply(tuple(one.name for one in workload))
+    else:
+        for one in workload:
+            yield Apply((one.name,))
+            yield Wait("decided")
+    yield Wait("decided", stable_s=QUIET_S)
+
+
+def _as_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
+    """Return actions as steps that stand in no line of a file."""
+    return tuple(Step(n, 0, action) for n, action in enumerate(actions, start=1))
 
 
 def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.scenario.expectations import (
-    Expectations,
-)
+from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
 from stowage_testbed.scenario.steps.kinds import added_nodes, replayed_pods
@@ -165,14 +163,29 @@ class FaultSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Half:
+    """Some steps under a release; the name is that of its profile."""
+
+    scheduler: SchedulerSettings
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """What the half is called in reports."""
+        return self.scheduler.profile
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """One run: the world, what is done to it, and what must come of it.
 
-    Without ``steps`` a run has two halves: the workload is placed in the order of
-    arrival, then the optimiser packs it. With steps they say all that happens.
-
     Attributes
     ----------
+    steps
+        They say all that happens; empty where the file has none.
+    halves
+        What a file without steps stands for: a deterministic scheduler places the
+        workload, then the optimiser packs what is there.
     objects
         What steps apply besides the workload, by name.
     timeouts
@@ -196,6 +209,7 @@ class Scenario:
     objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
     scheduler: SchedulerSettings = SchedulerSettings()
     steps: tuple[Step, ...] = ()
+    halves: tuple[Half, ...] = ()
     timeouts: Mapping[str, float] = field(default_factory=dict)
     catch: tuple[CatchItem, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)

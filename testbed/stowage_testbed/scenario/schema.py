@@ -21,13 +21,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from stowage_testbed.declaration import Schema
 from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.steps.kinds import KINDS
-from stowage_testbed.scenario.words import (
-    is_label,
-    is_metric_name,
-    is_parameter_name,
-    is_priority,
-    is_scenario_name,
-)
+from stowage_testbed.scenario.words import WORDS
 
 _PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{[^}]+\}$"}
 _NOT_FILLED_IN = ("name", "description", "parameters", "variants", "version")
@@ -128,9 +122,5 @@ _FORMATS: dict[str, Callable[[object], bool]] = {
     "quantity": _quantity(amount, 0),
     "positive-cpu": _quantity(parse_cpu, 1),
     "positive-memory": _quantity(parse_memory, 1),
-    "label": is_label,
-    "metric-name": is_metric_name,
-    "parameter-name": is_parameter_name,
-    "priority": is_priority,
-    "scenario-name": is_scenario_name,
+    **WORDS,
 }

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 LONGEST_LABEL = 63
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SCENARIO_NAME = re.compile(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")
-_PARAMETER_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_METRIC_NAME = re.compile(r"[a-z][a-z0-9_.]*")
-_PRIORITY = re.compile(r"-?(0|[1-9]\d{0,9})")
+
+def _like(pattern: str) -> Callable[[object], bool]:
+    """Return what tells whether a text is wholly of this pattern."""
+    whole = re.compile(pattern).fullmatch
+    return lambda value: not isinstance(value, str) or whole(value) is not None
 
 
-def is_label(value: object) -> bool:
-    """Return whether a text is a DNS label, as Kubernetes demands of names."""
-    return not isinstance(value, str) or (
-        len(value) <= LONGEST_LABEL and _LABEL.fullmatch(value) is not None
-    )
+is_label = _like(rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+"""A DNS label, as Kubernetes demands of names."""
 
+is_scenario_name = _like(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")
+"""A topic and a behaviour."""
 
-def is_scenario_name(value: object) -> bool:
-    """Return whether a text is a topic and a behaviour."""
-    return not isinstance(value, str) or _SCENARIO_NAME.fullmatch(value) is not None
-
-
-def is_parameter_name(value: object) -> bool:
-    """Return whether a text can stand between ``${`` and ``}``."""
-    return not isinstance(value, str) or _PARAMETER_NAME.fullmatch(value) is not None
-
-
-def is_priority(value: object) -> bool:
-    """Return whether a text is a whole number that a priority can have."""
-    return not isinstance(value, str) or _PRIORITY.fullmatch(value) is not None
-
-
-def is_metric_name(value: object) -> bool:
-    """Return whether a text can name a metric."""
-    return not isinstance(value, str) or _METRIC_NAME.fullmatch(value) is not None
+WORDS = {
+    "label": is_label,
+    "scenario-name": is_scenario_name,
+    "parameter-name": _like(r"[a-z][a-z0-9_]*"),
+    "metric-name": _like(r"[a-z][a-z0-9_.]*"),
+    "priority": _like(r"-?(0|[1-9]\d{0,9})"),
+}
+"""Each kind of word, as a format of the schema."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -54,16 +54,7 @@ class Instance:
 
     def content(self) -> dict[str, Any]:
         """Return the instance as ``stowage-simulate`` reads it."""
-        return {
-            "id": self.id,
-            "nodes": self.nodes,
-            "pods": self.pods,
-            "objects": self.objects,
-            "changes": self.changes,
-            "arrival": self.arrival,
-            "replace": self.replace,
-            "measure": self.measure,
-        }
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.metrics.packing import placement_hash
-from stowage_testbed.scenario.check import check_deterministic
+from stowage_testbed.scenario.check import Moment, check_moment
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
@@ -34,14 +34,11 @@ def test_the_deterministic_scheduler_does_what_the_scenario_expects(
     scenario: Scenario, simulator: Simulator
 ) -> None:
     """In milliseconds it is known whether a cluster run can pass at all."""
-    state = simulate(scenario, simulator)
+    moment, expect = Moment(simulate(scenario, simulator)), scenario.expect
 
-    failed = [
-        check.message
-        for check in check_deterministic(scenario, state)
-        if not check.passed
-    ]
-    assert failed == []
+    checks = check_moment(expect.deterministic, moment, expect.tolerance)
+
+    assert [check.message for check in checks if not check.passed] == []
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda found: found.scenario_id)

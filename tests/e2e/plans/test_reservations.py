@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -90,17 +90,6 @@ def _run(environment: ReleaseEnvironment, name: str, memory: str, app: str) -> N
     )
 
 
-def _is(
-    environment: ReleaseEnvironment, name: str, what: str, holds: Callable[[Any], bool]
-) -> Any:
-    return wait_until(
-        f"pod {name} {what}",
-        lambda: environment.pod("default", name),
-        holds,
-        timeout_s=20,
-    )
-
-
 def _placed(pod: Any) -> bool:
     return bool(pod and pod.spec.node_name)
 
@@ -121,11 +110,11 @@ def test_a_scale_up_is_certain_once_its_room_is_reserved(
     node = _reaches(cleared, "peak", "Available")["nodeName"]
     _run(cleared, "crowd-1", "3G", "crowd")
     _run(cleared, "crowd-2", "3G", "crowd")
-    other = _is(cleared, "crowd-1", "placed", _placed).spec.node_name
-    _is(cleared, "crowd-2", "refused", _refused)
+    other = cleared.until("crowd-1", "placed", _placed).spec.node_name
+    cleared.until("crowd-2", "refused", _refused)
 
     _run(cleared, "shop-1", "2G", "shop")
-    owner = _is(cleared, "shop-1", "placed", _placed)
+    owner = cleared.until("shop-1", "placed", _placed)
     status = wait_until(
         "the reservation to say who took of it",
         lambda: _status(cleared, "peak"),
@@ -145,25 +134,25 @@ def test_room_that_is_not_free_yet_can_be_reserved(cleared: ReleaseEnvironment) 
     """Story 4: a reservation waits without disrupting any pod, and is served first."""
     for number in (1, 2):
         _run(cleared, f"old-{number}", "3G", "old")
-        _is(cleared, f"old-{number}", "placed", _placed)
+        cleared.until(f"old-{number}", "placed", _placed)
     node = cleared.pod("default", "old-1").spec.node_name
     _reserve(cleared, "later", "3G", "new", node=node, preAllocation=True)
     _reaches(cleared, "later", "Waiting")
     _run(cleared, "thief", "2G", "thief")
-    _is(cleared, "thief", "refused", _refused)
+    cleared.until("thief", "refused", _refused)
 
     cleared.core.delete_namespaced_pod("old-1", "default")
     _reaches(cleared, "later", "Available")
     _run(cleared, "new-1", "3G", "new")
 
-    assert _is(cleared, "new-1", "placed", _placed).spec.node_name == node
+    assert cleared.until("new-1", "placed", _placed).spec.node_name == node
     assert not _placed(cleared.pod("default", "thief"))
 
 
 def test_a_migration_has_its_room_before_it_begins(cleared: ReleaseEnvironment) -> None:
     """Story 2: what is moved has a place to go, also if somebody else is quicker."""
     _run(cleared, "app-1", "3G", "app")
-    source = _is(cleared, "app-1", "placed", _placed).spec.node_name
+    source = cleared.until("app-1", "placed", _placed).spec.node_name
     (target,) = {"node-0", "node-1"} - {source}
     _reserve(cleared, "migration", "3G", "app", node=target)
     _reaches(cleared, "migration", "Available")
@@ -172,8 +161,8 @@ def test_a_migration_has_its_room_before_it_begins(cleared: ReleaseEnvironment) 
     _run(cleared, "quick", "4G", "quick")
     _run(cleared, "app-2", "3G", "app")
 
-    assert _is(cleared, "app-2", "placed", _placed).spec.node_name == target
-    assert _is(cleared, "quick", "placed", _placed).spec.node_name == source
+    assert cleared.until("app-2", "placed", _placed).spec.node_name == target
+    assert cleared.until("quick", "placed", _placed).spec.node_name == source
 
 
 @pytest.mark.parametrize("how", ["expires", "is deleted"])
@@ -186,7 +175,7 @@ def test_room_is_free_again_when_the_reservation_ends(
     _reaches(cleared, "unused", "Available")
     _reaches(cleared, "kept", "Available")
     _run(cleared, "waiting", "3G", "crowd")
-    _is(cleared, "waiting", "refused", _refused)
+    cleared.until("waiting", "refused", _refused)
 
     if how == "expires":
         status = _reaches(cleared, "unused", "Failed")
@@ -195,7 +184,7 @@ def test_room_is_free_again_when_the_reservation_ends(
     else:
         _end(cleared, "unused")
 
-    assert _is(cleared, "waiting", "placed", _placed).spec.node_name == "node-0"
+    assert cleared.until("waiting", "placed", _placed).spec.node_name == "node-0"
 
 
 def test_what_an_owner_took_is_held_again_when_he_is_gone(
@@ -207,7 +196,7 @@ def test_what_an_owner_took_is_held_again_when_he_is_gone(
     _reaches(cleared, "steady", "Available")
     _reaches(cleared, "other", "Available")
     _run(cleared, "shop-1", "3G", "shop")
-    _is(cleared, "shop-1", "placed", _placed)
+    cleared.until("shop-1", "placed", _placed)
     cleared.core.delete_namespaced_pod("shop-1", "default")
     wait_until(
         "the books to be clear",
@@ -217,10 +206,10 @@ def test_what_an_owner_took_is_held_again_when_he_is_gone(
     )
 
     _run(cleared, "crowd-1", "3G", "crowd")
-    _is(cleared, "crowd-1", "refused", _refused)
+    cleared.until("crowd-1", "refused", _refused)
     _run(cleared, "shop-2", "3G", "shop")
 
-    assert _is(cleared, "shop-2", "placed", _placed).spec.node_name == "node-0"
+    assert cleared.until("shop-2", "placed", _placed).spec.node_name == "node-0"
 
 
 @pytest.mark.parametrize(

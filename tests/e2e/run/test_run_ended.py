@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from stowage_run import LINE_TIMEOUT_S, StowageRun
 
-from stowage_testbed import layout
 from stowage_testbed.cluster.components import API_SERVER, ETCD, pid_file
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.wait import wait_until
 
 BOUND_S = 2.0
-LINE_TIMEOUT_S = 120.0
 ENDED = 3
 
 SCENARIO = """\
@@ -41,75 +38,34 @@ WAITS = "step 3 (wait"
 pytestmark = pytest.mark.e2e
 
 
-class Run:
-    """A `stowage run` in a process of its own."""
-
-    def __init__(self, folder: Path, text: str, *before: str) -> None:
-        self.folder = folder
-        self._log = folder / "progress.log"
-        scenario = folder / "test" / "vain.yaml"
-        scenario.parent.mkdir()
-        scenario.write_text(text)
-        code = "from stowage_testbed.cli import main; main()"
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                [
-                    *(*before, sys.executable, "-X", "faulthandler", "-c", code, "run"),
-                    *(str(scenario), "--results", str(folder / "results")),
-                    *("--junit", str(folder / "junit.xml")),
-                ],
-                stdout=log,
-                stderr=log,
-            )
-
-    @property
-    def said(self) -> str:
-        return self._log.read_text()
-
-    @property
-    def workdir(self) -> Path:
-        """The folder of its cluster."""
-        name = next(
-            line.split()[1].rstrip(":")
-            for line in self.said.splitlines()
-            if line.startswith("cluster ")
-        )
-        return layout.clusters_folder() / name
-
-    def wait_for_line(self, text: str) -> None:
-        wait_until(
-            f"the run to print {text!r}",
-            lambda: self.said,
-            lambda said: text in said or self.process.poll() is not None,
-            timeout_s=LINE_TIMEOUT_S,
-        )
-        assert text in self.said
-
-    def after(self, act: Callable[[], object]) -> float:
-        """Do what it cannot go on after, and return how long it did, in seconds."""
-        began = time.monotonic()
-        act()
-        self.process.wait(LINE_TIMEOUT_S)
-        return time.monotonic() - began
-
-
-Start = Callable[..., Run]
+Start = Callable[..., StowageRun]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Return a function that starts a run; one that is left over is ended."""
-    started: list[Run] = []
+    started: list[StowageRun] = []
 
-    def starting(text: str = SCENARIO, *before: str) -> Run:
-        started.append(Run(tmp_path, text, *before))
-        return started[-1]
+    def starting(text: str, *before: str) -> StowageRun:
+        scenario = tmp_path / "test" / "vain.yaml"
+        scenario.parent.mkdir()
+        scenario.write_text(text)
+        junit = ("--junit", str(tmp_path / "junit.xml"))
+        run = StowageRun(tmp_path, str(scenario), *junit, before=before)
+        started.append(run)
+        return run
 
     yield starting
     for run in started:
-        if run.process.poll() is None:
-            run.process.send_signal(signal.SIGTERM)
-            run.process.wait(LINE_TIMEOUT_S)
+        run.end()
+
+
+def until_its_end(run: StowageRun, act: Callable[[], object]) -> float:
+    """Do what it cannot go on after, and return how long it did, in seconds."""
+    began = time.monotonic()
+    act()
+    run.process.wait(LINE_TIMEOUT_S)
+    return time.monotonic() - began
 
 
 def component(name: str) -> Callable[[Path], int]:
@@ -166,7 +122,7 @@ def test_a_process_that_is_killed_ends_the_run_by_its_name(
     workdir = run.workdir
     pid = victim(workdir)
 
-    lasted_s = run.after(lambda: os.kill(pid, signal.SIGKILL))
+    lasted_s = until_its_end(run, lambda: os.kill(pid, signal.SIGKILL))
 
     assert lasted_s < BOUND_S
     assert run.process.returncode == ENDED, run.said
@@ -198,7 +154,8 @@ def test_a_disk_that_is_full_ends_the_run_by_its_folder(
     run.wait_for_line(WAITS)
     workdir = run.workdir
 
-    lasted_s = run.after(lambda: fill(Path(f"/proc/{run.process.pid}/root{results}")))
+    root = Path(f"/proc/{run.process.pid}/root{results}")
+    lasted_s = until_its_end(run, lambda: fill(root))
 
     assert lasted_s < BOUND_S
     assert run.process.returncode == ENDED, run.said

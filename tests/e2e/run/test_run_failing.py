@@ -6,21 +6,18 @@ import json
 import secrets
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from stowage_run import CHECKOUT, MAIN, STOWAGE, StowageRun
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.source import NODES, PODS
-from stowage_testbed.wait import wait_until
 
-CHECKOUT = Path(__file__).parents[3]
-STOWAGE = (sys.executable, "-c", "from stowage_testbed.cli import main; main()")
 TIMEOUT_S = 240.0
 
 SCENARIO = """\
@@ -56,6 +53,7 @@ def answer(cluster: Cluster, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [
             *STOWAGE,
+            MAIN,
             *("run", str(scenario), "--cluster", cluster.name, "--repeat", "2"),
             *("--results", str(folder / "results"), "--json", "-"),
             *("--junit", str(folder / "junit.xml")),
@@ -144,28 +142,12 @@ def test_an_interrupted_scenario_is_taken_back_from_a_named_cluster(
 ) -> None:
     """Ctrl-C must not leave strange nodes and pods on a cluster that stays."""
     assert answer.returncode == 1
-    log = tmp_path / "progress.log"
-    with log.open("w") as stderr:
-        process = subprocess.Popen(
-            [
-                *STOWAGE,
-                *("run", "paper/figure-1", "--cluster", cluster.name),
-                *("--results", str(tmp_path)),
-            ],
-            cwd=CHECKOUT,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-        )
-    wait_until(
-        "the scenario to begin",
-        log.read_text,
-        lambda text: "paper/figure-1: deterministic" in text,
-        timeout_s=TIMEOUT_S,
-    )
+    run = StowageRun(tmp_path, "paper/figure-1", "--cluster", cluster.name)
+    run.wait_for_line("paper/figure-1: deterministic")
 
-    process.send_signal(signal.SIGINT)
+    run.process.send_signal(signal.SIGINT)
 
-    assert process.wait(TIMEOUT_S) == 130
+    assert run.process.wait(TIMEOUT_S) == 130
     assert what_is_left(cluster) == {"stowage-host"}
 
 

@@ -4,78 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
+from stowage_run import END_TIMEOUT_S, StowageRun
 
-from stowage_testbed import layout
-from stowage_testbed.cluster.processes import MARK
-from stowage_testbed.wait import wait_until
-
-CHECKOUT = Path(__file__).parents[3]
-INTERPRETER = (sys.executable, "-c", "from stowage_testbed.cli import main; main()")
-END_TIMEOUT_S = 60.0
-LINE_TIMEOUT_S = 90.0
+from stowage_testbed.cluster.processes import processes_of
 
 pytestmark = pytest.mark.e2e
 
 
-class Run:
-    """A `stowage run` in a process of its own, read line by line."""
-
-    def __init__(self, results: Path) -> None:
-        self.log = results / "progress.log"
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [*INTERPRETER, "run", "paper/figure-1", "--results", str(results)],
-                cwd=CHECKOUT,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def wait_for_line(self, text: str) -> None:
-        """Return when progress has shown the text."""
-        wait_until(
-            f"the run to print {text!r}",
-            self.log.read_text,
-            lambda shown: text in shown or self.process.poll() is not None,
-            timeout_s=LINE_TIMEOUT_S,
-        )
-        assert text in self.log.read_text()
-
-    def cluster_name(self) -> str:
-        """Return the name of the run's cluster."""
-        for line in self.log.read_text().splitlines():
-            if line.startswith("cluster "):
-                return line.split()[1].rstrip(":")
-        raise AssertionError(self.log.read_text())
+FIGURE_1 = "paper/figure-1"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    started = Run(tmp_path)
+def run(tmp_path: Path) -> Iterator[StowageRun]:
+    started = StowageRun(tmp_path, FIGURE_1)
     yield started
-    if started.process.poll() is None:
-        started.process.send_signal(signal.SIGTERM)
-        started.process.wait(END_TIMEOUT_S)
-
-
-def processes_of(cluster: str) -> list[str]:
-    """Return the command lines of the live processes of a cluster."""
-    folder = str(layout.clusters_folder() / cluster)
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == folder:
-                found.append(" ".join(process.cmdline())[:80])
-        except psutil.Error:
-            continue
-    return found
+    started.end()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +36,7 @@ def processes_of(cluster: str) -> list[str]:
     ],
 )
 def test_an_interrupted_run_leaves_no_process_and_no_folder(
-    run: Run, phase: str, number: signal.Signals, code: int
+    run: StowageRun, phase: str, number: signal.Signals, code: int
 ) -> None:
     """Whoever presses Ctrl-C wants the machine back, whatever the run is doing."""
     run.wait_for_line(phase)
@@ -98,22 +45,21 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(
     os.killpg(run.process.pid, number)
 
     assert run.process.wait(END_TIMEOUT_S) == code
-    name = run.cluster_name()
-    assert processes_of(name) == []
-    assert not (layout.clusters_folder() / name).exists()
+    assert processes_of(run.workdir) == []
+    assert not run.workdir.exists()
 
 
-def test_a_killed_run_can_be_run_again(run: Run, tmp_path: Path) -> None:
+def test_a_killed_run_can_be_run_again(run: StowageRun, tmp_path: Path) -> None:
     """SIGKILL leaves no time to clean up; the next run does it."""
     run.wait_for_line("paper/figure-1: deterministic")
     run.process.kill()
     run.process.wait(END_TIMEOUT_S)
-    killed = run.cluster_name()
+    killed = run.workdir
     assert processes_of(killed) != []
     (tmp_path / "again").mkdir()
 
-    again = Run(tmp_path / "again")
+    again = StowageRun(tmp_path / "again", FIGURE_1)
 
-    assert again.process.wait(END_TIMEOUT_S * 3) == 0, again.log.read_text()
+    assert again.process.wait(END_TIMEOUT_S * 3) == 0, again.said
     assert processes_of(killed) == []
-    assert not (layout.clusters_folder() / killed).exists()
+    assert not killed.exists()

@@ -18,12 +18,11 @@ from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear, prepare
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, WindowListener
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.release import switch_release
 from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
-from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.load import load_file
 
 pytestmark = pytest.mark.e2e

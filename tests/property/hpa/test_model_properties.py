@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load_window
-from stowage_testbed.hpa.model.routing import Routing, others
-from stowage_testbed.hpa.model.web_service import WebService, steady_state
+from stowage_testbed.hpa.model.web_service import (
+    Routing,
+    WebService,
+    others,
+    steady_state,
+)
 
 clients = st.integers(1, 40)
 replicas = st.integers(1, 40)

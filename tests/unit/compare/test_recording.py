@@ -13,7 +13,6 @@ from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.recording.footprint import Footprint
 from stowage_testbed.recording.run_record import (
-    Disruption,
     Observations,
     PodCount,
     RunLabel,
@@ -44,7 +43,6 @@ def record(
             count,
             Footprint(10**8, 1.5),
         ),
-        Disruption(moves=1, evictions=2, bound_placed=4),
     )
 
 
@@ -79,7 +77,6 @@ def test_what_the_run_was_is_kept() -> None:
         "equal",
     )
     assert (found.round_number, found.warm, found.nodes) == (3, True, (NODE,))
-    assert (found.moves, found.evictions, found.bound_placed) == (1, 2, 4)
     assert (found.peak_memory_bytes, found.cpu_s, found.api_pods) == (10**8, 1.5, 0)
 
 

@@ -8,9 +8,8 @@ from itertools import groupby
 import pytest
 from hpa_records import QUICK, SimulatedHpa
 
+from stowage_testbed.hpa.load import Recovery, find, hold, recovery
 from stowage_testbed.hpa.model.load_window import LoadWindow
-from stowage_testbed.hpa.phases.load import find, hold
-from stowage_testbed.hpa.phases.recovery import Recovery, recovery
 from stowage_testbed.hpa.settings import (
     FULL,
     Autoscaling,
@@ -96,20 +95,21 @@ def test_hold_can_end_at_the_recovery() -> None:
     assert [window.ok for window in found] == [False, True]
 
 
-def test_too_few_replicas_do_not_recover() -> None:
-    settings = replace(FULL, autoscaling=Autoscaling(max_replicas=10))
+@pytest.mark.parametrize(
+    ("scaling", "outcome"),
+    [
+        (Autoscaling(max_replicas=10), "no_recovery_within_hold"),
+        (Autoscaling(min_replicas=20), "no_degradation"),
+    ],
+)
+def test_too_few_replicas_do_not_recover_and_enough_never_degrade(
+    scaling: Autoscaling, outcome: str
+) -> None:
+    settings = replace(FULL, autoscaling=scaling)
 
     found = hold(SimulatedHpa(settings), settings, clients=10)
 
-    assert recovery(found, 1).outcome == "no_recovery_within_hold"
-
-
-def test_enough_replicas_never_degrade() -> None:
-    settings = replace(FULL, autoscaling=Autoscaling(min_replicas=20))
-
-    found = hold(SimulatedHpa(settings), settings, clients=10)
-
-    assert recovery(found, 1).outcome == "no_degradation"
+    assert recovery(found, 1).outcome == outcome
 
 
 def test_the_pods_usage_follows_every_change_of_the_replicas() -> None:

@@ -15,8 +15,12 @@ from stowage_testbed.hpa.model.load_window import (
     load_window,
     replicas_needed,
 )
-from stowage_testbed.hpa.model.routing import others
-from stowage_testbed.hpa.model.web_service import ServiceTime, WebService, steady_state
+from stowage_testbed.hpa.model.web_service import (
+    ServiceTime,
+    WebService,
+    others,
+    steady_state,
+)
 
 SERVICE = WebService()
 """php-apache of the second paper: 0.2 s a request that has its replica for itself."""

@@ -18,26 +18,22 @@ def chosen(*asked: str, variant: str | None = None, label: str = "") -> list[str
     return [scenario.scenario_id for scenario in found]
 
 
-def test_a_variant_narrows_the_choice() -> None:
+@pytest.mark.parametrize(
+    ("variant", "found"),
+    # The plain run has no name of its own in the file.
+    [("mixed", "paper/priorities@mixed"), ("default", "paper/priorities")],
+)
+def test_a_variant_narrows_the_choice(variant: str, found: str) -> None:
     """One variant of one scenario is what a developer repeats."""
-    assert chosen("paper/priorities", variant="mixed") == ["paper/priorities@mixed"]
+    assert chosen("paper/priorities", variant=variant) == [found]
 
 
-def test_the_plain_run_can_be_chosen_too() -> None:
-    """It has no name of its own in the file."""
-    assert chosen("paper/priorities", variant="default") == ["paper/priorities"]
-
-
-def test_an_unknown_variant_names_the_known_ones() -> None:
-    """A typing error is fixed without looking into the file."""
-    with pytest.raises(InputError, match="default, highest-first, mixed"):
-        chosen("paper/priorities", variant="mixd")
-
-
-def test_an_empty_choice_is_an_error() -> None:
-    """A run of nothing would pass, and hide that nothing was tested."""
+def test_a_choice_that_means_nothing_is_an_error() -> None:
+    """A run of nothing would pass; a typing error is fixed without the file."""
     with pytest.raises(InputError, match="stowage scenario list"):
         chosen(label="no-such-label")
+    with pytest.raises(InputError, match="default, highest-first, mixed"):
+        chosen("paper/priorities", variant="mixd")
 
 
 def test_rounds_count_as_runs() -> None:
@@ -47,33 +43,21 @@ def test_rounds_count_as_runs() -> None:
     assert RunRequest(scenarios, repeat=10).total == 30
 
 
-def test_long_scenarios_run_only_when_they_are_asked_for() -> None:
-    """`stowage run` without a name is what a developer waits for."""
+def test_what_is_long_or_needs_another_cluster_runs_only_when_it_is_asked_for() -> None:
+    """`stowage run` without a name is what a developer waits for.
+
+    Without metrics-server, which not everybody has built, nothing else would run.
+    """
     everything = chosen()
 
     assert "burst/deployment-200" in everything
-    assert "burst/scale-5000" not in everything
     assert "burst/scale-5000" not in chosen("burst/*")
     assert "burst/scale-5000" not in chosen(str(SCENARIOS / "burst"))
-
-
-@pytest.mark.parametrize(
-    "asked", ["burst/scale-5000", str(SCENARIOS / "burst" / "scale-5000.yaml")]
-)
-def test_naming_a_long_scenario_is_asking_for_it(asked: str) -> None:
-    """Nobody types it by accident."""
-    assert chosen(asked) == ["burst/scale-5000"]
-
-
-def test_a_label_asks_for_long_scenarios_too() -> None:
-    """`--label full` is the night's run."""
+    for apart in ("burst/scale-5000", "hpa/recovery"):
+        assert apart not in everything
+        assert chosen(apart)[0] == apart
+        assert chosen(str(SCENARIOS / f"{apart}.yaml"))[0] == apart
     assert "burst/scale-5000" in chosen(label="full")
-
-
-def test_what_needs_another_cluster_runs_only_when_it_is_asked_for() -> None:
-    """Without metrics-server, which not everybody has built, nothing else would run."""
-    assert "hpa/recovery" not in chosen()
-    assert chosen("hpa/recovery")[0] == "hpa/recovery"
     assert chosen(label="metrics") == [
         "hpa/recovery", "hpa/recovery@too-few", "hpa/recovery@plenty",
     ]  # fmt: skip

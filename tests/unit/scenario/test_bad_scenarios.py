@@ -1,295 +1,139 @@
 """Every way to write a scenario wrongly: the place that is named, and the way out."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.document import compose
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder
 
-GOOD = """\
-name: test/case
-description: A small scenario.
-nodes:
-  - {count: 2, cpu: "4", memory: 4G}
-workload:
-  - {name: web, replicas: 2, cpu: 100m, memory: 1G}
-  - {name: db, replicas: 1, cpu: 100m, memory: 2G}
-expect:
-  deterministic: {placed: 3}
-  optimizer: {placed: 3}
-"""
+BAD: dict[str, dict[str, Any]] = {
+    path.stem: yaml.safe_load(path.read_text("utf-8"))
+    for path in sorted((Path(__file__).parent / "bad").glob("*.yaml"))
+}
+HALVES, STEPS = (str(BAD[name].pop("scenario")) for name in ("halves", "steps"))
+CASES = [
+    pytest.param(scenario, case, id=name)
+    for scenario, of in ((HALVES, "halves"), (STEPS, "steps"))
+    for topic in BAD[of].values()
+    for name, case in topic.items()
+]
 
 
 def issues_of(tmp_path: Path, text: str) -> list[str]:
-    """Return the issues of a file as ``line:column: message``."""
+    """Return the issues of a file as ``line:column: message``; none if it is good."""
     path = tmp_path / "test" / "case.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, "utf-8")
-    with pytest.raises(ScenarioIssuesError) as caught:
+    try:
         load_file(path)
-    assert str(caught.value).splitlines()[1].startswith(f"  {path}:")
-    return [str(issue).removeprefix(f"{path}:") for issue in caught.value.issues]
+    except ScenarioIssuesError as error:
+        lines = str(error).splitlines()[1:]
+        return [line.removeprefix(f"  {path}:") for line in lines]
+    return []
 
 
-WEB = "{name: web, replicas: 2, cpu: 100m, memory: 1G}"
-DB = "{name: db, replicas: 1, cpu: 100m, memory: 2G}"
-NODE = '{count: 2, cpu: "4", memory: 4G}'
-BEFORE = "deterministic: {placed: 3}"
-AFTER = "optimizer: {placed: 3}"
-
-CASES = {
-    "an unknown key at the top": (
-        "workload:",
-        "arival: burst\nworkload:",
-        "5:1: unknown key 'arival' in the scenario; did you mean 'arrival'?",
-    ),
-    "an unknown key of a workload": (
-        WEB,
-        "{name: web, replica: 2, replicas: 2}",
-        "6:17: unknown key 'replica' in workload[0]; did you mean 'replicas'?",
-    ),
-    "an unknown key that resembles none": (
-        NODE,
-        '{count: 2, cpu: "4", memory: 4G, zzz: 1}',
-        "4:38: unknown key 'zzz' in nodes[0]; known are prefix, count, cpu, memory, "
-        "pods, labels, taints, zones",
-    ),
-    "an unknown field of a pod": (
-        WEB,
-        "{name: web, replicas: 2, pod: {nodeSelektor: {a: b}}}",
-        "6:36: unknown key 'nodeSelektor' in workload[0].pod; did you mean "
-        "'nodeSelector'?",
-    ),
-    "a missing key": (
-        WEB,
-        "{name: web, cpu: 100m}",
-        "6:5: workload[0] lacks the key 'replicas'; add it. Number of equal pods.",
-    ),
-    "a negative number of pods": (
-        WEB,
-        "{name: web, replicas: -2}",
-        "6:27: workload[0].replicas must be at least 1, not -2",
-    ),
-    "a negative request": (
-        WEB,
-        "{name: web, replicas: 2, memory: -1G}",
-        "6:38: workload[0].memory: '-1G' is negative; write 0 or more",
-    ),
-    "a node without room": (
-        NODE,
-        "{count: 2, cpu: 0, memory: 4G}",
-        "4:21: nodes[0].cpu must be more than 0, as in 500m; not 0",
-    ),
-    "a unit that Kubernetes does not know": (
-        NODE,
-        '{count: 2, cpu: "4", memory: 4GB}',
-        "4:34: nodes[0].memory: '4GB' is not a quantity; write a number and one of "
-        "m, k, M, G, T, Ki, Mi, Gi, Ti",
-    ),
-    "a wrong type": (
-        WEB,
-        "{name: web, replicas: two}",
-        "6:27: workload[0].replicas must be a whole number, not the text 'two'",
-    ),
-    "a number where text is wanted": (
-        WEB,
-        "{name: web, replicas: 2, labels: {version: 1}}",
-        "6:48: workload[0].labels.version must be text, not 1; put it in quotes",
-    ),
-    "an empty section": (
-        f"nodes:\n  - {NODE}",
-        "nodes:",
-        "3:7: nodes must be a list, not nothing",
-    ),
-    "an empty list": (
-        f"nodes:\n  - {NODE}",
-        "nodes: []",
-        "3:8: nodes is empty; fill it or remove it",
-    ),
-    "a word that is no choice": (
-        "workload:",
-        "arrival: sequentially\nworkload:",
-        "5:10: arrival cannot be the text 'sequentially'; did you mean 'sequential'?",
-    ),
-    "a name that Kubernetes refuses": (
-        WEB,
-        "{name: Web_1, replicas: 2}",
-        "6:12: workload[0].name must be of lower-case letters, digits and '-', at most "
-        "63 long, as in web-1; not the text 'Web_1'",
-    ),
-    "an empty image name": (
-        WEB,
-        '{name: web, replicas: 2, image: ""}',
-        "6:37: workload[0].image is empty; fill it or remove it",
-    ),
-    "a container without an image name": (
-        WEB,
-        "{name: web, replicas: 2, pod: {containers: [{name: a}]}}",
-        "6:49: workload[0].pod.containers[0] lacks the key 'image'; add it. "
-        "Image name; nothing is pulled on a fake node.",
-    ),
-    "a request that is no amount": (
-        WEB,
-        "{name: web, replicas: 2, pod: {containers: [{name: a, image: b, "
-        "resources: {requests: {gpu: none}}}]}}",
-        "6:97: workload[0].pod.containers[0].resources.requests.gpu: 'none' is not a "
-        "quantity; write a number and one of m, k, M, G, T, Ki, Mi, Gi, Ti",
-    ),
-    "requests beside own containers": (
-        WEB,
-        "{name: web, replicas: 2, cpu: 1, pod: {containers: [{name: a, image: b}]}}",
-        "6:30: workload 'web' has its own `pod.containers`; move 'cpu' into one of "
-        "them",
-    ),
-    "a workload named twice": (
-        "name: db,",
-        "name: web,",
-        "7:12: workload 'web' stands already in line 6; choose another name",
-    ),
-    "a key written twice": (
-        WEB,
-        "{name: web, replicas: 2, replicas: 3}",
-        "6:30: key 'replicas' stands already in line 6; keep one",
-    ),
-    "two kinds of nodes under one name": (
-        NODE,
-        f"{NODE}\n  - {NODE}",
-        "5:5: node 'node-0' comes already from line 4; give one of them another prefix",
-    ),
-    "a pod larger than any node": (
-        WEB,
-        "{name: web, replicas: 2, cpu: 100m, memory: 5G}",
-        "6:5: a pod of workload 'web' (cpu 100m, memory 5G) is larger than any node "
-        "(cpu 4, memory 4G); make it smaller, a node larger, or write "
-        "`allow_unplaceable: true` under `expect`",
-    ),
-    "a workload that is never applied": (
-        "expect:",
-        "order: [web]\nexpect:",
-        "7:12: workload 'db' is not in `order` and never applied; add or remove it",
-    ),
-    "an order of unknown workloads": (
-        "expect:",
-        "order: [web, db, wep]\nexpect:",
-        "8:18: no workload is called 'wep'; did you mean 'web'?",
-    ),
-    "a workload ordered twice": (
-        "expect:",
-        "order: [web, db, web]\nexpect:",
-        "8:18: workload 'web' is named twice; keep one",
-    ),
-    "no workload at all": (
-        f"workload:\n  - {WEB}\n  - {DB}\n",
-        "",
-        "1:1: the scenario lacks 'workload'; write it, or an `instance`",
-    ),
-    "an instance beside nodes": (
-        "workload:",
-        "instance: {seed: 1, nodes: 4, pods_per_node: 4, priorities: 1, usage: 1}\n"
-        "workload:",
-        "3:1: `instance` brings nodes and workload; remove 'nodes' or it",
-    ),
-    "an unknown workload that is expected": (
-        BEFORE,
-        "deterministic: {pending: {wep: 1}}",
-        "9:29: no workload is called 'wep'; did you mean 'web'?",
-    ),
-    "an unknown node that is expected": (
-        BEFORE,
-        "deterministic: {placements: {db: [node-2]}}",
-        "9:37: no node is called 'node-2'; did you mean 'node-1'?",
-    ),
-    "more pods expected than there are": (
-        AFTER,
-        "optimizer: {placed: 4}",
-        "10:23: the scenario has only 3 pods; expect no more of them",
-    ),
-    "more pods of a priority expected than there are": (
-        AFTER,
-        "optimizer: {placed_by_priority: {7: {min: 1}}}",
-        "10:39: priority 7 has only 0 pods; expect no more of them",
-    ),
-    "bounds that nothing can meet": (
-        AFTER,
-        "optimizer: {moves: {min: 3, max: 1}}",
-        "10:22: min 3 is above max 1; exchange them",
-    ),
-    "bounds of a wrong type": (
-        AFTER,
-        "optimizer: {moves: few}",
-        "10:22: expect.optimizer.moves must be a whole number or a mapping, not the "
-        "text 'few'",
-    ),
-    "an unknown bound": (
-        AFTER,
-        "optimizer: {moves: {most: 1}}",
-        "10:23: unknown key 'most' in expect.optimizer.moves; known are min, max",
-    ),
-    "a utilisation above 1": (
-        AFTER,
-        "optimizer: {utilisation: {cpu: 87.5}}",
-        "10:34: expect.optimizer.utilisation.cpu must be at most 1, not 87.5",
-    ),
-    "a name that is not the path": (
-        "name: test/case",
-        "name: test/other",
-        "1:7: name 'test/other' does not match the file's path; call it 'test/case'",
-    ),
-    "a parameter in the name": (
-        "name: test/case",
-        'name: "${size}"',
-        "1:7: name must be a topic and a behaviour, as in paper/figure-1; not the text "
-        "'${size}'",
-    ),
-    "a parameter that is never used": (
-        "nodes:",
-        "parameters:\n  size: {type: integer, default: 1}\nnodes:",
-        "4:3: parameter 'size' is never used; write ${size} or remove it",
-    ),
-    "a parameter that is not declared": (
-        WEB,
-        '{name: web, replicas: "${sise}"}',
-        "6:27: no parameter is called 'sise'; declare it under `parameters`",
-    ),
-    "broken YAML": (
-        WEB,
-        "{name: web, replicas: 2",
-        "7:5: this is not YAML: expected ',' or '}', but got '{'; check indentation "
-        "and quotes",
-    ),
-}
-
-
-def test_the_scenario_that_all_cases_start_from_is_good(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scenario", [HALVES, STEPS], ids=["halves", "steps"])
+def test_the_scenarios_that_all_cases_start_from_are_good(
+    scenario: str, tmp_path: Path
+) -> None:
     """Otherwise the cases would show the issues of their frame."""
-    path = tmp_path / "test" / "case.yaml"
-    path.parent.mkdir()
-    path.write_text(GOOD, "utf-8")
-    assert [scenario.scenario_id for scenario in load_file(path)] == ["test/case"]
+    assert issues_of(tmp_path, scenario) == []
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("scenario", "case"), CASES)
 def test_an_issue_is_named_with_its_place_and_the_way_out(
-    case: str, tmp_path: Path
+    scenario: str, case: dict[str, str], tmp_path: Path
 ) -> None:
     """An author should be able to fix the file without reading our code."""
-    old, new, issue = CASES[case]
-    assert GOOD.count(old) == 1
+    old, new = case["instead of"], case["there is"]
+    assert scenario.count(old) == 1
 
-    assert issue in issues_of(tmp_path, GOOD.replace(old, new))
+    assert case["issue"] in issues_of(tmp_path, scenario.replace(old, new))
 
 
-def test_all_issues_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("scenario", "changes", "lines"),
+    [
+        (
+            HALVES,
+            {
+                "count: 2": "count: -2",
+                "replicas: 1": "replica: 1",
+                "deterministic: {placed: 3}": "deterministic: {placed: 3, moved: 1}",
+            },
+            [4, 7, 7, 9],
+        ),
+        (
+            STEPS,
+            {
+                "to: 3": "to: -3",
+                "cordon: node-0": "cordn: node-0",
+                "kind: Reservation": "kind: Reserve",
+                "margin: 2": "margin: 0",
+            },
+            [11, 16, 20, 26],
+        ),
+    ],
+    ids=["halves", "steps"],
+)
+def test_all_issues_of_a_file_are_reported_at_once(
+    scenario: str, changes: dict[str, str], lines: list[int], tmp_path: Path
+) -> None:
     """Mending one issue at a time costs one run each."""
-    text = GOOD.replace("count: 2", "count: -2").replace("replicas: 1", "replica: 1")
-    text = text.replace("{placed: 3}", "{placed: 3, moved: 1}", 1)
+    for old, new in changes.items():
+        scenario = scenario.replace(old, new)
 
-    lines = [int(issue.split(":")[0]) for issue in issues_of(tmp_path, text)]
+    assert [int(one.split(":")[0]) for one in issues_of(tmp_path, scenario)] == lines
 
-    assert lines == [4, 7, 7, 9]
+
+@pytest.mark.parametrize(
+    ("line", "issue"),
+    [
+        ("catch: [events]", "'catch' has a meaning only with `steps`; write them,"),
+        ("objects: {a: {}}", "'objects' has a meaning only with `steps`; write them,"),
+    ],
+)
+def test_words_of_steps_have_no_place_without_them(
+    line: str, issue: str, tmp_path: Path
+) -> None:
+    """They would do nothing, and their author would not learn it."""
+    assert issues_of(tmp_path, f"{HALVES}{line}\n")[0].startswith(f"11:1: {issue}")
+
+
+def test_a_version_may_stand_without_steps_too(tmp_path: Path) -> None:
+    """A file that is rewritten need not lose it."""
+    assert issues_of(tmp_path, f"version: 1\n{HALVES}") == []
+
+
+@pytest.mark.parametrize(
+    ("variant", "issues"),
+    [
+        ("{to: 4}", []),
+        ("{to: few}", ["5:21: parameter 'to' takes values of type integer; write"]),
+        ("{to: -1}", ["5:21: steps[2].scale.to must be at least 0, not -1"]),
+        # The expectations are those of the default run.
+        ("{to: 2}", ["25:21: the scenario has only 13", "28:17: the scenario has on"]),
+    ],
+)
+def test_parameters_and_variants_work_in_steps(
+    variant: str, issues: list[str], tmp_path: Path
+) -> None:
+    """One file serves a burst of 40 and one of 200."""
+    head = f"variants:\n  other: {{set: {variant}}}\n"
+    head += "parameters:\n  to: {type: integer, default: 3}\n"
+    text = STEPS.replace("nodes:\n", f"{head}nodes:\n", 1)
+
+    found = issues_of(tmp_path, text.replace("to: 3}", 'to: "${to}"}'))
+
+    assert [one[: len(issue)] for one, issue in zip(found, issues, strict=False)] == (
+        issues
+    )
+    assert bool(found) == bool(issues)
 
 
 PARAMETERS = """\
@@ -313,7 +157,7 @@ def test_issues_of_a_variant_are_named_where_its_values_stand(
     change: str, issue: str, tmp_path: Path
 ) -> None:
     """The place of use is right for the default run; the variant's value is wrong."""
-    text = GOOD.replace("nodes:\n", PARAMETERS % change).replace(
+    text = HALVES.replace("nodes:\n", PARAMETERS % change).replace(
         "replicas: 2", 'replicas: "${size}"'
     )
 
@@ -322,7 +166,7 @@ def test_issues_of_a_variant_are_named_where_its_values_stand(
 
 def test_a_list_inside_a_text_is_refused(tmp_path: Path) -> None:
     """Only single values can be part of a text."""
-    text = GOOD.replace(
+    text = HALVES.replace(
         "nodes:\n", "parameters:\n  a: {type: list, default: [x]}\nnodes:\n"
     ).replace("name: web", 'name: "web-${a}"')
 

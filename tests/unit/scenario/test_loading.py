@@ -8,7 +8,14 @@ from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expectations import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.model import InstanceSpec, OptimizerSettings, Scenario
+from stowage_testbed.scenario.model import (
+    QUIET_S,
+    InstanceSpec,
+    OptimizerSettings,
+    Scenario,
+)
+from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.waiting import Pack, Wait
 
 FULL = """\
 name: test/full
@@ -89,7 +96,7 @@ def test_every_expectation_reaches_the_model(tmp_path: Path) -> None:
     assert before.placed_by_priority == {5: Bounds(2, 2), 0: Bounds(None, 1)}
     assert (after.optimal, after.moves) == (False, Bounds(1, None))
     assert after.utilisation_delta == {"cpu": -0.5}
-    assert (before.placed, after.state.pending, after.solves) == (None, None, None)
+    assert (before.placed, after.pending, after.solves) == (None, None, None)
     assert (expect.tolerance, expect.allow_unplaceable) == (0.01, False)
 
 
@@ -103,6 +110,32 @@ def test_a_variant_is_a_scenario_with_other_parameters(tmp_path: Path) -> None:
     assert other.labels == ("slow",)
     assert default.parameters == {"pods": 2, "names": ["web", "db"], "stem": "we"}
     assert other.parameters == {"pods": 4, "names": ["db", "web"], "stem": "we"}
+
+
+@pytest.mark.parametrize(
+    ("arrival", "placing"),
+    [
+        (
+            "sequential",
+            [Apply(("web",)), Wait("decided"), Apply(("db",)), Wait("decided")],
+        ),
+        ("burst", [Apply(("web", "db"))]),
+    ],
+)
+def test_a_file_without_steps_stands_for_two_halves(
+    arrival: str, placing: list[object], tmp_path: Path
+) -> None:
+    """Workloads come in their order, and no pod may change at the end."""
+    text = FULL.replace("arrival: burst", f"arrival: {arrival}")
+    first, second = load(tmp_path, text)[0].halves
+
+    assert (first.name, first.scheduler.optimizer) == ("deterministic", False)
+    assert [step.action for step in first.steps] == [
+        *placing,
+        Wait("decided", stable_s=QUIET_S),
+    ]
+    assert (second.name, second.scheduler.optimizer) == ("optimizer", True)
+    assert [step.action for step in second.steps] == [Pack()]
 
 
 def test_an_instance_brings_nodes_and_workload(tmp_path: Path) -> None:

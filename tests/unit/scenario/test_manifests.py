@@ -47,35 +47,33 @@ def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
         assert wanted == one["spec"]["template"]["metadata"]["labels"]
         assert wanted["stowage.dev/workload"] == "web"
     assert first["spec"]["selector"] != second["spec"]["selector"]
+    alone = Workload("web", 3, 150, 0)
+    assert controller_manifests(alone, "ns") == [workload_manifest(alone, "ns")]
 
 
-def test_a_single_controller_has_the_workloads_own_name() -> None:
-    """A scenario that says nothing of controllers is as it was."""
-    web = Workload("web", 3, 150, 0)
+def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
+    """Its own label stays; what takes time to end has the grace for it."""
+    described = Workload(
+        "web",
+        1,
+        100,
+        0,
+        labels={"app": "x"},
+        annotations={"a": "b"},
+        pod={"nodeSelector": {"disk": "ssd"}},
+        ends_in_s=1.5,
+    )
 
-    assert controller_manifests(web, "ns") == [workload_manifest(web, "ns")]
-
-
-def test_further_labels_do_not_displace_the_workload_label() -> None:
-    """Without it the selector would not match and no pod would be counted."""
-    labelled = Workload("web", 1, 0, 0, labels={"app": "x"}, annotations={"a": "b"})
-
-    template = workload_manifest(labelled, "ns")["spec"]["template"]
+    template = workload_manifest(described, "ns")["spec"]["template"]
 
     assert template["metadata"] == {
         "labels": {"stowage.dev/workload": "web", "app": "x"},
-        "annotations": {"a": "b"},
+        "annotations": {"a": "b", "stowage.dev/ends-in": "1500ms"},
     }
-
-
-def test_pod_fields_are_merged_into_the_spec() -> None:
-    """What the language does not name itself is Kubernetes' own."""
-    selected = Workload("web", 1, 100, 0, pod={"nodeSelector": {"disk": "ssd"}})
-
-    spec = workload_manifest(selected, "ns")["spec"]["template"]["spec"]
-
-    assert spec["nodeSelector"] == {"disk": "ssd"}
-    assert spec["containers"][0]["resources"]["requests"] == {"cpu": "100m"}
+    assert template["spec"]["nodeSelector"] == {"disk": "ssd"}
+    assert template["spec"]["terminationGracePeriodSeconds"] == 2
+    (container,) = template["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": "100m"}
 
 
 def test_each_priority_but_zero_gets_one_priority_class() -> None:
@@ -95,32 +93,17 @@ def test_each_priority_but_zero_gets_one_priority_class() -> None:
     ]
 
 
-def test_pods_for_the_simulator_come_in_the_order_of_arrival() -> None:
-    """The simulator has no admission and no controllers: both are anticipated."""
+def test_the_simulator_is_given_pods_and_nodes_in_their_order() -> None:
+    """It has no admission and no controllers: both are anticipated."""
     scenario = a_scenario(
         Workload("b", 2, 100, 0, priority=5), Workload("a", 1, 100, 0)
     )
 
-    pods = pod_manifests(scenario, "ns")
+    pods, nodes = pod_manifests(scenario, "ns"), node_manifests(scenario)
 
     assert [pod["metadata"]["name"] for pod in pods] == ["b-0", "b-1", "a-0"]
     assert [pod["spec"]["priority"] for pod in pods] == [5, 5, 0]
-
-
-def test_nodes_for_the_simulator_come_in_the_order_of_creation() -> None:
-    """The scheduler's cache lists nodes in the order in which it learns of them."""
-    nodes = node_manifests(a_scenario(Workload("a", 1, 0, 0)))
     assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
-
-
-def test_a_pod_that_takes_time_to_end_has_the_grace_for_it() -> None:
-    """Without it the API server would remove the pod at once."""
-    slow = Workload("web", 1, 0, 0, ends_in_s=1.5)
-
-    template = workload_manifest(slow, "ns")["spec"]["template"]
-
-    assert template["spec"]["terminationGracePeriodSeconds"] == 2
-    assert template["metadata"]["annotations"] == {"stowage.dev/ends-in": "1500ms"}
 
 
 def test_a_pod_without_controller_is_like_the_workloads() -> None:
@@ -140,9 +123,10 @@ def test_a_pod_without_controller_is_like_the_workloads() -> None:
 
 
 def test_objects_are_put_where_they_belong() -> None:
-    """Reservations are the cluster's, all others the run's own."""
+    """Reservations are the cluster's; a pod counts as a workload of its name."""
     budget = ObjectSpec("b", "PodDisruptionBudget", {"minAvailable": 1}, {"a": "b"})
     room = ObjectSpec("r", "Reservation", {"owners": []})
+    lone = ObjectSpec("lone", "Pod", {"containers": []}, {"a": "b"})
 
     assert object_manifest(budget, "ns") == {
         "apiVersion": "policy/v1",
@@ -153,12 +137,6 @@ def test_objects_are_put_where_they_belong() -> None:
         "spec": {"minAvailable": 1},
     }  # fmt: skip
     assert "namespace" not in object_manifest(room, "ns")["metadata"]
-
-
-def test_a_pod_that_is_written_out_counts_as_a_workload() -> None:
-    """Expectations name it like one."""
-    lone = ObjectSpec("lone", "Pod", {"containers": []}, {"a": "b"})
-
     assert object_manifest(lone, "ns")["metadata"]["labels"] == {
         "a": "b", "stowage.dev/workload": "lone",
     }  # fmt: skip

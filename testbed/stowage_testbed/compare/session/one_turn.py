@@ -24,11 +24,11 @@ from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.run.catching_up import counted
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.measuring import OUTCOME
-from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.model import Scenario
 

@@ -7,10 +7,9 @@ and compiled rules come with it.
 from __future__ import annotations
 
 from stowage_testbed.observe.settled import pods_gone, pods_placed
-from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
-from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 

@@ -16,10 +16,9 @@ from stowage_testbed.observe.settled import (
 from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene
-from stowage_testbed.run.arm import Arm
+from stowage_testbed.run.arm import Arm, with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
-from stowage_testbed.run.steps.pod_overrides import with_overrides
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.wait import WaitTimeoutError
 

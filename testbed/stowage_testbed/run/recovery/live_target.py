@@ -1,9 +1,13 @@
-"""The web service on the cluster, as the load sees it."""
+"""The web service on the cluster, as the load sees it, and what its pods use."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from stowage_testbed.api_client import Objects
+from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
+from stowage_testbed.cluster.metrics.usage import NAME, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.hpa.timeline import (
     PodCount,
@@ -17,8 +21,32 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.recovery.usage import SimulatedUsage
 from stowage_testbed.wait import WaitTimeoutError
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedUsage:
+    """Sets what every pod of a namespace uses from a moment on."""
+
+    objects: Objects
+    kubelet: FakeKubelet
+    namespace: str
+
+    def set(self, cpu_milli: int, nodes: Iterable[str]) -> None:
+        """Let every pod use this much, after booking what was used on these nodes.
+
+        One object is changed, and no pod: schedulers watch pods.
+        """
+        self.kubelet.read_meters(nodes)
+        self._write({self.namespace: cpu_milli})
+
+    def clear(self) -> None:
+        """Leave the cluster as it came up: no pod uses anything."""
+        self._write({})
+
+    def _write(self, cpu_milli: dict[str, int]) -> None:
+        spec = usage_object(cpu_milli)["spec"]
+        self.objects.patch("ClusterResourceUsage", NAME, {"spec": spec})
 
 
 class LiveTarget:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.scenario.manifests import Manifest
 
 NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"
-
-Manifest = dict[str, Any]
 
 
 def deployment(
@@ -24,29 +21,25 @@ def deployment(
         "requests": {"cpu": f"{service.request_milli}m"},
         "limits": {"cpu": f"{service.limit_milli}m"},
     }
-    return {
+    pod = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "terminationGracePeriodSeconds": 0,
+            "automountServiceAccountToken": False,
+            "containers": [{"name": NAME, "image": IMAGE, "resources": resources}],
+        },
+    }
+    manifest = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {"name": NAME, "namespace": namespace},
         "spec": {
             "replicas": settings.autoscaling.min_replicas,
             "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {
-                    "labels": {**pod_overrides.labels, **labels},
-                    "annotations": dict(pod_overrides.annotations),
-                },
-                "spec": {
-                    "schedulerName": pod_overrides.scheduler_name,
-                    "terminationGracePeriodSeconds": 0,
-                    "automountServiceAccountToken": False,
-                    "containers": [
-                        {"name": NAME, "image": IMAGE, "resources": resources}
-                    ],
-                },
-            },
+            "template": pod,
         },
     }
+    return with_overrides(manifest, pod_overrides)
 
 
 def autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:

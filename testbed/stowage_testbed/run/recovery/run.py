@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.errors import StowageError
-from stowage_testbed.hpa.phases.load import find, hold
+from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.settled import Condition, pods_gone
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
+from stowage_testbed.observe.state import State
+from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.alignment import await_scrape
-from stowage_testbed.run.recovery.deployed import deployed
-from stowage_testbed.run.recovery.live_target import LiveTarget
-from stowage_testbed.run.recovery.manifests import autoscaler
-from stowage_testbed.run.recovery.usage import SimulatedUsage
-from stowage_testbed.run.steps.window_listener import WindowListener
+from stowage_testbed.run.recovery.live_target import LiveTarget, SimulatedUsage
+from stowage_testbed.run.recovery.manifests import NAME, autoscaler, deployment
+
+READY_S = 60.0
+"""Many times what a scheduler takes for a few pods on an idle cluster."""
 
 
 def run_recovery(
@@ -54,7 +61,7 @@ def run_recovery(
         context.cluster.api_client() as api,
         # A journal has one reader, and the context's observer has its own already.
         Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
-        deployed(context, settings, pod_overrides, usage),
+        _deployed(context, settings, pod_overrides, usage),
     ):
         if settings.aligned:
             first = settings.autoscaling.min_replicas
@@ -74,6 +81,50 @@ def run_recovery(
         )
         _check_sight(record, observer, environment.namespace)
     return record
+
+
+@contextmanager
+def _deployed(
+    context: RunContext,
+    settings: RecoverySettings,
+    pod_overrides: PodOverrides,
+    usage: SimulatedUsage,
+) -> Iterator[None]:
+    """Deploy it, with its first replicas ready and idle; at the end nothing is left.
+
+    Raises
+    ------
+    WaitTimeoutError
+        The replicas did not become ready, or did not go.
+    """
+    namespace, first = usage.namespace, settings.autoscaling.min_replicas
+    try:
+        context.objects.create(deployment(namespace, settings, pod_overrides))
+        context.observer.wait_for(
+            f"{first} replicas to be ready",
+            _pods_ready(namespace, first),
+            timeout_s=READY_S,
+        )
+        yield
+    finally:
+        # Of the whole cluster, and so left by whoever clears the namespace.
+        usage.clear()
+        # Without its autoscaler first, the Deployment would be scaled to the last.
+        for kind in ("HorizontalPodAutoscaler", "Deployment"):
+            context.objects.delete(kind, NAME, namespace=namespace)
+        context.observer.wait_for(
+            "the replicas to go",
+            pods_gone(namespace),
+            timeout_s=context.timeouts.cleanup_s,
+        )
+
+
+def _pods_ready(namespace: str, count: int) -> Condition:
+    def condition(state: State) -> Verdict:
+        ready = sum(pod.ready for pod in state.pods(namespace))
+        return Verdict(ready == count, f"{ready} of {count} are ready")
+
+    return condition
 
 
 def _check_sight(record: HpaRecord, observer: Observer, namespace: str) -> None:

@@ -12,11 +12,10 @@ from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import OBJECT_SOURCES
-from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.steps.pod_overrides import with_overrides
-from stowage_testbed.run.steps.window_listener import WindowListener
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import Manifest

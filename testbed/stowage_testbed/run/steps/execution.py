@@ -13,6 +13,7 @@ from typing import Any
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.problem import problem_of
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
@@ -20,7 +21,6 @@ from stowage_testbed.run.steps.evidence import collect
 from stowage_testbed.run.steps.observed_moment import observed_state
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from stowage_testbed.run.steps.waiting import await_moment
-from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.model import QUIET_S, Scenario
 from stowage_testbed.scenario.steps.action import Action, Step
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.run import run_recovery
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.steps.measuring import Measure, Overload
 

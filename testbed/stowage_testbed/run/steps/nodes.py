@@ -11,7 +11,7 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import SHOWN, Condition
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.orphans import collect_pods
+from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.nodes import (
     AddNodes,

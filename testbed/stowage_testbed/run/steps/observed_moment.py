@@ -14,8 +14,7 @@ from stowage_testbed.observe.pod_body import live, node_of, priority_of, request
 from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.check import OptimizerRecord
-from stowage_testbed.scenario.check_moment import Moment
+from stowage_testbed.scenario.check import Moment, OptimizerRecord
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import triggered_plans

@@ -25,11 +25,14 @@ from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.demand import Demand
 
-Sort = Literal["applied", "controller", "template", "pods", "phased", "node"]
+Sort = Literal[
+    "applied", "controller", "template", "pods", "phased", "described", "node"
+]
 """What a name must be of.
 
 applied: a workload or object. controller: a workload that is applied. template: one
-that pods are made like. pods: whatever has pods. phased: what has a phase.
+that pods are made like. pods: whatever has pods. phased: what has a phase. described:
+what has events.
 """
 
 _SHOWN = 6

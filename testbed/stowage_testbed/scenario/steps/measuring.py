@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import Schema, made, object_schema, setting, summary
-from stowage_testbed.hpa.phases.recovery import Outcome
+from stowage_testbed.hpa.load import Outcome
 from stowage_testbed.hpa.settings import FULL, RecoverySettings
 from stowage_testbed.scenario.steps.action import Action, Surroundings
 

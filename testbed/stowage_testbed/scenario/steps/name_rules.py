@@ -1,38 +1,28 @@
-"""Whether the names that steps use are those of something."""
+"""Whether the names in a scenario are those of something."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.document import Place
+from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
-from stowage_testbed.scenario.steps.action import Sort
+from stowage_testbed.scenario.steps.action import NameUsed, Sort
 from stowage_testbed.scenario.steps.applying import Scale, TriggerPlan
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.kinds import replayed_owners, triggered_plans
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
-    """Steps name only what the scenario has."""
-    whole = draft.workload_whole and draft.objects_whole and draft.steps_whole
+    """A scenario names only what it has: in steps, expectations, `order`, `catch`."""
     known = _known(draft)
-    for _, one in draft.names_used():
-        noun, names = known[one.sort]
-        complete = draft.nodes_whole and draft.steps_whole
-        if one.name not in names and (complete if one.sort == "node" else whole):
-            yield DocumentIssue(one.place, unknown_name(noun, one.name, names))
-
-
-def caught_names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
-    """What `catch` describes exists."""
-    if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
-        return
-    known = [*draft.workload_names, *_phased(draft)]
-    for number, item in enumerate(draft.valid.get("catch", ())):
-        name = item.get("describe") if isinstance(item, dict) else None
-        if name is not None and name not in known:
-            message = unknown_name("workload or object", name, known)
-            yield DocumentIssue(("catch", number, "describe"), message)
+    for one in _names(draft):
+        noun, sections, names = known[one.sort]
+        if one.name not in names and draft.whole(*sections):
+            message = unknown_name(noun, one.name, names)
+            of_key = one.place[-1] == one.name
+            yield DocumentIssue(one.place, message, of_key=of_key)
 
 
 def names_are_unique(draft: Draft) -> Iterator[DocumentIssue]:
@@ -110,7 +100,6 @@ def scaled_workloads_have_one_controller(draft: Draft) -> Iterator[DocumentIssue
 
 NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     names_are_known,
-    caught_names_are_known,
     names_are_unique,
     pods_come_once,
     traces_can_be_read,
@@ -119,20 +108,51 @@ NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 )
 
 
-def _known(draft: Draft) -> dict[Sort, tuple[str, list[str]]]:
-    objects = list(draft.objects)
+def _names(draft: Draft) -> Iterator[NameUsed]:
+    for _, used in draft.names_used():
+        yield used
+    order = () if draft.instance else draft.valid.get("order", ())
+    for number, name in enumerate(order):
+        yield NameUsed(("order", number), name, "controller")
+    for number, item in enumerate(draft.valid.get("catch", ())):
+        if isinstance(item, Mapping) and "describe" in item:
+            place: Place = ("catch", number, "describe")
+            yield NameUsed(place, item["describe"], "described")
+    for base, expected in draft.moments:
+        yield from _expected_names(base, expected)
+
+
+def _expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUsed]:
+    for name in expected.get("pending", {}):
+        yield NameUsed((*base, "pending", name), name, "pods")
+    for name, nodes in expected.get("placements", {}).items():
+        place = (*base, "placements", name)
+        yield NameUsed(place, name, "pods")
+        for number, node in enumerate(nodes):
+            yield NameUsed((*place, number), node, "node")
+    for number, group in enumerate(expected.get("groups", ())):
+        for position, name in enumerate(group):
+            yield NameUsed((*base, "groups", number, position), name, "pods")
+    for name, one in expected.get("objects", {}).items():
+        place = (*base, "objects", name)
+        yield NameUsed(place, name, "phased")
+        if "nodeName" in one:
+            yield NameUsed((*place, "nodeName"), one["nodeName"], "node")
+        for owner in one.get("currentOwners", {}):
+            yield NameUsed((*place, "currentOwners", owner), owner, "pods")
+
+
+def _known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]:
+    """Return what to call a name of each sort, the sections it is from, and all."""
+    workloads = draft.workload_names
+    phased = [*draft.objects, *triggered_plans(draft.steps)]
+    applied = [*workloads, *draft.objects, *replayed_owners(draft.steps)]
     return {
-        "applied": (
-            "workload or object",
-            [*draft.workload_names, *objects, *replayed_owners(draft.steps)],
-        ),
-        "controller": ("workload", draft.workload_names),
-        "template": ("workload", draft.workload_names),
-        "pods": ("workload", draft.pod_names),
-        "phased": ("object", _phased(draft)),
-        "node": ("node", draft.node_names),
+        "applied": ("workload or object", BRINGING, applied),
+        "controller": ("workload", BRINGING, workloads),
+        "template": ("workload", BRINGING, workloads),
+        "pods": ("workload", BRINGING, draft.pod_names),
+        "phased": ("object", ("objects", "steps"), phased),
+        "described": ("workload or object", BRINGING, [*workloads, *phased]),
+        "node": ("node", ("nodes", "steps"), draft.node_names),
     }
-
-
-def _phased(draft: Draft) -> list[str]:
-    return [*draft.objects, *triggered_plans(draft.steps)]

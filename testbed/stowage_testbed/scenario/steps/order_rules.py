@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.scenario.draft import Draft
+from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import NameUsed, Step
 from stowage_testbed.scenario.steps.applying import Apply
@@ -17,7 +17,7 @@ from stowage_testbed.scenario.steps.waiting import Wait
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Nothing is used before it is applied, applied twice, or used when deleted."""
-    if not (draft.steps_whole and _applied_is_known(draft)):
+    if not (draft.whole("steps") and _applied_is_known(draft)):
         return
     used = _used_by_step(draft)
     there: dict[str, int] = {}
@@ -31,7 +31,7 @@ def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
 
 def everything_is_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Every workload and object is applied by some step."""
-    whole = draft.stepped and draft.steps_whole
+    whole = draft.stepped and draft.whole("steps")
     if not (whole and _applied_is_known(draft)):
         return
     used: set[str] = set()
@@ -52,7 +52,7 @@ def everything_is_used(draft: Draft) -> Iterator[DocumentIssue]:
 
 def waits_are_for_pods(draft: Draft) -> Iterator[DocumentIssue]:
     """A wait for all pods comes when there are any."""
-    if not (draft.workload_whole and draft.objects_whole and draft.steps_whole):
+    if not (draft.whole(*BRINGING)):
         return
     demand = Demand(draft.pods_by_name)
     for step in draft.steps:
@@ -68,7 +68,7 @@ def waits_are_for_pods(draft: Draft) -> Iterator[DocumentIssue]:
 
 def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """No step uses a node before it is added, or after it was removed."""
-    if not (draft.steps_whole and draft.nodes_whole):
+    if not (draft.whole("steps", "nodes")):
         return
     known = set(draft.node_names)
     there = {name for pool in draft.nodes.values() for name in pool.node_names()}
@@ -88,20 +88,24 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
 
 def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
     """There is one window at most, with a start and a stop."""
-    if not draft.steps_whole:
+    if not draft.whole("steps"):
         return
-    edges = [step for step in draft.steps if isinstance(step.action, Measure)]
+    edges = [
+        (step, step.action.edge)
+        for step in draft.steps
+        if isinstance(step.action, Measure)
+    ]
     wanted = ["start", "stop"]
-    for position, step in enumerate(edges):
+    for position, (step, edge) in enumerate(edges):
         if position >= len(wanted):
             message = "there is one measured window, and it is over; remove this step"
             yield DocumentIssue(step.place(), message)
-        elif step.action != Measure(wanted[position]):  # type: ignore[arg-type]
+        elif edge != wanted[position]:
             message = f"here the window should {wanted[position]}; exchange the steps"
             yield DocumentIssue(step.place(), message)
     if len(edges) == 1:
         message = "the measured window never stops; add `measure: stop`"
-        yield DocumentIssue(edges[0].place(), message)
+        yield DocumentIssue(edges[0][0].place(), message)
 
 
 ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (

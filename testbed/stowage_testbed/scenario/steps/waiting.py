@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.build_expectations import moment
 from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
@@ -137,7 +136,7 @@ class Check(Action):
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         del surroundings
         stable_s = float(plain.get("stable_s", 0))
-        return cls(moment(plain), stable_s, plain.get("timeout_s"))
+        return cls(ExpectedMoment.of(plain), stable_s, plain.get("timeout_s"))
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:

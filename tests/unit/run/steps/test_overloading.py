@@ -14,10 +14,10 @@ from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.steps import measuring
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.measuring import overload
-from stowage_testbed.run.steps.window_listener import WindowListener
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Overload
 

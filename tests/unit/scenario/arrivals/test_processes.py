@@ -41,23 +41,17 @@ def gaps_s(process: ArrivalProcess, count: int = MANY) -> list[float]:
 
 
 @pytest.mark.parametrize(("process", "cv", "expected"), PROCESSES)
-def test_the_mean_rate_is_the_one_that_is_asked_for(
+def test_intervals_have_the_rate_and_the_variation_that_are_asked_for(
     process: Process, cv: float, expected: float
 ) -> None:
-    """The standard error of the mean is the cv over the root of the sample."""
+    """The variation tells a steady stream from one that comes in clusters.
+
+    The standard error of the mean is the cv over the root of the sample.
+    """
     gaps = gaps_s(ArrivalProcess(process, RATE_PER_S, cv, seed=1))
 
     standard_error = max(expected, 1e-9) / math.sqrt(MANY)
     assert np.mean(gaps) * RATE_PER_S == pytest.approx(1.0, abs=5 * standard_error)
-
-
-@pytest.mark.parametrize(("process", "cv", "expected"), PROCESSES)
-def test_the_intervals_vary_as_they_should(
-    process: Process, cv: float, expected: float
-) -> None:
-    """What tells a steady stream from one that comes in clusters."""
-    gaps = gaps_s(ArrivalProcess(process, RATE_PER_S, cv, seed=1))
-
     assert np.std(gaps) / np.mean(gaps) == pytest.approx(expected, rel=0.06, abs=1e-6)
 
 

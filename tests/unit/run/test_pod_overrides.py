@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.run.steps.pod_overrides import with_overrides
+from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
     object_manifest,

@@ -1,1 +1,0 @@
-"""FIND and HOLD (second paper, Algorithm 3), and what they mean."""
