@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.bounds.dual import dual_bound, written
+from stowage_optimizer.bounds.dual import DualSearch, written
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -48,7 +48,7 @@ class ReducedSnapshot:
         for tier, priority in enumerate(packing.tiers):
             for phase in (Phase.PLACE, Phase.DISRUPT):
                 question = Question(problem, tier, phase, reached)
-                bound = dual_bound(question, nodes, clock=lambda: 0.0, deadline=1.0)
+                bound = DualSearch(question, nodes, lambda: 0.0).run(deadline=1.0)
                 if bound is None:
                     continue
                 message = encode_certificate(
