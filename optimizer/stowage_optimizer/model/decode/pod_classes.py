@@ -15,7 +15,7 @@ from stowage_optimizer.model.decode.shared import (
     decode_terms,
     within_range,
 )
-from stowage_optimizer.model.node import TaintEffect
+from stowage_optimizer.model.node import Resources, TaintEffect
 from stowage_optimizer.model.pod_class import (
     HostPort,
     Owner,
@@ -185,28 +185,25 @@ def decode_pod_classes(
 
 def _left_alone(message: pb.PodClass, why: str) -> PodClass:
     """Return a class whose pods keep their room, and are moved by no plan."""
+    plain = _plain(message, within_range(message.requests))
+    return replace(plain, unsupported=(*message.unsupported, why))
+
+
+def _plain(message: pb.PodClass, requests: Resources) -> PodClass:
     owner = message.owner if message.HasField("owner") else None
     return PodClass(
         id=message.id,
         namespace=message.namespace,
         priority=message.priority,
-        requests=within_range(message.requests),
+        requests=requests,
         labels=dict(message.labels),
         owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
-        unsupported=(*message.unsupported, why),
     )
 
 
 def _pod_class(where: str, message: pb.PodClass, issues: Issues) -> PodClass:
-    owner = message.owner if message.HasField("owner") else None
-    plain = PodClass(
-        id=message.id,
-        namespace=message.namespace,
-        priority=message.priority,
-        requests=decode_resources(f"{where}.requests", message.requests, issues),
-        labels=dict(message.labels),
-        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
-    )
+    requests = decode_resources(f"{where}.requests", message.requests, issues)
+    plain = _plain(message, requests)
     if all(field.name in PLAIN for field, _ in message.ListFields()):
         return plain
     return _demanding(plain, where, message, issues)
