@@ -7,13 +7,11 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 from snapshot_builder import GB, SnapshotBuilder, figure_1
-from solving_in_process import answer_to
+from solving_in_process import answer_to, decoded
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.decode.issues import Issues
-from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies import registry
@@ -158,7 +156,7 @@ SYMMETRIC = ["cpsat-items-symmetry", "z3-symmetry"]
 
 def meets(snapshot: pb.Snapshot, nodes: tuple[int | None, ...]) -> bool:
     """Tell whether an assignment meets every row of the program."""
-    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()))
+    packing = reduce_snapshot(decoded(snapshot))
     formulation = SymmetryFormulation(packing, len(packing.tiers))
     values = formulation.values(nodes)
     return all(
