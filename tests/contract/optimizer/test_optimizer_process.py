@@ -74,6 +74,14 @@ def wait_for_serving(path: Path) -> None:
     )
 
 
+def solved(path: Path) -> pb.SolveUpdate:
+    """Return the last update of a call with the paper's first example."""
+    request = pb.SolveRequest(snapshot=figure_1())
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        *_, last = pb_grpc.OptimizerStub(channel).Solve(request, timeout=ANSWER_S)
+    return last
+
+
 def alive(processes: list[psutil.Process]) -> list[int]:
     return [
         process.pid
@@ -152,8 +160,7 @@ def test_metrics_are_served_on_the_loopback_port(serve: Serve, path: Path) -> No
     port = free_port()
     serve("--metrics-port", str(port))
     wait_for_serving(path)
-    with grpc.insecure_channel(f"unix:{path}") as channel:
-        list(pb_grpc.OptimizerStub(channel).Solve(pb.SolveRequest(snapshot=figure_1())))
+    solved(path)
 
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         text = answer.read().decode()
@@ -184,8 +191,7 @@ def test_every_log_line_is_json_and_names_its_snapshot(
     """Logs must be joined with plans by a machine."""
     process = serve()
     wait_for_serving(path)
-    with grpc.insecure_channel(f"unix:{path}") as channel:
-        list(pb_grpc.OptimizerStub(channel).Solve(pb.SolveRequest(snapshot=figure_1())))
+    solved(path)
     process.send_signal(signal.SIGTERM)
 
     _, said = process.communicate(timeout=20)
@@ -231,10 +237,7 @@ def test_it_is_not_ready_before_a_child_can_take_a_call(
     wait_for_serving(path)
 
     assert (early.returncode, early.stderr) == (1, "NOT_SERVING\n")
-    with grpc.insecure_channel(f"unix:{path}") as channel:
-        request = pb.SolveRequest(snapshot=figure_1())
-        (*_, last) = pb_grpc.OptimizerStub(channel).Solve(request, timeout=ANSWER_S)
-    assert last.end_reason == pb.END_REASON_OPTIMAL
+    assert solved(path).end_reason == pb.END_REASON_OPTIMAL
 
 
 def open_to_write(pipe: Path) -> int:
