@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from snapshot_builder import GB, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
+from stowage_optimizer.verify.violation import RuleName
 
 
 def _answer() -> pb.Plan:
@@ -49,8 +51,18 @@ class PlanContext:
 
 Mutation = Callable[[PlanContext], None]
 
-Mutations = Mapping[str, tuple[Mutation, ...]]
+MUTATIONS: defaultdict[RuleName, list[Mutation]] = defaultdict(list)
 """Ways to break a plan, by the name of the rule that they break."""
+
+
+def breaks(rule: RuleName) -> Callable[[Mutation], Mutation]:
+    """Note that a mutation breaks ``rule``, and no other."""
+
+    def note(mutation: Mutation) -> Mutation:
+        MUTATIONS[rule].append(mutation)
+        return mutation
+
+    return note
 
 
 def set_disruption(context: PlanContext, disruption: int) -> None:
@@ -59,63 +71,77 @@ def set_disruption(context: PlanContext, disruption: int) -> None:
     tier.disruption = tier.disruption_lower_bound = disruption
 
 
+@breaks("snapshot")
 def _snapshot_names_a_class_twice(context: PlanContext) -> None:
     context.snapshot.pod_classes[1].id = context.snapshot.pod_classes[0].id
 
 
+@breaks("snapshot")
 def _snapshot_names_a_pod_twice(context: PlanContext) -> None:
     context.snapshot.pods.append(context.snapshot.pods[0])
 
 
+@breaks("snapshot")
 def _snapshot_lacks_a_class(context: PlanContext) -> None:
     context.snapshot.pods[1].class_id = "nobody"
 
 
+@breaks("snapshot")
 def _snapshot_lacks_a_node(context: PlanContext) -> None:
     context.snapshot.reservations.add(name="held", node="nowhere")
 
 
+@breaks("snapshot-id")
 def _other_snapshot(context: PlanContext) -> None:
     context.plan.snapshot_id = "snapshot-0"
 
 
+@breaks("duplicate")
 def _named_twice(context: PlanContext) -> None:
     context.plan.placements.add(pod_uid="pod-3", node="node-1")
 
 
+@breaks("unknown-pod")
 def _unknown_pod(context: PlanContext) -> None:
     context.plan.placements[0].pod_uid = "ghost"
 
 
+@breaks("unknown-node")
 def _unknown_node(context: PlanContext) -> None:
     context.plan.placements[0].node = "nowhere"
 
 
+@breaks("origin")
 def _places_a_running_pod(context: PlanContext) -> None:
     (move,) = context.plan.moves
     context.plan.placements.add(pod_uid=move.pod_uid, node=move.to_node)
     del context.plan.moves[:]
 
 
+@breaks("origin")
 def _moves_to_its_own_node(context: PlanContext) -> None:
     context.plan.moves[0].from_node = context.plan.moves[0].to_node
 
 
+@breaks("origin")
 def _comes_from_elsewhere(context: PlanContext) -> None:
     context.snapshot.nodes.add(name="node-3")
     context.plan.moves[0].from_node = "node-3"
 
 
+@breaks("capacity")
 def _no_room(context: PlanContext) -> None:
     del context.plan.moves[:]
     set_disruption(context, 0)
 
 
+@breaks("capacity")
 def _too_many_pods(context: PlanContext) -> None:
     for node in context.snapshot.nodes:
         node.allocatable.pods = 1
 
 
+@breaks("capacity")
 def _room_is_reserved(context: PlanContext) -> None:
     for node in context.snapshot.nodes:
         context.snapshot.reservations.add(
@@ -123,53 +149,64 @@ def _room_is_reserved(context: PlanContext) -> None:
         )
 
 
+@breaks("capacity")
 def _wants_a_gpu(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].requests.extended["example.com/gpu"] = 1
 
 
+@breaks("capacity")
 def _wants_a_disk(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].requests.ephemeral_storage_bytes = 1
 
 
+@breaks("eligibility")
 def _tainted(context: PlanContext) -> None:
     for node in context.snapshot.nodes:
         node.taints.add(key="k", value="v", effect="NoExecute")
 
 
+@breaks("eligibility")
 def _cordoned(context: PlanContext) -> None:
     for node in context.snapshot.nodes:
         node.unschedulable = True
 
 
+@breaks("eligibility")
 def _selects_elsewhere(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].node_selector["disk"] = "ssd"
 
 
+@breaks("eligibility")
 def _affine_elsewhere(context: PlanContext) -> None:
     term = context.snapshot.pod_classes[2].required_node_affinity.add()
     term.match_expressions.add(key="disk", operator="Exists")
 
 
+@breaks("eligibility")
 def _volume_is_elsewhere(context: PlanContext) -> None:
     term = context.snapshot.pod_classes[2].volume_node_affinity.add().terms.add()
     term.match_expressions.add(key="zone", operator="Exists")
 
 
+@breaks("eligibility")
 def _named_elsewhere(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].node_name = "node-9"
 
 
+@breaks("eligibility")
 def _refused_there(context: PlanContext) -> None:
     context.snapshot.forbidden_pairs.add(
         class_id="class-pod-3", node=context.plan.placements[0].node
     )
 
 
+@breaks("host-ports")
 def _has_host_port(context: PlanContext) -> None:
     for pod_class in context.snapshot.pod_classes:
         pod_class.host_ports.add(port=80)
 
 
+@breaks("pod-anti-affinity")
 def _is_kept_away(context: PlanContext) -> None:
     for node in context.snapshot.nodes:
         node.labels["zone"] = "z"
@@ -178,31 +215,37 @@ def _is_kept_away(context: PlanContext) -> None:
     )
 
 
+@breaks("pod-affinity")
 def _has_affinity(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].required_pod_affinity.add(topology_key="zone")
 
 
+@breaks("topology-spread")
 def _has_spread(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].topology_spread.add(
         max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule"
     )
 
 
+@breaks("unverifiable")
 def _has_volumes(context: PlanContext) -> None:
     context.snapshot.pod_classes[2].unsupported.append("volumes")
 
 
+@breaks("immovable")
 def _immovable(context: PlanContext) -> None:
     for pod in context.snapshot.pods:
         pod.movable = False
 
 
+@breaks("disruption-budget")
 def _budget_is_spent(context: PlanContext) -> None:
     context.snapshot.disruption_budgets.add(
         namespace="default", name="budget", selector=pb.LabelSelector()
     )
 
 
+@breaks("disruption-budget")
 def _budget_allows_fewer(context: PlanContext) -> None:
     context.snapshot.pod_classes.add(id="class-pod-4", namespace="default")
     context.snapshot.pods.add(
@@ -221,6 +264,7 @@ def _budget_allows_fewer(context: PlanContext) -> None:
     )
 
 
+@breaks("disruption-budget")
 def _two_budgets(context: PlanContext) -> None:
     for name in ("one", "two"):
         context.snapshot.disruption_budgets.add(
@@ -231,6 +275,7 @@ def _two_budgets(context: PlanContext) -> None:
         )
 
 
+@breaks("policy")
 def _evicts_for_its_own_kind(context: PlanContext) -> None:
     """Evict a pod, and place two of its own priority in its stead."""
     context.snapshot.pods[0].node = context.snapshot.pods[2].node = ""
@@ -247,61 +292,75 @@ def _evicts_for_its_own_kind(context: PlanContext) -> None:
     set_disruption(context, 3)
 
 
+@breaks("limits")
 def _too_many_moves(context: PlanContext) -> None:
     context.asked.max_moves = 0
 
 
+@breaks("limits")
 def _too_many_of_an_owner(context: PlanContext) -> None:
     context.snapshot.pod_classes[0].owner.uid = "owner"
     context.asked.max_disruptions_per_owner = 0
 
 
+@breaks("limits")
 def _moves_too_much_for_its_gain(context: PlanContext) -> None:
     context.asked.min_gain_per_move = 1.5
 
 
+@breaks("limits")
 def _too_many_evictions(context: PlanContext) -> None:
     _evicts_for_its_own_kind(context)
     context.policy = pb.POLICY_PAPER
     context.asked.max_evictions = 0
 
 
+@breaks("tiers")
 def _wrong_count(context: PlanContext) -> None:
     context.plan.tiers[0].placed = context.plan.tiers[0].upper_bound = 4
 
 
+@breaks("tiers")
 def _wrong_count_before(context: PlanContext) -> None:
     context.plan.tiers[0].placed_before = 1
 
 
+@breaks("tiers")
 def _wrong_disruption(context: PlanContext) -> None:
     set_disruption(context, 3)
 
 
+@breaks("tiers")
 def _missing_tier(context: PlanContext) -> None:
     del context.plan.tiers[:]
 
 
+@breaks("bounds")
 def _bound_below_placed(context: PlanContext) -> None:
     context.plan.tiers[0].upper_bound = 2
 
 
+@breaks("bounds")
 def _optimal_without_proof(context: PlanContext) -> None:
     context.plan.tiers[0].upper_bound = 4
 
 
+@breaks("bounds")
 def _lower_bound_above_disruption(context: PlanContext) -> None:
     context.plan.tiers[0].disruption_lower_bound = 3
 
 
+@breaks("bounds")
 def _lower_bound_is_open(context: PlanContext) -> None:
     context.plan.tiers[0].disruption_lower_bound = 1
 
 
+@breaks("bounds")
 def _optimal_in_name_only(context: PlanContext) -> None:
     context.plan.tiers[0].optimal = False
 
 
+@breaks("bounds")
 def _optimal_below_an_open_tier(context: PlanContext) -> None:
     context.snapshot.pod_classes[1].priority = 1
     above = pb.TierResult(priority=1, placed_before=1, placed=1, upper_bound=1)
@@ -309,98 +368,44 @@ def _optimal_below_an_open_tier(context: PlanContext) -> None:
     context.plan.optimal = False
 
 
+@breaks("worth")
 def _gains_nothing(context: PlanContext) -> None:
     del context.plan.placements[:]
     (tier,) = context.plan.tiers
     tier.placed = tier.upper_bound = 2
 
 
+@breaks("worth")
 def _consolidates_nothing(context: PlanContext) -> None:
     context.asked.objective = pb.OBJECTIVE_CONSOLIDATE
 
 
+@breaks("nodes-in-use")
 def _other_nodes_in_use(context: PlanContext) -> None:
     context.plan.nodes_in_use.before = 2
     context.plan.nodes_in_use.after = 1
 
 
+@breaks("nodes-in-use")
 def _fewer_nodes_than_possible(context: PlanContext) -> None:
     nodes_in_use = context.plan.nodes_in_use
     nodes_in_use.before = nodes_in_use.after = 2
     nodes_in_use.lower_bound = 3
 
 
+@breaks("nodes-in-use")
 def _fewer_moves_than_possible(context: PlanContext) -> None:
     nodes_in_use = context.plan.nodes_in_use
     nodes_in_use.before = nodes_in_use.after = 2
     nodes_in_use.moves_lower_bound = 2
 
 
+@breaks("gains")
 def _curve_ends_elsewhere(context: PlanContext) -> None:
     context.plan.gain_by_moves.add(moves=1, placed=2)
 
 
+@breaks("gains")
 def _curve_does_not_rise(context: PlanContext) -> None:
     context.plan.gain_by_moves.add(moves=0, placed=3)
     context.plan.gain_by_moves.add(moves=1, placed=3)
-
-
-MUTATIONS: Mutations = {
-    "snapshot": (
-        _snapshot_names_a_class_twice,
-        _snapshot_names_a_pod_twice,
-        _snapshot_lacks_a_class,
-        _snapshot_lacks_a_node,
-    ),
-    "snapshot-id": (_other_snapshot,),
-    "duplicate": (_named_twice,),
-    "unknown-pod": (_unknown_pod,),
-    "unknown-node": (_unknown_node,),
-    "origin": (_places_a_running_pod, _moves_to_its_own_node, _comes_from_elsewhere),
-    "capacity": (
-        _no_room,
-        _too_many_pods,
-        _room_is_reserved,
-        _wants_a_gpu,
-        _wants_a_disk,
-    ),
-    "eligibility": (
-        _tainted,
-        _cordoned,
-        _selects_elsewhere,
-        _affine_elsewhere,
-        _volume_is_elsewhere,
-        _named_elsewhere,
-        _refused_there,
-    ),
-    "host-ports": (_has_host_port,),
-    "pod-anti-affinity": (_is_kept_away,),
-    "pod-affinity": (_has_affinity,),
-    "topology-spread": (_has_spread,),
-    "unverifiable": (_has_volumes,),
-    "immovable": (_immovable,),
-    "disruption-budget": (_budget_is_spent, _budget_allows_fewer, _two_budgets),
-    "policy": (_evicts_for_its_own_kind,),
-    "limits": (
-        _too_many_moves,
-        _too_many_of_an_owner,
-        _moves_too_much_for_its_gain,
-        _too_many_evictions,
-    ),
-    "tiers": (_wrong_count, _wrong_count_before, _wrong_disruption, _missing_tier),
-    "bounds": (
-        _bound_below_placed,
-        _optimal_without_proof,
-        _lower_bound_above_disruption,
-        _lower_bound_is_open,
-        _optimal_in_name_only,
-        _optimal_below_an_open_tier,
-    ),
-    "worth": (_gains_nothing, _consolidates_nothing),
-    "nodes-in-use": (
-        _other_nodes_in_use,
-        _fewer_nodes_than_possible,
-        _fewer_moves_than_possible,
-    ),
-    "gains": (_curve_ends_elsewhere, _curve_does_not_rise),
-}

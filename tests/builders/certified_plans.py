@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from solving_in_process import decoded
 
-from stowage_optimizer.bounds.dual import dual_bound, written
+from stowage_optimizer.bounds.dual import DualSearch, written
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_certificate, encode_plan
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
@@ -48,7 +47,7 @@ class ReducedSnapshot:
         for tier, priority in enumerate(packing.tiers):
             for phase in (Phase.PLACE, Phase.DISRUPT):
                 question = Question(problem, tier, phase, reached)
-                bound = dual_bound(question, nodes, clock=lambda: 0.0, deadline=1.0)
+                bound = DualSearch(question, nodes, lambda: 0.0).run(deadline=1.0)
                 if bound is None:
                     continue
                 message = encode_certificate(
@@ -80,7 +79,5 @@ class ReducedSnapshot:
 
 def reduced_snapshot(message: pb.Snapshot) -> ReducedSnapshot:
     """Return a valid snapshot and what it is reduced to."""
-    issues = Issues()
-    snapshot = decode_snapshot(message, issues)
-    issues.raise_if_any()
+    snapshot = decoded(message)
     return ReducedSnapshot(message, snapshot, reduce_snapshot(snapshot))

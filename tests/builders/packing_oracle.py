@@ -7,6 +7,7 @@ from itertools import product
 
 from hypothesis import strategies as st
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Item, Packing
@@ -67,6 +68,30 @@ def overcommitted(packing: Packing) -> bool:
         for node, amounts in enumerate(packing.room)
         for d, room in enumerate(amounts)
     )
+
+
+EARLIER = {
+    Phase.KEEP: (),
+    Phase.PLACE: ("kept",),
+    Phase.DISRUPT: ("kept", "placed"),
+}
+"""What of a tier is settled before a phase."""
+
+
+def number_of(found: Score, tier: int, phase: Phase) -> int:
+    """Return the number of a phase as bounds have it: disruption is positive."""
+    one = found[tier]
+    return (one.kept, one.placed, -one.stability)[phase.value]
+
+
+def best_number(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
+    """Return the best of those ``scores`` that are as good in all before the phase."""
+    among = [
+        number_of(one, tier, phase)
+        for one in scores
+        if at_least(one, reached, tier, EARLIER[phase])
+    ]
+    return min(among) if phase is Phase.DISRUPT else max(among)
 
 
 def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bool:

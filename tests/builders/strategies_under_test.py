@@ -13,7 +13,7 @@ from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.paper.algorithm import PaperStrategy
+from stowage_optimizer.strategies.paper import PaperStrategy
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.strategies.strategy import Publish, Strategy
 

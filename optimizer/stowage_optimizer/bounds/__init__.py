@@ -7,19 +7,15 @@ How to use it::
     if bound is not None and bound.value < limit:
         limit = bound.value             # and bound.method says why
 
-    bound = dual_bound(
-        question, nodes, clock=clock, deadline=deadline, good_enough=reached_value
-    )                                   # the same for any phase, stronger, slower
+    search = DualSearch(question, nodes, clock)
+    bound = search.run(deadline, good_enough=reached_value)
+                                        # the same for any phase, stronger, slower
 
-`DualSearch` is a `dual_bound` in slices of time: ``search.run(until)`` goes on where
-it stopped, until ``search.finished``.
+``search.run`` goes on where it stopped, until ``search.finished``. ``nodes`` holds the
+node of each item, negative for none, of the best assignment known.
 
-`Enumeration` is an `enumeration_bound` that can be asked for another aim.
-
-``nodes`` holds the node of each item, negative for none, of the best assignment known.
-
-    closed = enumeration_bound(
-        question, bound.prices, bound.value, clock=clock, deadline=deadline
+    closed = Enumeration(question, bound.prices).reach(
+        bound.value, clock=clock, deadline=deadline
     )                                   # after a dual bound that leaves a small gap
     if closed is not None and closed.nodes is not None:
         offer(closed.nodes)             # is as good as the aim, once made whole

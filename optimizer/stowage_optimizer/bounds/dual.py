@@ -50,42 +50,14 @@ LEAST_SLACK = SCALE // 256
 """Least of it."""
 
 
-def dual_bound(
-    question: Question,
-    placed: Ints,
-    *,
-    clock: Clock,
-    deadline: float,
-    good_enough: int | None = None,
-    rounds: int = MOST_ROUNDS,
-    polish: bool = False,
-) -> Bound | None:
-    """Return the bound of the best prices found; None where there is none.
+class DualSearch:
+    """Searches prices for the bound that they prove, in slices of time.
 
     Parameters
     ----------
     placed
         Node by item, negative for none, of an assignment that reaches what the
         question presumes, shape ``(items,)``. It only speeds the search up.
-    clock, deadline
-        When to stop; a step between two looks takes some milliseconds.
-    good_enough
-        A bound that need not be beaten, such as what is reached.
-    rounds
-        Most rounds to make.
-    polish
-        Whether to go on for the sake of the prices when the bound as a whole number
-        cannot get better: `enumeration_bound` lists the fewer the tighter they are.
-    """
-    search = DualSearch(question, placed, clock)
-    return search.run(deadline, good_enough=good_enough, rounds=rounds, polish=polish)
-
-
-class DualSearch:
-    """A `dual_bound` that can be resumed.
-
-    Parameters
-    ----------
     before
         A search for the same phase when less was reached, whose patterns and prices
         are good to begin with.
@@ -159,7 +131,17 @@ class DualSearch:
     ) -> Bound | None:
         """Go on until ``deadline`` and return the best bound so far, if there is one.
 
-        The parameters are those of `dual_bound`.
+        Parameters
+        ----------
+        deadline
+            When to stop; a step between two looks at the clock takes some milliseconds.
+        good_enough
+            A bound that need not be beaten, such as what is reached.
+        rounds
+            Most rounds to make.
+        polish
+            Whether to go on for the sake of the prices when the bound as a whole number
+            cannot get better: `Enumeration` lists the fewer the tighter they are.
         """
         if polish and not self._polish:
             self.finished = not self.usable

@@ -122,13 +122,6 @@ class Enumeration:
         return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
 
 
-def enumeration_bound(
-    question: Question, prices: Prices, aim: int, *, clock: Clock, deadline: float
-) -> Enumerated | None:
-    """Return whether anything is as good as ``aim``; see `Enumeration`."""
-    return Enumeration(question, prices).reach(aim, clock=clock, deadline=deadline)
-
-
 def _listed(
     exact: Lagrangian, found: Evaluation | None, target: int, most: int
 ) -> list[Indices] | None:

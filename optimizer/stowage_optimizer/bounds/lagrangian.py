@@ -73,7 +73,6 @@ class Lagrangian:
     scope: Scope
     groups: Groups
     late: Callable[[], bool]
-    steps: int = 0
     _mixes: Floats = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,64 +100,54 @@ class Lagrangian:
         value, bonus = self.values(prices)
         if (np.abs(value) + bonus > MOST_VALUE).any():
             return None
-        kinds, number = len(scope.kinds), len(groups.size)
-        worth = np.zeros(number, np.int64)
-        patterns = np.zeros((number, kinds, 2), np.int32)
-        chunk = max(1, CELLS_AT_ONCE // kinds)
+        number = len(groups.size)
+        chunk = max(1, CELLS_AT_ONCE // len(scope.kinds))
+        each = slack // int(groups.size.sum())
+        budget = max(LEAST_BUDGET, BUDGET // number)
+        priced = []
         for start in range(0, number, chunk):
             if self.late():
                 return None
             part = slice(start, start + chunk)
-            self.steps += abs(
-                best_patterns(
-                    groups.demand,
-                    groups.room[part],
-                    groups.stay[part],
-                    groups.come[part],
-                    value,
-                    bonus,
-                    self._mixes,
-                    slack // int(groups.size.sum()),
-                    max(LEAST_BUDGET, BUDGET // number),
-                    worth[part],
-                    patterns[part],
-                )
-            )
+            come = groups.come[part]
+            priced.append(self._priced(part, come, (value, bonus), each, budget))
+        worth = np.concatenate([one for one, _ in priced])
+        patterns = np.concatenate([found for _, found in priced])
         return Evaluation(prices, self._sum(prices, worth), worth, patterns)
+
+    def _priced(
+        self,
+        part: slice,
+        come: Indices,
+        values: tuple[Ints, Ints],
+        slack: int,
+        budget: int,
+    ) -> tuple[Ints, Indices]:
+        """Return what the best pattern of each group in ``part`` is worth, and it."""
+        groups = self.groups
+        worth = np.zeros(len(come), np.int64)
+        patterns = np.zeros((*come.shape, 2), np.int32)
+        best_patterns(
+            groups.demand, groups.room[part], groups.stay[part], come, *values,
+            self._mixes, slack, budget, worth, patterns,
+        )  # fmt: skip
+        return worth, patterns
 
     def more_patterns(self, found: Evaluation, group: int) -> Iterator[Indices]:
         """Yield patterns of further nodes of ``group``, of the pods not yet taken."""
         groups = self.groups
-        value, bonus = self.values(found.prices)
+        values = self.values(found.prices)
         left = self.scope.count - found.patterns[group].sum(axis=1)
+        part = slice(group, group + 1)
         for _ in range(min(MOST_ALIKE, int(groups.size[group])) - 1):
             if self.late():
                 return
-            worth, pattern = (
-                np.zeros(1, np.int64),
-                np.zeros((1, len(left), 2), np.int32),
-            )
-            come = np.minimum(groups.come[group], np.maximum(left, 0))
-            part = slice(group, group + 1)
-            self.steps += abs(
-                best_patterns(
-                    groups.demand,
-                    groups.room[part],
-                    groups.stay[part],
-                    come[None].astype(np.int32),
-                    value,
-                    bonus,
-                    self._mixes,
-                    0,
-                    MOST_ALIKE_BUDGET,
-                    worth,
-                    pattern,
-                )
-            )
-            if not pattern.any():
+            come = np.minimum(groups.come[part], np.maximum(left, 0)).astype(np.int32)
+            _, patterns = self._priced(part, come, values, 0, MOST_ALIKE_BUDGET)
+            if not patterns.any():
                 return
-            yield pattern[0]
-            left = left - pattern[0].sum(axis=1)
+            yield patterns[0]
+            left = left - patterns[0].sum(axis=1)
 
     def values(self, prices: Prices) -> tuple[Ints, Ints]:
         """Return what a pod is worth on a node, and how much more at home, by kind."""

@@ -39,7 +39,7 @@ def best_patterns(
     budget: int,
     worth: Ints,
     best: Indices,
-) -> int:
+) -> None:
     """Find the most valuable pattern of each group, or at least a limit on it.
 
     Parameters
@@ -59,13 +59,9 @@ def best_patterns(
         worth lies at most ``slack`` below it, unless the group was cut off.
     best
         Out: the pattern, how many stay and come, shape ``(groups, kinds, 2)``.
-
-    Returns
-    -------
-    Steps taken.
     """
     kinds, width = demand.shape
-    return _best_patterns(
+    _best_patterns(
         demand, room, stay, come, value, bonus, mixes, slack, budget, worth, best,
         np.empty(2 * kinds, np.int64), np.empty(width, np.int64),
         *make_tables(kinds, width),
@@ -77,8 +73,7 @@ def _best_patterns(
     demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints,
     mixes: Floats, slack: int, budget: int, worth: Ints, best: Indices, chosen: Ints,
     left: Ints, needs: Ints, table: Ints, scratch: Floats,
-) -> int:  # fmt: skip
-    total = 0
+) -> None:  # fmt: skip
     for group in range(room.shape[0]):
         n = list_choices(
             demand, room[group], stay[group], come[group], value, bonus, 0, mixes,
@@ -86,31 +81,21 @@ def _best_patterns(
         )  # fmt: skip
         for d in range(len(left)):
             left[d] = room[group, d]
-        steps, worth[group] = _search(
-            n, needs[SORTED], table, left, slack, budget, chosen
-        )
+        worth[group] = _search(n, needs[SORTED], table, left, slack, budget, chosen)
         for kind in range(demand.shape[0]):
             best[group, kind, 0] = best[group, kind, 1] = 0
         for e in range(n):
             name = table[NAME, e]
             best[group, name >> 1, name & 1] = chosen[e]
-        total += steps + 4 * n * len(mixes)
-    return total
 
 
 @inlined
 def _search(
-    n: int,
-    need: Ints,
-    table: Ints,
-    left: Ints,
-    slack: int,
-    budget: int,
-    chosen: Ints,
-) -> tuple[int, int]:
-    """Search depth first: as many as fit of the densest, then one less, and so on.
+    n: int, need: Ints, table: Ints, left: Ints, slack: int, budget: int, chosen: Ints
+) -> int:
+    """Return a limit on the value of any choice, and fill ``chosen``.
 
-    Returns the steps taken and a limit on the value of any choice.
+    The search is depth first: as many as fit of the densest, then one less, and so on.
     """
     most, gain, weight = table[MOST], table[GAIN], table[WEIGHT]
     taken, path, width = table[TAKEN], table[PATH], len(left)
@@ -142,7 +127,7 @@ def _search(
             for e in range(n):
                 chosen[e] = taken[e]
         if steps > budget:
-            return steps, top
+            return top
         if limit > record + slack:
             amount = most[k]
             for d in range(width):
@@ -160,7 +145,7 @@ def _search(
         while depth > 0 and taken[path[depth - 1]] == 0:
             depth -= 1
         if depth == 0:
-            return steps, top if top < record + slack else record + slack
+            return top if top < record + slack else record + slack
         k = path[depth - 1]
         taken[k] -= 1
         for d in range(width):

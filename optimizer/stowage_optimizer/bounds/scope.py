@@ -13,6 +13,7 @@ import numpy as np
 from stowage_optimizer.bounds.question import SCALE, Phase, Question
 from stowage_optimizer.model.objective import EVICTION, MOVE
 from stowage_optimizer.search.problem import Flags, Ints, Problem
+from stowage_optimizer.search.search_arrays import load_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +147,9 @@ def make_scope(question: Question) -> Scope:
     tier_of = problem.tier[problem.kind].astype(np.int64)
     counts = tier_of <= question.tier
     settled = counts & (tier_of < _undisrupted_tiers(question)) & (problem.home >= 0)
-    free = problem.room - _load(problem, np.flatnonzero(settled))
+    free = problem.room - load_of(problem, np.flatnonzero(settled))
     items = np.flatnonzero(counts & ~settled)
-    room = np.maximum(free, _load(problem, items[problem.home[items] >= 0]))
+    room = np.maximum(free, load_of(problem, items[problem.home[items] >= 0]))
     kinds, kind_of = np.unique(problem.kind[items], return_inverse=True)
     runs = problem.home[items] >= 0
     running = np.bincount(kind_of[runs], minlength=len(kinds)).astype(np.int64)
@@ -191,12 +192,6 @@ def _undisrupted_tiers(question: Question) -> int:
     while count < question.tier and question.reached[count].stability == 0:
         count += 1
     return count
-
-
-def _load(problem: Problem, running: Ints) -> Ints:
-    load = np.zeros_like(problem.room)
-    np.add.at(load, problem.home[running], problem.demand[problem.kind[running]])
-    return load
 
 
 def from_maximum(question: Question, scope: Scope, bound: int) -> int:

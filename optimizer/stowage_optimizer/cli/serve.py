@@ -58,41 +58,24 @@ def parse_settings(arguments: Sequence[str]) -> ServiceSettings:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--socket", type=Path, required=True, help="path to serve on")
-    parser.add_argument(
-        "--metrics-port", type=int, default=0, help="on 127.0.0.1; 0: no metrics"
-    )
-    parser.add_argument(
-        "--time-limit-s",
-        type=float,
-        default=worker.time_limit_s,
-        help="of a solve that names none",
-    )
-    parser.add_argument(
-        "--memory-limit-bytes",
-        type=int,
-        default=worker.memory_limit_bytes,
-        help="that a solve may use",
-    )
-    parser.add_argument(
-        "--workers", type=int, default=worker.workers, help="threads; 0: all cores"
-    )
-    parser.add_argument(
-        "--max-request-bytes",
-        type=int,
-        default=defaults.max_request_bytes,
-        help="larger requests are refused",
-    )
-    parser.add_argument(
-        "--queue-length",
-        type=int,
-        default=defaults.queue_length,
-        help="calls that may wait",
-    )
-    parser.add_argument(
-        "--strategies",
-        default=worker.strategies,
-        help="module:function that brings the strategies",
-    )
+    for option, default, meaning in (
+        ("--metrics-port", defaults.metrics_port, "on 127.0.0.1; 0: no metrics"),
+        ("--time-limit-s", worker.time_limit_s, "of a solve that names none"),
+        ("--memory-limit-bytes", worker.memory_limit_bytes, "that a solve may use"),
+        ("--workers", worker.workers, "threads; 0: all cores"),
+        (
+            "--max-request-bytes",
+            defaults.max_request_bytes,
+            "larger requests are refused",
+        ),
+        ("--queue-length", defaults.queue_length, "calls that may wait"),
+        (
+            "--strategies",
+            worker.strategies,
+            "module:function that brings the strategies",
+        ),
+    ):
+        parser.add_argument(option, type=type(default), default=default, help=meaning)
     parser.add_argument(
         "--end-with-stdin",
         action="store_true",

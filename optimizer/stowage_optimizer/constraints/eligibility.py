@@ -8,33 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowage_optimizer.constraints.node_constraints import (
-    Cordon,
-    ForbiddenPairs,
-    NodeAffinity,
     NodeConstraint,
-    NodeName,
-    NodeSelector,
-    Taints,
-    VolumeAffinity,
+    node_constraints,
 )
 from stowage_optimizer.constraints.resources import ResourceFit, dimensions
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
 Flags = NDArray[np.bool_]
-
-
-def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
-    """Return every constraint on pairs of class and node but that of size."""
-    return (
-        NodeName(),
-        Cordon(),
-        Taints(),
-        NodeSelector(),
-        NodeAffinity(),
-        VolumeAffinity(),
-        ForbiddenPairs(snapshot.forbidden),
-    )
 
 
 class Eligibility:

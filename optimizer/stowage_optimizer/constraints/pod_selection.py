@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from stowage_optimizer.model.node import Node
@@ -40,10 +40,7 @@ def each_its_own(nodes: Sequence[Node], key: str) -> bool:
 
 def matches_all(labels: Mapping[str, str], requirements: Sequence[Requirement]) -> bool:
     """Return whether ``labels`` meet every one of ``requirements``."""
-    return all(
-        _HOLDS[requirement.operator](labels, requirement)
-        for requirement in requirements
-    )
+    return all(_holds(labels, requirement) for requirement in requirements)
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
@@ -55,45 +52,23 @@ def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
     ) and matches_all(labels, selector.match_expressions)
 
 
-def _in(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    return labels.get(requirement.key) in requirement.values
-
-
-def _not_in(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    # A label that is not there is in no set.
-    return labels.get(requirement.key) not in requirement.values
-
-
-def _exists(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    return requirement.key in labels
-
-
-def _does_not_exist(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    return requirement.key not in labels
-
-
-def _greater(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    number = _number(labels.get(requirement.key))
-    return number is not None and number > int(requirement.values[0])
-
-
-def _less(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    number = _number(labels.get(requirement.key))
-    return number is not None and number < int(requirement.values[0])
-
-
-def _number(text: str | None) -> int | None:
-    return None if text is None else parse_integer(text)
-
-
-_HOLDS: dict[Operator, Callable[[Mapping[str, str], Requirement], bool]] = {
-    Operator.IN: _in,
-    Operator.NOT_IN: _not_in,
-    Operator.EXISTS: _exists,
-    Operator.DOES_NOT_EXIST: _does_not_exist,
-    Operator.GT: _greater,
-    Operator.LT: _less,
-}
+def _holds(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case Operator.IN:
+            return value in requirement.values
+        case Operator.NOT_IN:
+            # A label that is not there is in no set.
+            return value not in requirement.values
+        case Operator.EXISTS:
+            return value is not None
+        case Operator.DOES_NOT_EXIST:
+            return value is None
+    number = None if value is None else parse_integer(value)
+    if number is None:
+        return False
+    limit = int(requirement.values[0])
+    return number > limit if requirement.operator is Operator.GT else number < limit
 
 
 class PodIndex:
@@ -223,10 +198,7 @@ def _in_scope(
     if selector is None:
         return False
     known = snapshot.namespaces.get(namespace)
-    return known is None or (
-        all(known.get(key) == value for key, value in selector.match_labels.items())
-        and matches_all(known, selector.match_expressions)
-    )
+    return known is None or selects(selector, known)
 
 
 def _empty(selector: LabelSelector) -> bool:

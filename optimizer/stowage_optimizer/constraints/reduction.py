@@ -9,13 +9,7 @@ from itertools import chain
 
 from stowage_optimizer.constraints.disruption_budgets import Held, held_by_budgets
 from stowage_optimizer.constraints.eligibility import Eligibility
-from stowage_optimizer.constraints.refusing import (
-    refuse_anti_affinity,
-    refuse_pod_affinity,
-    refuse_topology_spread,
-    refuse_undecided,
-    refuse_unsupported,
-)
+from stowage_optimizer.constraints.refusing import refused_classes
 from stowage_optimizer.constraints.relations import RelationCompiler
 from stowage_optimizer.constraints.resources import (
     Amounts,
@@ -79,8 +73,8 @@ class _Reduction:
             for class_id, pod_class in snapshot.classes.items()
         }
         self.refused = {}
-        for class_id, refusal in _refusing(
-            snapshot, self.anti_affinity, self.relational
+        for class_id, refusal in refused_classes(
+            snapshot, self.anti_affinity.others, relational=self.relational
         ):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
@@ -177,15 +171,3 @@ class _Reduction:
             if class_id in self.present:
                 yield from refusals
         yield from self.held.refusals
-
-
-def _refusing(
-    snapshot: Snapshot, terms: AntiAffinity, relational: bool
-) -> Iterator[tuple[str, Refusal]]:
-    yield from refuse_unsupported(snapshot)
-    if relational:
-        yield from refuse_undecided(snapshot, terms.others)
-        return
-    yield from refuse_pod_affinity(snapshot)
-    yield from refuse_anti_affinity(snapshot, terms.others)
-    yield from refuse_topology_spread(snapshot)

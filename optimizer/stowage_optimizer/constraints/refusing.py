@@ -22,16 +22,47 @@ def class_refusal(pod_class: PodClass, reason: str, detail: str) -> tuple[str, R
 NO_CAPACITY = "is no capacity: no pod moves for its pods, and they do not move"
 
 
-def refuse_pod_affinity(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
-    """Yield the classes that have required pod affinity of their own."""
-    for pod_class in snapshot.classes.values():
-        if pod_class.required_pod_affinity:
+def refused_classes(
+    snapshot: Snapshot, others: Sequence[AntiAffinityRule], *, relational: bool
+) -> Iterator[tuple[str, Refusal]]:
+    """Yield each class that is left alone, and why.
+
+    Parameters
+    ----------
+    others
+        The anti-affinity that is no capacity.
+    relational
+        Whether a packing describes relations; then only those are refused that ask
+        for namespaces which the snapshot lacks.
+    """
+    classes = snapshot.classes.values()
+    for one in classes:
+        if one.unsupported:
+            needs = ", ".join(one.unsupported)
+            detail = f"needs what a plan cannot give: {needs}"
+            yield class_refusal(one, "unsupported", detail)
+    if relational:
+        detail = "its namespace selector needs labels that the snapshot lacks"
+        for one in classes:
+            if any(undecided(snapshot, term) for term in one.required_pod_affinity):
+                yield class_refusal(one, "pod-affinity", detail)
+        others = [rule for rule in others if undecided(snapshot, rule.term)]
+        yield from _with_anti_affinity(snapshot, others)
+        return
+    for one in classes:
+        if one.required_pod_affinity:
+            detail = f"required pod affinity {NO_CAPACITY}"
+            yield class_refusal(one, "pod-affinity", detail)
+    yield from _with_anti_affinity(snapshot, others)
+    for one in classes:
+        keys = ", ".join(each.topology_key for each in one.topology_spread if each.hard)
+        if any(each.hard for each in one.topology_spread):
             yield class_refusal(
-                pod_class, "pod-affinity", f"required pod affinity {NO_CAPACITY}"
+                one, "topology-spread", f"spread over {keys} {NO_CAPACITY}"
             )
 
 
-def refuse_anti_affinity(
+def _with_anti_affinity(
     snapshot: Snapshot, others: Sequence[AntiAffinityRule]
 ) -> Iterator[tuple[str, Refusal]]:
     """Yield the carriers of ``others``, and classes that running ones keep off."""
@@ -49,39 +80,3 @@ def refuse_anti_affinity(
                     "kept-away",
                     f"running pods of class {rule.carrier} have anti-affinity to it",
                 )
-
-
-def refuse_undecided(
-    snapshot: Snapshot, others: Sequence[AntiAffinityRule]
-) -> Iterator[tuple[str, Refusal]]:
-    """Yield the classes whose terms ask for namespaces that the snapshot lacks."""
-    detail = "its namespace selector needs labels that the snapshot lacks"
-    for pod_class in snapshot.classes.values():
-        if any(undecided(snapshot, term) for term in pod_class.required_pod_affinity):
-            yield class_refusal(pod_class, "pod-affinity", detail)
-    yield from refuse_anti_affinity(
-        snapshot, [one for one in others if undecided(snapshot, one.term)]
-    )
-
-
-def refuse_topology_spread(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
-    """Yield the classes with a spread constraint that says DoNotSchedule."""
-    for pod_class in snapshot.classes.values():
-        hard = [spread for spread in pod_class.topology_spread if spread.hard]
-        if hard:
-            keys = ", ".join(spread.topology_key for spread in hard)
-            yield class_refusal(
-                pod_class,
-                "topology-spread",
-                f"spread over {keys} {NO_CAPACITY}",
-            )
-
-
-def refuse_unsupported(snapshot: Snapshot) -> Iterator[tuple[str, Refusal]]:
-    """Yield the classes that name needs beyond the contract."""
-    for pod_class in snapshot.classes.values():
-        if pod_class.unsupported:
-            needs = ", ".join(pod_class.unsupported)
-            yield class_refusal(
-                pod_class, "unsupported", f"needs what a plan cannot give: {needs}"
-            )

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.constraints.node_constraints import (
-    NodeAffinity,
-    NodeSelector,
-    Taints,
+    has_wanted_labels,
+    is_tolerated,
+    meets_affinity,
 )
 from stowage_optimizer.constraints.pod_selection import (
     PodIndex,
@@ -130,9 +130,9 @@ class RelationCompiler:
         """Return the nodes whose pods count: they have every key of the class."""
         tests = []
         if spread.honor_node_affinity:
-            tests += [NodeSelector().allows, NodeAffinity().allows]
+            tests += [has_wanted_labels, meets_affinity]
         if spread.honor_node_taints:
-            tests.append(Taints().allows)
+            tests.append(is_tolerated)
         return frozenset(
             index
             for index, node in enumerate(self.snapshot.nodes)
@@ -181,13 +181,14 @@ class DomainCounts:
         for class_id, node, terminating in relations.staying:
             self._count(self._counts, class_id, node, 1, terminating)
 
-    def add(self, class_id: str, node: int, *, comes: bool) -> None:
-        """Count a pod on ``node``; ``comes`` means that it did not run there before."""
-        self._change(class_id, node, 1, comes)
+    def add(self, class_id: str, node: int, sign: int = 1, *, comes: bool) -> None:
+        """Count a pod on ``node``; with a ``sign`` of -1, no more.
 
-    def remove(self, class_id: str, node: int, *, comes: bool) -> None:
-        """Undo `add`."""
-        self._change(class_id, node, -1, comes)
+        ``comes`` means that it did not run there before.
+        """
+        self._count(self._counts, class_id, node, sign, terminating=False)
+        if comes:
+            self._count(self._newcomers, class_id, node, sign, terminating=False)
 
     def allows(self, class_id: str, node: int) -> bool:
         """Return whether a pod of the class may come to ``node`` now."""
@@ -241,11 +242,6 @@ class DomainCounts:
 
     def _domain(self, tally: int, node: int) -> int:
         return self._relations.tallies[tally].domain_of[node]
-
-    def _change(self, class_id: str, node: int, sign: int, comes: bool) -> None:
-        self._count(self._counts, class_id, node, sign, terminating=False)
-        if comes:
-            self._count(self._newcomers, class_id, node, sign, terminating=False)
 
     def _count(
         self,

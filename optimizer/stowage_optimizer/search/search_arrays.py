@@ -102,12 +102,12 @@ def overcommitted(problem: Problem) -> Flags:
     Flags
         Shape ``(nodes, dimensions)``.
     """
-    return _at_home(problem) > problem.room
+    return load_of(problem, problem.home != NOWHERE) > problem.room
 
 
-def _at_home(problem: Problem) -> Ints:
+def load_of(problem: Problem, running: Flags | Ints) -> Ints:
+    """Return what the items ``running`` take at home, shape ``(nodes, dimensions)``."""
     load = np.zeros_like(problem.room)
-    running = problem.home != NOWHERE
     np.add.at(load, problem.home[running], problem.demand[problem.kind[running]])
     return load
 
@@ -127,7 +127,7 @@ def _by_scarcity(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
 def _closed(problem: Problem) -> tuple[Ints, Indices, Flags]:
     """Return room and masks with newcomers kept off overcommitted nodes."""
     short = overcommitted(problem)
-    room = np.maximum(problem.room, _at_home(problem))
+    room = np.maximum(problem.room, load_of(problem, problem.home != NOWHERE))
     if not short.any():
         return room, problem.mask, problem.allowed
     asks = problem.demand > 0

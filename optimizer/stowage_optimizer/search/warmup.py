@@ -6,6 +6,7 @@ import gc
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -52,15 +53,10 @@ def warm_up_moves(width: int = NARROW) -> None:
     seek(0, make_stack(waiting, 1, nothing_frozen(arrays), 2), arrays, state)
 
 
-def warm_up_wide_moves() -> None:
-    """Do what `warm_up_moves` does, for more dimensions."""
-    warm_up_moves(WIDE)
-
-
 PARTS: dict[str, Callable[[], None]] = {
     "mending": warm_up_mending,
     "clearing": warm_up_clearing,
-    "wide moves": warm_up_wide_moves,
+    "wide moves": partial(warm_up_moves, WIDE),
     "exploration": warm_up_exploration,
     "moves": warm_up_moves,
 }

@@ -11,8 +11,8 @@ import gc
 import numpy as np
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.bounds.dual import dual_bound
-from stowage_optimizer.bounds.enumeration import enumeration_bound
+from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -70,10 +70,11 @@ def _warm_up_bounds() -> None:
         refusals=(),
     )
     question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
-    bound = dual_bound(question, np.full(3, -1), clock=lambda: 0.0, deadline=60.0)
+    bound = DualSearch(question, np.full(3, -1), lambda: 0.0).run(deadline=60.0)
     if bound is not None and bound.prices is not None:
         # Something better than 1 exists: all of it runs.
-        enumeration_bound(question, bound.prices, 1, clock=lambda: 0.0, deadline=60.0)
+        listing = Enumeration(question, bound.prices)
+        listing.reach(1, clock=lambda: 0.0, deadline=60.0)
 
 
 PODS = 20

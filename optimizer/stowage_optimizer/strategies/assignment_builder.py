@@ -10,6 +10,45 @@ from stowage_optimizer.constraints.relations import DomainCounts
 from stowage_optimizer.model.packing import Assignment, Packing
 
 
+class NodeLoads:
+    """What the items on each node take; nothing to begin with."""
+
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self._used = [[0] * len(room) for room in packing.room]
+        # How many of a node's newcomers ask for something of a dimension.
+        self._newcomers = [[0] * len(room) for room in packing.room]
+
+    def add(self, item: int, node: int, sign: int = 1) -> None:
+        """Count ``item`` on ``node``; with a ``sign`` of -1, no more."""
+        comes = self._packing.items[item].home != node
+        used, newcomers = self._used[node], self._newcomers[node]
+        for dimension, amount in enumerate(self._packing.items[item].demand):
+            used[dimension] += sign * amount
+            if comes and amount:
+                newcomers[dimension] += sign
+
+    def leave_room_for(self, item: int, node: int) -> bool:
+        """Return whether ``item`` may join what is on ``node`` now."""
+        comes = self._packing.items[item].home != node
+        room, used = self._packing.room[node], self._used[node]
+        newcomers = self._newcomers[node]
+        return not any(
+            amount
+            and used[dimension] + amount > room[dimension]
+            and (comes or newcomers[dimension])
+            for dimension, amount in enumerate(self._packing.items[item].demand)
+        )
+
+    def overfull(self, node: int) -> int | None:
+        """Return a dimension of which newcomers to ``node`` ask for too much."""
+        used, newcomers = self._used[node], self._newcomers[node]
+        for dimension, limit in enumerate(self._packing.room[node]):
+            if used[dimension] > limit and newcomers[dimension]:
+                return dimension
+        return None
+
+
 class AssignmentBuilder:
     """The items placed so far and the room that they take.
 
@@ -20,14 +59,12 @@ class AssignmentBuilder:
     """
 
     def __init__(self, packing: Packing) -> None:
-        self._packing = packing
-        self._used = [[0] * len(room) for room in packing.room]
-        # How many of a node's newcomers ask for something of a dimension.
-        self._newcomers = [[0] * len(room) for room in packing.room]
+        relations = packing.relations
+        self._items = packing.items
+        self._loads = NodeLoads(packing)
         self._node_of: list[int | None] = [None] * len(packing.items)
-        self._domain_counts = (
-            None if packing.relations is None else DomainCounts(packing.relations)
-        )
+        self._class_of = () if relations is None else relations.class_of
+        self._domain_counts = None if relations is None else DomainCounts(relations)
 
     @property
     def assignment(self) -> Assignment:
@@ -44,51 +81,34 @@ class AssignmentBuilder:
         Of the relations between pods, anti-affinity is looked at: like room, it only
         gets scarcer with each pod. For the others see `relations_allow`.
         """
-        comes = self._packing.items[item].home != node
-        room, used = self._packing.room[node], self._used[node]
-        newcomers = self._newcomers[node]
-        return not any(
-            amount
-            and used[dimension] + amount > room[dimension]
-            and (comes or newcomers[dimension])
-            for dimension, amount in enumerate(self._packing.items[item].demand)
-        ) and self._anti_affinity_allows(item, node, comes)
+        if not self._loads.leave_room_for(item, node):
+            return False
+        counts = self._domain_counts
+        if counts is None:
+            return True
+        if self._items[item].home != node:
+            return counts.anti_affinity_allows(self._class_of[item], node)
+        return counts.allows_staying(self._class_of[item], node)
 
     def relations_allow(self, item: int, node: int) -> bool:
         """Return whether ``item`` may come to ``node`` by every relation, as of now."""
-        relations = self._packing.relations
-        if self._domain_counts is None or relations is None:
-            return True
-        return self._domain_counts.allows(relations.class_of[item], node)
+        counts = self._domain_counts
+        return counts is None or counts.allows(self._class_of[item], node)
 
     def put(self, item: int, node: int) -> None:
         """Place ``item`` on ``node``."""
         self._node_of[item] = node
-        self._count(item, node, 1)
+        self._add(item, node, 1)
 
     def take(self, item: int) -> None:
         """Take ``item`` off its node."""
         node = self._node_of[item]
         if node is not None:
             self._node_of[item] = None
-            self._count(item, node, -1)
+            self._add(item, node, -1)
 
-    def _count(self, item: int, node: int, sign: int) -> None:
-        comes = self._packing.items[item].home != node
-        used, newcomers = self._used[node], self._newcomers[node]
-        for dimension, amount in enumerate(self._packing.items[item].demand):
-            used[dimension] += sign * amount
-            if comes and amount:
-                newcomers[dimension] += sign
-        if self._domain_counts is not None and self._packing.relations is not None:
-            change = self._domain_counts.add if sign > 0 else self._domain_counts.remove
-            change(self._packing.relations.class_of[item], node, comes=comes)
-
-    def _anti_affinity_allows(self, item: int, node: int, comes: bool) -> bool:
-        relations = self._packing.relations
-        if self._domain_counts is None or relations is None:
-            return True
-        class_id = relations.class_of[item]
-        if comes:
-            return self._domain_counts.anti_affinity_allows(class_id, node)
-        return self._domain_counts.allows_staying(class_id, node)
+    def _add(self, item: int, node: int, sign: int) -> None:
+        self._loads.add(item, node, sign)
+        if self._domain_counts is not None:
+            comes = self._items[item].home != node
+            self._domain_counts.add(self._class_of[item], node, sign, comes=comes)

@@ -27,7 +27,7 @@ from stowage_optimizer.strategies.finish.finishing import consolidated, finished
 from stowage_optimizer.strategies.preferring import LOOKING, preferred
 from stowage_optimizer.strategies.related.moving import moved
 from stowage_optimizer.strategies.related.placing import SETTLING, placed
-from stowage_optimizer.strategies.strategy import Publish, SelfContained, Strategy
+from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
@@ -71,7 +71,7 @@ def solve(
     """
     if budget.options.objective is Objective.CONSOLIDATE:
         return consolidated(Consolidate(), packings.plain, budget, publish)
-    if isinstance(strategy, SelfContained) and strategy.is_self_contained:
+    if getattr(strategy, "is_self_contained", False):
         return strategy.solve(packings.related, budget, publish)
     pods = len(packings.snapshot.pods)
     looks = has_preferences(packings.snapshot) and LOOKING.suffices(budget, pods)

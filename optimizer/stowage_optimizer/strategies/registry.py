@@ -13,7 +13,7 @@ from stowage_optimizer.strategies.strategy import Strategy
 
 SHIPPED_STRATEGIES = {
     "lexicographic": "lexicographic.strategy:LexicographicStrategy",
-    "paper": "paper.algorithm:PaperStrategy",
+    "paper": "paper:PaperStrategy",
     "cpsat-aggregated": "linear.tiers:cpsat_aggregated",
     "cpsat-items": "linear.thesis:cpsat_items",
     "cpsat-items-symmetry": "linear.thesis:cpsat_items_symmetry",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
@@ -14,7 +14,12 @@ Publish = Callable[[Solution], None]
 
 
 class Strategy(Protocol):
-    """Finds solutions of packing problems: the first stage of every answer."""
+    """Finds solutions of packing problems: the first stage of every answer.
+
+    One with a true property ``is_self_contained`` keeps the relations between pods and
+    disrupts none, so that there is nothing to limit: no further stage follows. Another
+    plan that places as many would not be its plan.
+    """
 
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Return the best solution found within ``budget``.
@@ -26,18 +31,4 @@ class Strategy(Protocol):
             changes, so that its bounds are known. If the strategy overruns and is
             stopped from outside, the last solution published counts.
         """
-        ...
-
-
-@runtime_checkable
-class SelfContained(Protocol):
-    """A strategy that handles relations and limits by itself.
-
-    It keeps the relations between pods and disrupts none, so that there is nothing to
-    limit. Another plan that places as many would not be its plan.
-    """
-
-    @property
-    def is_self_contained(self) -> bool:
-        """Return whether no further stage must follow."""
         ...

@@ -81,20 +81,12 @@ class Case:
     present: frozenset[str] = field(init=False)
     placed_before: Counter[int] = field(init=False)
     forbidden: set[tuple[str, str]] = field(init=False)
-    _wanted: dict[str, Counter[str]] = field(init=False)
-    _asked_for: dict[str, tuple[tuple[str, int], ...]] = field(init=False)
-    _class_id: dict[str, str] = field(init=False)
-    _priority: dict[str, int] = field(init=False)
-    _on_node: dict[str, list[str]] = field(init=False)
+    _index: Index = field(init=False)
 
     def __post_init__(self) -> None:
-        index = self.index or Index(self.snapshot)
+        index = self._index = self.index or Index(self.snapshot)
         self.nodes, self.classes, self.pods = index.nodes, index.classes, index.pods
         self.forbidden = index.forbidden
-        self._wanted, self._class_id = index.wanted, index.class_id
-        self._priority = index.priority
-        self._asked_for = index.asked_for
-        self._on_node = index.on_node
         self.present, self.placed_before = index.present, index.placed
         self.before = index.node
         pods, nodes, plan = self.pods, self.nodes, self.plan
@@ -121,6 +113,12 @@ class Case:
         """Whether the plan is to empty nodes, not to place pods."""
         return self.asked.objective == pb.OBJECTIVE_CONSOLIDATE
 
+    @property
+    def disrupted(self) -> list[str]:
+        """The pods that the plan moves or evicts."""
+        moved = [one.pod_uid for one in self.moves]
+        return moved + [one.pod_uid for one in self.evictions]
+
     def arrivals(self) -> list[tuple[pb.Pod, pb.Node]]:
         """Return each pod that comes to a node, with that node."""
         return [
@@ -131,24 +129,24 @@ class Case:
 
     def staying_on(self, node: str) -> list[str]:
         """Return the pods that are on ``node`` before the plan and after it."""
-        here = self._on_node.get(node, ())
+        here = self._index.on_node.get(node, ())
         return [uid for uid in here if self.after[uid] == node]
 
     def class_of(self, uid: str) -> pb.PodClass:
         """Return the class of the pod ``uid``."""
-        return self.classes[self._class_id[uid]]
+        return self.classes[self._index.class_id[uid]]
 
     def priority(self, uid: str) -> int:
         """Return the priority of the pod ``uid``."""
-        return self._priority[self._class_id[uid]]
+        return self._index.priority[self._index.class_id[uid]]
 
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
-        return self._wanted[self._class_id[uid]]
+        return self._index.wanted[self._index.class_id[uid]]
 
     def asked_for(self, uid: str) -> tuple[tuple[str, int], ...]:
         """Return what the pod ``uid`` takes, without what it takes nothing of."""
-        return self._asked_for[self._class_id[uid]]
+        return self._index.asked_for[self._index.class_id[uid]]
 
     def on_nodes(self) -> dict[str, list[str]]:
         """Return the pods on each node after the plan, by the node's name."""

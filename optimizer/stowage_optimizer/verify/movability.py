@@ -15,7 +15,7 @@ from stowage_optimizer.verify.violation import Violation
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    for uid in _disrupted(case):
+    for uid in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
@@ -26,7 +26,7 @@ def check_movability(case: Case) -> Iterator[Violation]:
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(case.pods[uid].class_id for uid in _disrupted(case))
+    disrupted = Counter(case.pods[uid].class_id for uid in case.disrupted)
     for budget in case.snapshot.disruption_budgets:
         spent = sum(
             count
@@ -74,17 +74,12 @@ def disruptable_pods(case: Case) -> set[str]:
         for uid, pod in case.pods.items()
         if pod.node and pod.movable and pod.class_id in free
     }
-    disrupted = set(_disrupted(case))
+    disrupted = set(case.disrupted)
     for budget in case.snapshot.disruption_budgets:
         members = {uid for uid in found if covers(budget, case.class_of(uid))}
         if len(members) > budget.disruptions_allowed:
             found -= members - disrupted
     return found
-
-
-def _disrupted(case: Case) -> list[str]:
-    moved = [one.pod_uid for one in case.moves]
-    return moved + [one.pod_uid for one in case.evictions]
 
 
 def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:

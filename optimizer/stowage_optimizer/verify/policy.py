@@ -120,7 +120,7 @@ class SpareRoom:
         free = {name: list(room) for name, room in self._room.items()}
         asked: dict[str, set[int]] = {name: set() for name in free}
         for uid, where in case.after.items():
-            if not where or not self._stays(uid, priority):
+            if not where or not _stays(case, uid, priority, self._disruptable):
                 continue
             node, comes = self._index[where], case.before[uid] != where
             for name, amount in case.asked_for(uid):
@@ -128,15 +128,6 @@ class SpareRoom:
                 if comes:
                     asked[name].add(node)
         return _FreeRoom(free, asked)
-
-    def _stays(self, uid: str, priority: int) -> bool:
-        """Return whether the pod need not make way for one of ``priority``."""
-        own, runs = self._case.priority(uid), bool(self._case.before[uid])
-        return (
-            own > priority
-            or (own == priority and runs)
-            or (runs and uid not in self._disruptable)
-        )
 
     def _turns_away(self, uid: str, node: str) -> bool:
         wanted = self._case.class_of(uid)
@@ -236,8 +227,12 @@ def check_policy(case: Case) -> Iterator[Violation]:
             continue
         for node in spare.nodes_for(uid):
 
-            def staying(place: str, uid: str = uid) -> list[str]:
-                return _staying(case, uid, on_nodes[place], disruptable)
+            def staying(place: str, priority: int = priority) -> list[str]:
+                return [
+                    other
+                    for other in on_nodes[place]
+                    if _stays(case, other, priority, disruptable)
+                ]
 
             if not conflicts.refuses(uid, node, staying):
                 yield Violation(
@@ -246,20 +241,11 @@ def check_policy(case: Case) -> Iterator[Violation]:
                 break
 
 
-def _staying(
-    case: Case, uid: str, on_node: list[str], disruptable: set[str]
-) -> list[str]:
-    """Return the pods ``on_node`` that need not make way for the pod ``uid``."""
-    priority = case.priority(uid)
-    return [
-        other
-        for other in on_node
-        if _ranks_above(case, other, priority)
-        or (case.before[other] and other not in disruptable)
-    ]
-
-
-def _ranks_above(case: Case, other: str, priority: int) -> bool:
-    if case.priority(other) == priority:
-        return bool(case.before[other])
-    return case.priority(other) > priority
+def _stays(case: Case, uid: str, priority: int, disruptable: Set[str]) -> bool:
+    """Return whether the pod need not make way for one of ``priority``."""
+    own, runs = case.priority(uid), bool(case.before[uid])
+    return (
+        own > priority
+        or (own == priority and runs)
+        or (runs and uid not in disruptable)
+    )

@@ -179,9 +179,7 @@ def check_gains(case: Case) -> Iterator[Violation]:
 
 
 def _by_owner(case: Case) -> Counter[str]:
-    disrupted = [one.pod_uid for one in case.moves]
-    disrupted += [one.pod_uid for one in case.evictions]
-    owners = (case.class_of(uid).owner.uid for uid in disrupted)
+    owners = (case.class_of(uid).owner.uid for uid in case.disrupted)
     return Counter(owner for owner in owners if owner)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import stat
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,6 +19,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import SERVICE, Service
 from stowage_optimizer.service.settings import ServiceSettings
+from stowage_optimizer.service.solving import grace_s
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.wait import wait_until
 
@@ -24,6 +27,10 @@ Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
 AT_WORK_S = 0.5
 """CPU time of a child that has read its request and asked a solver."""
+
+LIMIT_S = 1.0
+PODS = 5_000
+"""About as many as the service under test takes, and much to read."""
 
 
 def request(strategy: str = "paper", time_limit_s: float = 30.0) -> pb.SolveRequest:
@@ -37,14 +44,36 @@ def counted(service: Service, name: str) -> float:
     return service.metrics.registry.get_sample_value(name) or 0.0
 
 
-def busy_children() -> list[psutil.Process]:
+def children() -> list[psutil.Process]:
     """Return the processes two steps below this one: children of the fork server."""
-    fork_servers = [
+    return [
         child
-        for child in psutil.Process().children()
-        if "stowage_optimizer.service.fork_server" in child.cmdline()
+        for fork_server in psutil.Process().children()
+        if "stowage_optimizer.service.fork_server" in fork_server.cmdline()
+        for child in fork_server.children()
     ]
-    return [child for fork_server in fork_servers for child in fork_server.children()]
+
+
+def await_one_child(
+    what: str, least_cpu_s: float = 0.0, timeout_s: float = 60
+) -> psutil.Process:
+    """Return the only child that has used so much CPU."""
+    (found,) = wait_until(
+        what,
+        lambda: [child for child in children() if cpu_s(child) >= least_cpu_s],
+        lambda found: len(found) == 1,
+        timeout_s=timeout_s,
+    )
+    return found
+
+
+def await_end(processes: list[psutil.Process], left: int = 0) -> None:
+    wait_until(
+        "the child to be gone",
+        lambda: [child.pid for child in processes if child.is_running()],
+        lambda alive: len(alive) <= left,
+        timeout_s=10,
+    )
 
 
 def test_figure_1_is_answered_with_one_move(solve: Solve) -> None:
@@ -88,10 +117,14 @@ def test_a_solve_that_hangs_is_killed_and_its_best_plan_returned(
     """The solver's own limit is not to be trusted (R4)."""
     killed = counted(service, "stowage_optimizer_killed_total")
 
-    last = solve(request("hang", time_limit_s=1.0))[-1]
+    last = solve(request("hang", time_limit_s=LIMIT_S))[-1]
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert (len(last.plan.placements), len(last.plan.moves)) == (1, 1)
+    # It must be visible what took long.
+    durations = last.durations
+    assert min(durations.decode_s, durations.solve_s, durations.verify_s) > 0
+    assert durations.total_s > LIMIT_S
     assert counted(service, "stowage_optimizer_killed_total") == killed + 1
     assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
 
@@ -122,9 +155,7 @@ def test_a_child_that_is_killed_is_told_with_its_signal_and_best_plan(
     wait_for_turn(solve)
     updates = iter(pb_grpc.OptimizerStub(channel).Solve(request("hang")))
     best = next(update for update in updates if update.plan.placements)
-    (child,) = child_at_work()
-
-    child.kill()
+    await_one_child("a child to be at work", AT_WORK_S).kill()
 
     last = list(updates)[-1]
     assert last.end_reason == pb.END_REASON_ERROR
@@ -211,7 +242,7 @@ def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_t
     stub = pb_grpc.OptimizerStub(channel)
     hanging = stub.Solve(request("hang"))
     next(iter(hanging))
-    hung = busy_children()
+    hung = children()
 
     with pytest.raises(grpc.RpcError) as caught:
         solve(request())
@@ -219,12 +250,7 @@ def test_a_call_beyond_the_queue_is_refused_and_a_client_that_leaves_frees_the_t
 
     assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
     assert "call again" in str(caught.value.details())
-    wait_until(
-        "the hanging child to be gone",
-        lambda: [child.pid for child in hung if child.is_running()],
-        lambda alive: len(alive) <= 1,
-        timeout_s=10,
-    )
+    await_end(hung, left=1)
     wait_for_turn(solve)
 
 
@@ -240,49 +266,19 @@ def test_a_call_that_is_cancelled_stops_its_child_inside_any_solver(
             options=pb.SolveOptions(strategy=strategy, time_limit_s=300),
         )
     )
-    at_work = child_at_work()
+    at_work = await_one_child("a child to be at work", AT_WORK_S)
     assert call.is_active()
 
     call.cancel()
 
-    wait_until(
-        "the child to be gone",
-        lambda: [child.pid for child in at_work if child.is_running()],
-        lambda alive: not alive,
-        timeout_s=10,
-    )
+    await_end([at_work])
     wait_for_turn(solve)
-
-
-def child_at_work() -> list[psutil.Process]:
-    """Return the one child that computes; another may stand by."""
-    return wait_until(
-        "a child to be at work",
-        lambda: [child for child in busy_children() if cpu_s(child) > AT_WORK_S],
-        lambda found: len(found) == 1,
-        timeout_s=60,
-    )
 
 
 def cpu_s(process: psutil.Process) -> float:
     with suppress(psutil.NoSuchProcess):
         return float(process.cpu_times().user)
     return 0.0
-
-
-def test_updates_stream_while_the_solve_goes_on(
-    channel: grpc.Channel, solve: Solve
-) -> None:
-    """A client may use the first plan long before the last."""
-    wait_for_turn(solve)
-    stub = pb_grpc.OptimizerStub(channel)
-    call = stub.Solve(request("hang"))
-
-    first = next(iter(call))
-    call.cancel()
-
-    assert not first.last
-    assert len(first.plan.placements) == 1
 
 
 def test_calls_in_several_threads_are_all_answered(solve: Solve) -> None:
@@ -320,3 +316,57 @@ def _outcome(solve: Solve) -> object:
         return solve(request())[-1].end_reason
     except grpc.RpcError as error:
         return error.code()
+
+
+@pytest.fixture(scope="module")
+def large() -> pb.Snapshot:
+    """Return a snapshot that takes long to read."""
+    builder = SnapshotBuilder().node("n", cpu_milli=PODS, pods=PODS)
+    builder.pod("p0", cpu_milli=1, node="n")
+    pod = builder.message.pods[0]
+    for number in range(1, PODS):
+        copied = builder.message.pods.add()
+        copied.CopyFrom(pod)
+        copied.uid = copied.name = f"p{number}"
+    return builder.message
+
+
+def test_the_solver_gets_its_whole_limit_however_long_reading_takes(
+    solve: Solve, large: pb.Snapshot
+) -> None:
+    """At the default limit nothing was left of it for 50,000 pods."""
+    solve(request())
+    await_one_child("a child to stand by", timeout_s=30)
+
+    last = solve(
+        pb.SolveRequest(
+            snapshot=large,
+            options=pb.SolveOptions(strategy="tell-limit", time_limit_s=LIMIT_S),
+        )
+    )[-1]
+
+    # Only what the call waited for its turn is missing.
+    given_s = float(last.message)
+    assert given_s <= LIMIT_S
+    assert given_s + last.durations.decode_s > LIMIT_S
+
+
+def test_a_child_that_hangs_while_it_reads_is_killed_and_the_next_one_works(
+    solve: Solve,
+) -> None:
+    """Its caller is answered when the contract says, and the turn is free (R4)."""
+    solve(request())
+    child = await_one_child("a child to stand by", timeout_s=30)
+    child.send_signal(signal.SIGSTOP)
+    asked = request(time_limit_s=LIMIT_S)
+
+    began = time.monotonic()
+    (last,) = solve(asked)
+    took_s = time.monotonic() - began
+
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert "the snapshot was not read" in last.message
+    assert last.durations.decode_s > 0
+    assert took_s < LIMIT_S + grace_s(asked.ByteSize())
+    await_end([child])
+    assert solve(asked)[-1].end_reason == pb.END_REASON_OPTIMAL

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,17 +40,3 @@ def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
 def test_a_part_of_the_warm_up_can_be_left_to_another_process() -> None:
     """A name that it does not know would leave its part to the fork server unseen."""
     assert set(BACKGROUND_PARTS) < set(PARTS)
-
-
-def test_the_other_process_starts_before_the_solver_is_imported() -> None:
-    """The import takes as long as a part of the compiling."""
-    script = (
-        "import sys, stowage_optimizer.service.fork_server\n"
-        "assert not {'numba', 'numpy', 'ortools'} & sys.modules.keys()\n"
-    )
-
-    subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 
-import pytest
 from solving_in_process import finished_answer_to
 
 from benchmarks.agreement.manifests import (
@@ -15,17 +13,9 @@ from benchmarks.agreement.manifests import (
 )
 from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.simulate import Instance, Simulator, profile_file
-from stowage_testbed.toolchain import install_tools
+from stowage_testbed.simulate import Instance, Simulator
 
 CASES = 60
-
-
-@pytest.fixture(scope="module")
-def simulator() -> Iterator[Simulator]:
-    install_tools(["stowage-simulate"], quiet=True)
-    with Simulator(profile_file("deterministic")) as running:
-        yield running
 
 
 def crowded(seed: int) -> pb.Snapshot:

@@ -1,7 +1,9 @@
-"""Bounds and prices against trying everything."""
+"""Bounds, prices and what closes the last gaps, against trying everything."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -9,64 +11,78 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing_oracle import (
+    EARLIER,
     at_least,
+    best_number,
     feasible_assignments,
     feasible_scores,
+    number_of,
     overcommitted,
     packings,
 )
 
-from stowage_optimizer.bounds.dual import dual_bound
-from stowage_optimizer.bounds.enumeration import enumeration_bound
+from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.bounds.enumeration import Enumerated, Enumeration, recombine
+from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.pricing import best_patterns
-from stowage_optimizer.bounds.question import Bound, Phase, Question
-from stowage_optimizer.model.objective import Score, TierScore, score
+from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.search.problem import Indices, Ints, make_problem
 
-EARLIER = {
-    Phase.KEEP: (),
-    Phase.PLACE: ("kept",),
-    Phase.DISRUPT: ("kept", "placed"),
-}
-POLICIES = [Policy.STRICT, Policy.PAPER]
+LONG_S = 5.0
 MANY = settings(
     max_examples=300,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
 )
+BRIEF = settings(MANY, max_examples=100)
+every_policy = pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
+PRICED = pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 
 
-def _best(scores: set[Score], reached: Score, tier: int, phase: Phase) -> int:
-    among = [
-        one[tier] for one in scores if at_least(one, reached, tier, EARLIER[phase])
-    ]
-    return max(_number(one, phase) for one in among)
+def _nowhere(packing: Packing) -> Ints:
+    return np.full(len(packing.items), -1)
 
 
-def _number(score: TierScore, phase: Phase) -> int:
-    return (score.kept, score.placed, score.stability)[phase.value]
+def _named(nodes: Indices) -> tuple[int | None, ...]:
+    return tuple(None if node < 0 else int(node) for node in nodes)
 
 
-def _ask(packing: Packing, reached: Score, tier: int, phase: Phase) -> Question:
-    return Question(make_problem(packing), tier, phase, reached)
+@dataclass(frozen=True)
+class _Asked:
+    """A question about a tier, given the score of some assignment, and its answer."""
+
+    question: Question
+    best: int
+
+    def not_beyond_the_best(self, limit: int) -> None:
+        """Assert that ``limit`` denies nothing that is possible."""
+        if self.question.phase is Phase.DISRUPT:
+            assert limit <= self.best
+        else:
+            assert limit >= self.best
+
+    def answered_by(self, packing: Packing, nodes: Indices, policy: Policy) -> None:
+        """Assert that ``nodes`` can be carried out, and reach the best there is."""
+        tier, phase = self.question.tier, self.question.phase
+        assert _named(nodes) in set(feasible_assignments(packing))
+        found = score(packing, _named(nodes), policy)
+        assert at_least(found, tuple(self.question.reached), tier, EARLIER[phase])
+        assert number_of(found, tier, phase) == self.best
 
 
-def _knapsack(question: Question) -> Bound | None:
-    return knapsack_bound(question, clock=lambda: 0.0, deadline=1.0)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@MANY
-@given(packing=packings(), data=st.data())
-def test_no_assignment_beats_the_knapsack(
-    policy: Policy, packing: Packing, data: st.DataObject
-) -> None:
-    """A limit below what is possible would certify a bad plan as optimal.
+def _asked(
+    packing: Packing,
+    data: st.DataObject,
+    policy: Policy = Policy.STRICT,
+    phases: tuple[Phase, ...] = tuple(Phase),
+) -> Iterator[_Asked]:
+    """Yield the questions about each tier.
 
     What was reached above is that of any assignment, not only of the best: a tier
     is also worked on while those above are still open.
@@ -74,16 +90,35 @@ def test_no_assignment_beats_the_knapsack(
     scores = feasible_scores(packing, policy)
     reached = data.draw(st.sampled_from(sorted(scores)))
     for tier in range(len(packing.tiers)):
-        for phase in (Phase.KEEP, Phase.PLACE):
-            bound = _knapsack(_ask(packing, reached, tier, phase))
-
-            if policy is Policy.PAPER and phase is Phase.KEEP:
-                continue
-            if bound is not None:
-                assert bound.value >= _best(scores, reached, tier, phase)
+        for phase in phases:
+            if policy is Policy.STRICT or phase is not Phase.KEEP:
+                yield _about(packing, scores, reached, tier, phase)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+def _about(
+    packing: Packing, scores: set[Score], reached: Score, tier: int, phase: Phase
+) -> _Asked:
+    return _Asked(
+        Question(make_problem(packing), tier, phase, reached),
+        best_number(scores, reached, tier, phase),
+    )
+
+
+@every_policy
+@MANY
+@given(packing=packings(), data=st.data())
+def test_no_assignment_beats_the_knapsack(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """A limit below what is possible would certify a bad plan as optimal."""
+    for asked in _asked(packing, data, policy, (Phase.KEEP, Phase.PLACE)):
+        bound = knapsack_bound(asked.question, clock=lambda: 0.0, deadline=1.0)
+
+        if bound is not None:
+            asked.not_beyond_the_best(bound.value)
+
+
+@every_policy
 @MANY
 @given(packing=packings(), data=st.data())
 def test_no_assignment_beats_the_dual_bound(
@@ -94,28 +129,38 @@ def test_no_assignment_beats_the_dual_bound(
     Patterns to start with are those of any assignment; prices at which the search is
     broken off early prove something too.
     """
-    scores = feasible_scores(packing, policy)
-    reached = data.draw(st.sampled_from(sorted(scores)))
     rounds = data.draw(st.sampled_from([1, 2, 100]))
-    start = np.full(len(packing.items), -1)
+    for asked in _asked(packing, data, policy):
+        search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0)
+
+        bound = search.run(1.0, rounds=rounds)
+
+        if bound is not None:
+            asked.not_beyond_the_best(bound.value)
+
+
+@PRICED
+@BRIEF
+@given(packing=packings(), data=st.data())
+def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
+    phase: Phase, packing: Packing, data: st.DataObject
+) -> None:
+    """While the search goes on more is reached, and prices are kept to begin with."""
+    scores = feasible_scores(packing, Policy.STRICT)
     for tier in range(len(packing.tiers)):
-        for phase in Phase:
-            if policy is Policy.PAPER and phase is Phase.KEEP:
-                continue
-            question = _ask(packing, reached, tier, phase)
+        search = None
+        for _ in range(2):
+            reached = data.draw(st.sampled_from(sorted(scores)))
+            asked = _about(packing, scores, reached, tier, phase)
+            search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0, search)
 
-            bound = dual_bound(
-                question, start, clock=lambda: 0.0, deadline=1.0, rounds=rounds
-            )
+            bound = search.run(LONG_S, rounds=20)
 
-            best = _best(scores, reached, tier, phase)
-            if bound is not None and phase is Phase.DISRUPT:
-                assert bound.value <= -best
-            elif bound is not None:
-                assert bound.value >= best
+            if bound is not None:
+                asked.not_beyond_the_best(bound.value)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@every_policy
 @settings(MANY, max_examples=150)
 @given(packing=packings(), data=st.data())
 def test_enumeration_ends_at_the_true_best_or_above(
@@ -126,37 +171,147 @@ def test_enumeration_ends_at_the_true_best_or_above(
     Where no node is overcommitted, its limit is the best there is, and the assignment
     that it returns reaches it.
     """
-    scores = feasible_scores(packing, policy)
-    reached = data.draw(st.sampled_from(sorted(scores)))
-    start = np.full(len(packing.items), -1)
-    for tier in range(len(packing.tiers)):
-        for phase in Phase:
-            if policy is Policy.PAPER and phase is Phase.KEEP:
-                continue
-            question = _ask(packing, reached, tier, phase)
-            dual = dual_bound(question, start, clock=lambda: 0.0, deadline=1.0)
-            if dual is None or dual.prices is None:
-                continue
-            own = _number(reached[tier], phase)
-            known = -own if phase is Phase.DISRUPT else own
+    for asked in _asked(packing, data, policy):
+        question = asked.question
+        dual = DualSearch(question, _nowhere(packing), lambda: 0.0).run(1.0)
+        if dual is None or dual.prices is None:
+            continue
+        known = number_of(tuple(question.reached), question.tier, question.phase)
 
-            found = enumeration_bound(
-                question, dual.prices, known, clock=lambda: 0.0, deadline=5.0
-            )
+        found = Enumeration(question, dual.prices).reach(
+            known, clock=lambda: 0.0, deadline=LONG_S
+        )
 
-            if found is None or found.bound is None:
-                continue
-            best = _best(scores, reached, tier, phase)
-            sign = -1 if phase is Phase.DISRUPT else 1
-            # What was reached is a floor only if it reaches the earlier phases.
-            assert sign * found.bound.value >= best
-            if not overcommitted(packing) and found.nodes is not None:
-                assert sign * found.bound.value == best
-                nodes = tuple(None if n < 0 else int(n) for n in found.nodes)
-                assert nodes in set(feasible_assignments(packing))
-                value = score(packing, nodes, policy)
-                assert at_least(value, reached, tier, EARLIER[phase])
-                assert _number(value[tier], phase) == best
+        if found is None or found.bound is None:
+            continue
+        # What was reached is a floor only if it reaches the earlier phases.
+        asked.not_beyond_the_best(found.bound.value)
+        if not overcommitted(packing) and found.nodes is not None:
+            assert found.bound.value == asked.best
+            asked.answered_by(packing, found.nodes, policy)
+
+
+def _close_in(question: Question, search: DualSearch) -> tuple[int, Enumerated] | None:
+    """Ask for the limit, then for the next worse value, until one is reached."""
+    dual = search.run(LONG_S)
+    if dual is None or dual.prices is None:
+        return None
+    aim, enumeration = dual.value, Enumeration(question, dual.prices)
+    while True:
+        found = enumeration.reach(aim, clock=lambda: 0.0, deadline=LONG_S)
+        if found is None or found.bound is None:
+            return None
+        if found.nodes is not None:
+            return aim, found
+        aim = found.bound.value
+
+
+@PRICED
+@BRIEF
+@given(packing=packings(), data=st.data())
+def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
+    phase: Phase, packing: Packing, data: st.DataObject
+) -> None:
+    """Every step claims that a value cannot be; a wrong one would pass the best by."""
+    if overcommitted(packing):
+        return
+    for asked in _asked(packing, data, phases=(phase,)):
+        search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0)
+
+        closed = _close_in(asked.question, search)
+
+        if closed is None:
+            continue
+        aim, found = closed
+        assert found.bound is not None
+        assert found.nodes is not None
+        assert aim == found.bound.value == asked.best
+        asked.answered_by(packing, found.nodes, Policy.STRICT)
+
+
+@PRICED
+@BRIEF
+@given(packing=packings(), data=st.data())
+def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
+    phase: Phase, packing: Packing, data: st.DataObject
+) -> None:
+    """An infeasible assignment would be thrown away, and the time with it."""
+    if overcommitted(packing):
+        return
+    for asked in _asked(packing, data, phases=(phase,)):
+        start = _nowhere(packing)
+        search = DualSearch(asked.question, start, lambda: 0.0)
+        search.run(LONG_S)
+
+        nodes = recombine(search, start, asked.best, clock=lambda: 0.0, deadline=LONG_S)
+
+        if nodes is not None:
+            asked.answered_by(packing, nodes, Policy.STRICT)
+
+
+@st.composite
+def _cut_nodes(draw: st.DrawFn) -> Packing:
+    """Two or three equal nodes, cut into pods without waste, and mixed up a little."""
+    room = (draw(st.integers(8, 40)), draw(st.integers(8, 40)))
+    sizes = []
+    nodes = draw(st.integers(2, 3))
+    for _ in range(nodes):
+        cut = (draw(st.integers(1, room[0] - 1)), draw(st.integers(1, room[1] - 1)))
+        sizes += [cut, (room[0] - cut[0], room[1] - cut[1])]
+    wrong = draw(st.sampled_from([0, 1, 2]))
+    (a, b), (c, d) = sizes[0], sizes[-1]
+    if a > wrong:
+        # Still as much in all, but perhaps no longer in pairs that fit.
+        sizes[0], sizes[-1] = (a - wrong, b), (c + wrong, d)
+    items = tuple(
+        Item(f"p{at}", 0, size, tuple(range(nodes)), None)
+        for at, size in enumerate(sizes)
+    )
+    names = tuple(f"n{at}" for at in range(nodes))
+    return Packing(names, (room,) * nodes, items, (0,), ())
+
+
+@BRIEF
+@given(packing=_cut_nodes())
+def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
+    packing: Packing,
+) -> None:
+    """The claim comes from pairs of halves; one overlooked would refute a true plan."""
+    total = len(packing.items)
+    scores = feasible_scores(packing, Policy.STRICT)
+    most = max(one[0].placed for one in scores)
+    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+
+    bound = exact_fit_bound(question, total)
+
+    if most == total:
+        assert bound is None
+    elif bound is not None:
+        assert bound.value == total - 1
+
+
+def test_an_odd_pod_out_is_seen_without_a_search() -> None:
+    """Linear programs do not see it: by halves of pods everything fits."""
+    sizes = [(3, 7), (7, 4), (4, 6), (6, 3)]
+    items = tuple(Item(f"p{at}", 0, s, (0, 1), None) for at, s in enumerate(sizes))
+    packing = Packing(("a", "b"), ((10, 10),) * 2, items, (0,), ())
+    scores = feasible_scores(packing, Policy.STRICT)
+    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+
+    bound = exact_fit_bound(question, 4)
+
+    assert bound is not None
+    assert bound.value == 3
+
+
+def test_where_a_smaller_limit_is_known_already_nothing_is_said() -> None:
+    """It could only repeat a worse limit than the known one."""
+    items = tuple(Item(f"p{at}", 0, (6, 6), (0, 1), None) for at in range(3))
+    packing = Packing(("a", "b"), ((10, 10),) * 2, items, (0,), ())
+    scores = feasible_scores(packing, Policy.STRICT)
+    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+
+    assert exact_fit_bound(question, 2) is None
 
 
 WIDTH = 2

@@ -9,6 +9,7 @@ import pytest
 from brute_force import outcome, value_of
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from small_plans import feasible
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
 
@@ -155,22 +156,9 @@ def _fewest(snapshot: pb.Snapshot, max_moves: int | None) -> tuple[int, int]:
     ]
     found = []
     for nodes in product(*choices):
-        where = {pod.uid: node for pod, node in zip(pods, nodes, strict=True)}
+        where = {pod.uid: "" for pod in snapshot.pods}
+        where |= {pod.uid: node for pod, node in zip(pods, nodes, strict=True)}
         moves = sum(where[pod.uid] != pod.node for pod in pods)
-        if (max_moves is None or moves <= max_moves) and _fits(snapshot, where):
+        if (max_moves is None or moves <= max_moves) and feasible(snapshot, where):
             found.append((len(set(nodes)), moves))
     return min(found)
-
-
-def _fits(snapshot: pb.Snapshot, where: dict[str, str]) -> bool:
-    pods = {pod.uid: pod for pod in snapshot.pods}
-    plan = pb.Plan(
-        snapshot_id=snapshot.id,
-        moves=[
-            pb.Move(pod_uid=uid, from_node=pods[uid].node, to_node=node)
-            for uid, node in where.items()
-            if pods[uid].node != node
-        ],
-    )
-    broken = {one.rule for one in verify_plan(snapshot, plan, pb.POLICY_PAPER)}
-    return not broken - {"worth", "tiers", "bounds"}

@@ -109,34 +109,36 @@ def _moved(plan: pb.Plan) -> set[str]:
     return {one.pod_uid for one in plan.moves}
 
 
+def nodes_for(*pods: tuple[str, str, str], weight: int) -> dict[str, str]:
+    """Return where a plan places pods, each given by name, class and node it runs on.
+
+    Node ``b`` has the disk that the class ``picky`` prefers; each takes two pods.
+    """
+    builder = SnapshotBuilder()
+    builder.node("a", cpu_milli=2).node("b", cpu_milli=2, labels={"disk": "ssd"})
+    builder.pod_class("plain", cpu_milli=2)
+    picky = builder.pod_class("picky", cpu_milli=1)
+    term = picky.preferred_node_affinity.add(weight=weight)
+    term.term.match_expressions.add(key="disk", operator="Exists")
+    for name, of, node in pods:
+        builder.pod(name, of=of, node=node)
+    plan = finished_answer_to(builder.message, ASKED).plan
+    assert not plan.moves
+    return {one.pod_uid: one.node for one in plan.placements}
+
+
 def test_a_pod_goes_where_it_would_rather_be() -> None:
     """A preference is no demand: the second pod takes what room is left."""
-    builder = SnapshotBuilder()
-    builder.node("a", cpu_milli=1).node("b", cpu_milli=1, labels={"disk": "ssd"})
-    one = builder.pod_class("picky", cpu_milli=1)
-    term = one.preferred_node_affinity.add(weight=1)
-    term.term.match_expressions.add(key="disk", operator="Exists")
-    builder.pod("plain", cpu_milli=1).pod("picky", of="picky")
+    nodes = nodes_for(("plain", "plain", ""), ("picky", "picky", ""), weight=1)
 
-    answer = finished_answer_to(builder.message, ASKED)
-
-    nodes = {one.pod_uid: one.node for one in answer.plan.placements}
     assert nodes == {"plain": "a", "picky": "b"}
 
 
 def test_no_pod_is_moved_for_a_preference() -> None:
     """Moves are counted before preferences are."""
-    builder = SnapshotBuilder()
-    builder.node("a", cpu_milli=2).node("b", cpu_milli=2, labels={"disk": "ssd"})
-    one = builder.pod_class("picky", cpu_milli=1)
-    term = one.preferred_node_affinity.add(weight=100)
-    term.term.match_expressions.add(key="disk", operator="Exists")
-    builder.pod("stays", of="picky", node="a").pod("comes", of="picky")
+    nodes = nodes_for(("stays", "picky", "a"), ("comes", "picky", ""), weight=100)
 
-    plan = finished_answer_to(builder.message, ASKED).plan
-
-    assert not plan.moves
-    assert [one.node for one in plan.placements] == ["b"]
+    assert nodes == {"comes": "b"}
 
 
 def test_no_pod_is_left_evicted_for_a_preference() -> None:

@@ -13,8 +13,6 @@ from solving_in_process import Answer, decoded, finished_answer_to
 from benchmarks.agreement.related_pods import NODES, crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -70,7 +68,8 @@ def test_any_proposal_becomes_a_plan_that_keeps_every_relation(
     assert broken <= {"worth", "policy"}
 
 
-def spread_over_zones() -> SnapshotBuilder:
+def spread_over_zones(pods: int) -> SnapshotBuilder:
+    """Return nodes in two zones, and waiting pods that are to be spread over them."""
     builder = SnapshotBuilder()
     for name, zone in {"a": "x", "b": "x", "c": "y"}.items():
         builder.node(name, labels={"zone": zone}, pods=3)
@@ -82,14 +81,14 @@ def spread_over_zones() -> SnapshotBuilder:
         when_unsatisfiable="DoNotSchedule",
         label_selector=pb.LabelSelector(match_labels={"app": "web"}),
     )
+    for index in range(pods):
+        builder.pod(f"p{index}", of="web")
     return builder
 
 
 def test_replicas_are_spread_evenly_and_the_answer_is_known_to_be_best() -> None:
     """Four over two zones; that all are placed needs no further proof."""
-    builder = spread_over_zones()
-    for index in range(4):
-        builder.pod(f"p{index}", of="web")
+    builder = spread_over_zones(pods=4)
 
     answer = answer_to(builder.message)
 
@@ -100,10 +99,8 @@ def test_replicas_are_spread_evenly_and_the_answer_is_known_to_be_best() -> None
 
 def test_what_cannot_be_placed_evenly_waits_and_that_is_proved() -> None:
     """Zone y has room for one: the third pod of zone x would be one too many."""
-    builder = spread_over_zones()
+    builder = spread_over_zones(pods=4)
     builder.message.nodes[2].allocatable.pods = 1
-    for index in range(4):
-        builder.pod(f"p{index}", of="web")
 
     plan = answer_to(builder.message).plan
 
@@ -134,9 +131,7 @@ def test_a_group_with_affinity_to_itself_starts_somewhere_and_stays_there() -> N
 
 def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
     """The answer is there within the limit, whatever it leaves undone."""
-    builder = spread_over_zones()
-    for index in range(4):
-        builder.pod(f"p{index}", of="web")
+    builder = spread_over_zones(pods=4)
 
     answer = answer_to(builder.message, time_limit_s=1e-6)
 
@@ -198,7 +193,7 @@ def test_whatever_can_be_carried_out_meets_the_rows(seed: int) -> None:
     """The checker, which shares no code with the rows, says what can be."""
     rng = Random(seed)  # noqa: S311
     snapshot = roomy(seed)
-    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
+    packing = reduce_snapshot(decoded(snapshot), relations=True)
     if packing.relations is None:
         return
 
@@ -225,7 +220,7 @@ def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> Non
     )
     builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
     snapshot = builder.message
-    packing = reduce_snapshot(decode_snapshot(snapshot, Issues()), relations=True)
+    packing = reduce_snapshot(decoded(snapshot), relations=True)
 
     where = {"w0": "x", "w1": "x", "h": "y"}
 

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_plans import feasible
 from small_snapshots import small_snapshots, tight_snapshots
-from snapshot_builder import SnapshotBuilder
-from solving_in_process import answer_to, finished_answer_to
+from solving_in_process import Answer, answer_to, finished_answer_to
 
 from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -24,11 +23,11 @@ from stowage_optimizer.verify import verify_plan
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EVERY = sorted(shipped_strategies())
-PROVERS = {"cpsat-aggregated", "portfolio", "z3"}
-PROVING = [name for name in EVERY if name in PROVERS]
-"""Those that reach the best answer and prove it; two more have files of their own."""
-FINDING = [*PROVING, "milp"]
-"""Those that reach it; a floating-point solver proves nothing."""
+PROVING = [name for name in ("cpsat-aggregated", "portfolio", "z3") if name in EVERY]
+"""Those that reach the best answer and prove it, besides the two that are most used."""
+LIMIT_S = 5.0
+"""Proofs are tried for shares of it; the smallest one is far longer than needed."""
+
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 FEW = settings(
     max_examples=30,
@@ -38,20 +37,77 @@ FEW = settings(
 )
 
 
+def reaches_the_best(snapshot: pb.Snapshot, answer: Answer, policy: pb.Policy) -> None:
+    """Assert that every tier of ``answer`` is as good as in the best assignment.
+
+    Under STRICT the oracle's value counts the running pods kept before the pods
+    placed, which is the policy's definition: a running pod of a priority goes only
+    if no best answer of the tiers above lets it stay.
+    """
+    reached = value_of(snapshot, outcome(snapshot, answer.plan), policy)
+    assert reached == best_value(snapshot, policy)
+
+
+def proves_the_best(snapshot: pb.Snapshot, answer: Answer, policy: pb.Policy) -> None:
+    """Assert the same, and that it is known."""
+    reaches_the_best(snapshot, answer, policy)
+    assert answer.plan.optimal
+    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
+    assert answer.end_reason is wanted
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("strategy", FINDING)
+@pytest.mark.parametrize("strategy", PROVING)
 @FEW
 @given(snapshot=SNAPSHOTS)
-def test_every_tier_is_as_good_as_the_best_assignment(
+def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
     strategy: str, policy: pb.Policy, snapshot: pb.Snapshot
 ) -> None:
     """One objective for all of them, so that they can be compared."""
     answer = answer_to(snapshot, policy=policy, strategy=strategy)
 
-    plan = answer.plan
-    reached = value_of(snapshot, outcome(snapshot, plan), policy)
-    assert reached == best_value(snapshot, policy)
-    assert plan.optimal or strategy not in PROVING
+    proves_the_best(snapshot, answer, policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@FEW
+@given(snapshot=SNAPSHOTS)
+def test_a_floating_point_solver_reaches_the_best_and_proves_nothing(
+    policy: pb.Policy, snapshot: pb.Snapshot
+) -> None:
+    """Its numbers are rounded, so that what it finds counts, not what it says of it."""
+    reaches_the_best(
+        snapshot, answer_to(snapshot, policy=policy, strategy="milp"), policy
+    )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(FEW, max_examples=120)
+@given(snapshot=SNAPSHOTS)
+def test_the_paper_reaches_the_best_in_both_phases_of_every_tier(
+    policy: pb.Policy, snapshot: pb.Snapshot
+) -> None:
+    """The others are measured against it."""
+    proves_the_best(snapshot, answer_to(snapshot, policy=policy), policy)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+@settings(FEW, max_examples=80)
+@given(snapshot=SNAPSHOTS)
+def test_search_and_proof_settle_small_snapshots(
+    policy: pb.Policy, deterministic: bool, snapshot: pb.Snapshot
+) -> None:
+    """In both ways of counting time."""
+    answer = answer_to(
+        snapshot,
+        policy=policy,
+        strategy="lexicographic",
+        deterministic=deterministic,
+        time_limit_s=LIMIT_S,
+    )
+
+    proves_the_best(snapshot, answer, policy)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -146,100 +202,6 @@ def test_an_empty_cluster_is_no_accident(strategy: str) -> None:
 
     assert answer.solution.empty
     assert answer.end_reason is EndReason.NO_IMPROVEMENT
-
-
-EXAMPLES = 120
-
-
-@st.composite
-def snapshots(draw: st.DrawFn) -> pb.Snapshot:
-    """Up to 3 nodes and 6 pods of 3 priorities, some overcommitted, some fixed."""
-    builder = SnapshotBuilder()
-    names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
-    for name in names:
-        builder.node(
-            name,
-            cpu_milli=draw(st.integers(1, 6)),
-            memory_bytes=draw(st.integers(2, 8)),
-            pods=draw(st.integers(1, 4)),
-        )
-    for index in range(draw(st.integers(1, 6))):
-        builder.pod(
-            f"p{index}",
-            cpu_milli=draw(st.integers(0, 4)),
-            memory_bytes=draw(st.integers(1, 5)),
-            priority=draw(st.integers(0, 2)),
-            node=draw(st.sampled_from(["", "", *names])),
-            movable=draw(st.integers(0, 4)) > 0,
-        )
-        if draw(st.integers(0, 5)) == 0:
-            builder.message.forbidden_pairs.add(
-                class_id=f"class-p{index}", node=draw(st.sampled_from(names))
-            )
-    return builder.message
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
-@given(snapshot=snapshots())
-def test_every_tier_of_the_paper_is_as_good_as_the_best_assignment(
-    policy: pb.Policy, snapshot: pb.Snapshot
-) -> None:
-    """Both phases of every tier must reach the optimum, for both policies.
-
-    Under STRICT the oracle's value counts the running pods kept before the pods
-    placed, which is the policy's definition: a running pod of a priority goes only
-    if no best answer of the tiers above lets it stay.
-    """
-    answer = answer_to(snapshot, policy=policy)
-
-    plan = answer.plan
-    reached = value_of(snapshot, outcome(snapshot, plan), policy)
-    assert reached == best_value(snapshot, policy)
-    assert plan.optimal
-    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
-    assert answer.end_reason is wanted
-
-
-NAME = "lexicographic"
-LIMIT_S = 5.0
-"""Proofs are tried for shares of it; the smallest one is far longer than needed."""
-
-MANY = settings(
-    max_examples=80,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
-)
-
-
-@pytest.mark.parametrize("deterministic", [False, True])
-@pytest.mark.parametrize("policy", POLICIES)
-@MANY
-@given(snapshot=SNAPSHOTS)
-def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
-    policy: pb.Policy, deterministic: bool, snapshot: pb.Snapshot
-) -> None:
-    """Small snapshots must be settled, in both ways of counting time."""
-    answer = answer_to(
-        snapshot,
-        policy=policy,
-        strategy=NAME,
-        deterministic=deterministic,
-        time_limit_s=LIMIT_S,
-    )
-
-    plan = answer.plan
-    reached = value_of(snapshot, outcome(snapshot, plan), policy)
-    assert reached == best_value(snapshot, policy)
-    assert plan.optimal
-    wanted = EndReason.NO_IMPROVEMENT if answer.solution.empty else EndReason.OPTIMAL
-    assert answer.end_reason is wanted
 
 
 SEEDS = range(40)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
+from solving_in_process import decoded
 
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
@@ -96,9 +95,7 @@ def snapshots(draw: st.DrawFn) -> pb.Snapshot:
 @given(snapshot=snapshots())
 def test_both_codebases_name_the_same_nodes(snapshot: pb.Snapshot) -> None:
     """A mistake in one of them shows as a difference (R12)."""
-    issues = Issues()
-    model = decode_snapshot(snapshot, issues)
-    issues.raise_if_any()
+    model = decoded(snapshot)
     case = Case(snapshot, pb.Plan(), pb.POLICY_STRICT)
 
     eligible = Eligibility(model).nodes(model.classes["wants"])
@@ -156,9 +153,7 @@ def test_both_codebases_take_the_same_pods_together(
     snapshot: pb.Snapshot, data: st.DataObject
 ) -> None:
     """Capacities say exactly what the pairwise rules of the checker say (R12)."""
-    issues = Issues()
-    packing = reduce_snapshot(decode_snapshot(snapshot, issues))
-    issues.raise_if_any()
+    packing = reduce_snapshot(decoded(snapshot))
     builder, plan = AssignmentBuilder(packing), pb.Plan(snapshot_id=snapshot.id)
     fits = True
     for index, item in enumerate(packing.items):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
 
-from stowage_optimizer.bounds.dual import DualSearch, dual_bound
+from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.listing import list_patterns
@@ -127,7 +127,7 @@ def _nowhere() -> np.ndarray:
 
 def test_slices_end_where_one_long_search_ends() -> None:
     """What is known is kept between slices, else short slices would get nowhere."""
-    whole = dual_bound(_question(), _nowhere(), clock=lambda: 0.0, deadline=9.0)
+    whole = DualSearch(_question(), _nowhere(), lambda: 0.0).run(9.0)
     search = DualSearch(_question(), _nowhere(), lambda: 0.0)
     slices = 0
     bound = None

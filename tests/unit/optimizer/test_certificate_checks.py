@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 from certified_plans import ReducedSnapshot, reduced_snapshot
-from crowded_clusters import crowded_cluster
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
-from solving_in_process import answer_to
 
 from stowage_optimizer.cli import main
 from stowage_optimizer.cli.files import write_answer
@@ -22,7 +20,6 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
 from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 from stowage_optimizer.verify.certificate.pods import Claim, claims
 
@@ -69,24 +66,6 @@ def apart() -> Case:
 
 
 CASES = [moved, two_tiers, one_port, apart]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_each_limit_is_confirmed_and_the_next_one_is_not(
-    case: Callable[[], Case],
-) -> None:
-    """Each plan reaches its limits: one better is false, one worse is true too."""
-    plan = _plan(case)
-    assert sum(1 for _ in claims(plan)) >= 2
-    assert _refused(case, plan) == set()
-
-    for claim in claims(plan):
-        _tighten(plan, claim, 1)
-        assert _refused(case, plan) == {claim.name}
-        _tighten(plan, claim, -2)
-        if claim.limit > 0 or claim.phase == pb.PHASE_PLACE:
-            assert _refused(case, plan) == set()
-        _tighten(plan, claim, 1)
 
 
 @pytest.mark.parametrize("by", [-1, 1])
@@ -379,22 +358,3 @@ def test_a_certificate_that_cannot_be_written_is_one_clear_message(
     """No traceback after a solve of minutes."""
     with pytest.raises(OptimizerError, match="cannot be written"):
         write_answer(tmp_path / "no" / "answer.json", pb.SolveUpdate())
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("priorities", [1, 3])
-@pytest.mark.parametrize("constrained", [False, True])
-def test_the_answers_own_prices_prove_its_limits(
-    seed: int, priorities: int, constrained: bool
-) -> None:
-    """From search to file, nothing on the way may bend what was proved."""
-    snapshot = crowded_cluster(seed, priorities, constrained=constrained)
-
-    answer = answer_to(
-        snapshot, strategy="lexicographic", time_limit_s=1.0, deterministic=True
-    )
-
-    plan = answer.plan
-    assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
-    checked = verify_certificates(snapshot, plan, pb.POLICY_STRICT)
-    assert checked.violations == ()

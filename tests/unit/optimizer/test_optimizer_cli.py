@@ -16,12 +16,16 @@ from stowage_testbed.cli import app
 from stowage_testbed.errors import StowageError
 
 
+def written(folder: Path, snapshot: pb.Snapshot) -> Path:
+    path = folder / "snapshot.json"
+    path.write_text(MessageToJson(snapshot), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def snapshot_file(tmp_path: Path) -> Path:
     """Return figure 1 as a file."""
-    path = tmp_path / "snapshot.json"
-    path.write_text(MessageToJson(figure_1()), encoding="utf-8")
-    return path
+    return written(tmp_path, figure_1())
 
 
 def run(*arguments: str | Path) -> int:
@@ -48,10 +52,8 @@ def test_solve_names_what_it_left_alone(
     """A refusal that is not shown is a wrong answer."""
     builder = SnapshotBuilder().node("n")
     builder.pod_class("web").unsupported.append("volumes")
-    path = tmp_path / "snapshot.json"
-    path.write_text(MessageToJson(builder.pod("p", of="web").message), encoding="utf-8")
 
-    assert run("solve", path) == 0
+    assert run("solve", written(tmp_path, builder.pod("p", of="web").message)) == 0
 
     said = capsys.readouterr().out
     assert "NO_IMPROVEMENT" in said
@@ -59,16 +61,18 @@ def test_solve_names_what_it_left_alone(
     assert "volumes" in said
 
 
-def test_what_solve_prints_as_json_passes_verify(
+def test_what_solve_prints_as_json_passes_verify_and_is_held_to_limits(
     snapshot_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The two commands fit together."""
+    """The two commands fit together; limits may be looked at later."""
     assert run("solve", snapshot_file, "--json", "--deterministic") == 0
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(capsys.readouterr().out, encoding="utf-8")
 
     assert run("verify", snapshot_file, plan_file) == 0
     assert "good: 1 placed, 1 moved" in capsys.readouterr().out
+    assert run("verify", snapshot_file, plan_file, "--max-moves", "0") == 3
+    assert "max_moves" in capsys.readouterr().err
 
 
 def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(
@@ -150,33 +154,13 @@ def test_stowage_tells_the_optimisers_errors_as_its_own() -> None:
     assert result.exception.exit_code == 2
 
 
-def written(folder: Path, snapshot: pb.Snapshot) -> str:
-    path = folder / "snapshot.json"
-    path.write_text(MessageToJson(snapshot), encoding="utf-8")
-    return str(path)
-
-
 def test_a_limit_of_zero_moves_is_no_missing_limit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    snapshot_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Zero is what a careful engineer begins with."""
-    assert run("solve", written(tmp_path, figure_1()), "--max-moves", "0") == 0
+    assert run("solve", snapshot_file, "--max-moves", "0") == 0
 
     assert "0 placed, 0 moved, 0 evicted" in capsys.readouterr().out
-
-
-def test_verify_holds_a_plan_to_the_limits_given(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A plan made without limits may be checked against some later."""
-    snapshot = written(tmp_path, figure_1())
-    run("solve", snapshot, "--json")
-    plan = tmp_path / "plan.json"
-    plan.write_text(capsys.readouterr().out, encoding="utf-8")
-
-    assert run("verify", snapshot, str(plan)) == 0
-    assert run("verify", snapshot, str(plan), "--max-moves", "0") == 3
-    assert "max_moves" in capsys.readouterr().err
 
 
 def test_stowage_solve_consolidates(tmp_path: Path) -> None:
@@ -186,7 +170,7 @@ def test_stowage_solve_consolidates(tmp_path: Path) -> None:
     snapshot = written(tmp_path, builder.message)
 
     said = CliRunner().invoke(
-        app, ["solve", snapshot, "--objective", "consolidate", "--json"]
+        app, ["solve", str(snapshot), "--objective", "consolidate", "--json"]
     )
 
     answer = json.loads(said.output)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import pytest
 from snapshot_builder import GB, SnapshotBuilder
-from solving_in_process import answer_to, empty
+from solving_in_process import answer_to, decoded, empty
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
-from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.packing import Packing
 
 
 def packing_of(snapshot: pb.Snapshot) -> Packing:
-    issues = Issues()
-    model = decode_snapshot(snapshot, issues)
-    issues.raise_if_any()
-    return reduce_snapshot(model)
+    return reduce_snapshot(decoded(snapshot))
 
 
 def eligible(snapshot: pb.Snapshot) -> list[str]:
@@ -71,19 +66,21 @@ def test_node_affinity_terms_are_alternatives_and_an_empty_one_matches_nothing()
     assert eligible(builder.message) == ["hdd"]
 
 
-def test_a_node_selector_needs_label_and_value() -> None:
-    """A missing label is not an empty one."""
-    builder, pod_class = wanting()
-    pod_class.node_selector["disk"] = "ssd"
+@pytest.mark.parametrize(
+    ("wanted", "nodes"),
+    [
+        ({"node_selector": {"disk": "ssd"}}, ["ssd"]),
+        ({"node_selector": {"disk": ""}}, []),
+        ({"node_name": "hdd"}, ["hdd"]),
+    ],
+)
+def test_a_node_selector_needs_label_and_value_and_a_name_is_the_only_node(
+    wanted: dict[str, object], nodes: list[str]
+) -> None:
+    """A missing label is no empty one; who bypasses the scheduler sets a name."""
+    builder, _ = wanting(**wanted)
 
-    assert eligible(builder.message) == ["ssd"]
-
-
-def test_a_node_name_is_the_only_node() -> None:
-    """Set by users who bypass the scheduler."""
-    builder, _ = wanting(node_name="hdd")
-
-    assert eligible(builder.message) == ["hdd"]
+    assert eligible(builder.message) == nodes
 
 
 @pytest.mark.parametrize(
@@ -230,8 +227,7 @@ def placed(builder: SnapshotBuilder) -> dict[str, str]:
 
 def dimensions(builder: SnapshotBuilder) -> int:
     """Return how many dimensions there are besides the four of every node."""
-    packing = reduce_snapshot(decode_snapshot(builder.message, Issues()))
-    return len(packing.room[0]) - 4
+    return len(packing_of(builder.message).room[0]) - 4
 
 
 @pytest.mark.parametrize(
@@ -343,26 +339,18 @@ def test_selected_pods_share_a_node_and_a_carrier_keeps_off_all_of_them() -> Non
     assert placed(builder) == dict.fromkeys(["a", "b", "c"], "n")
 
 
-def test_one_carrier_keeps_off_what_it_selects_though_not_selected_itself() -> None:
-    """And a running carrier keeps those away: symmetric, as in the scheduler."""
+@pytest.mark.parametrize(("one", "many"), [("loud", "quiet"), ("quiet", "loud")])
+def test_one_pod_keeps_off_many_whichever_of_them_has_the_term(
+    one: str, many: str
+) -> None:
+    """Symmetric, as in the scheduler; the many select no pod of their own."""
     builder = hosts("n", "m")
     apart(builder, "loud", "quiet")
     builder.pod_class("quiet").labels["app"] = "quiet"
-    builder.pod("l", of="loud", node="n", movable=False)
-    builder.pod("q1", of="quiet").pod("q2", of="quiet")
+    builder.pod("runs", of=one, node="n", movable=False)
+    builder.pod("a", of=many).pod("b", of=many)
 
-    assert placed(builder) == {"q1": "m", "q2": "m"}
-
-
-def test_many_carriers_of_one_class_may_share_a_node_away_from_one_pod() -> None:
-    """They select one pod, and not each other."""
-    builder = hosts("n", "m")
-    apart(builder, "loud", "quiet")
-    builder.pod_class("quiet").labels["app"] = "quiet"
-    builder.pod("q", of="quiet", node="n", movable=False)
-    builder.pod("l1", of="loud").pod("l2", of="loud")
-
-    assert placed(builder) == {"l1": "m", "l2": "m"}
+    assert placed(builder) == {"a": "m", "b": "m"}
 
 
 def test_many_of_both_are_no_capacity_and_refused_by_name() -> None:

@@ -32,21 +32,33 @@ def tier(
     )
 
 
+def a_plan(
+    tiers: list[pb.TierResult],
+    *,
+    placed: dict[str, str] | None = None,
+    moved: dict[str, tuple[str, str]] | None = None,
+    evicted: dict[str, str] | None = None,
+) -> pb.Plan:
+    plan = pb.Plan(snapshot_id="snapshot-1", tiers=tiers)
+    for uid, node in (placed or {}).items():
+        plan.placements.add(pod_uid=uid, node=node)
+    for uid, (source, target) in (moved or {}).items():
+        plan.moves.add(pod_uid=uid, from_node=source, to_node=target)
+    for uid, node in (evicted or {}).items():
+        plan.evictions.add(pod_uid=uid, node=node)
+    return plan
+
+
 def trade() -> tuple[pb.Snapshot, pb.Plan]:
     """Return a plan that evicts one running pod for a pending one of its priority."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.pod("running", cpu_milli=4, node="n")
     builder.pod("first", cpu_milli=2).pod("second", cpu_milli=2)
-    plan = pb.Plan(
-        snapshot_id="snapshot-1",
-        placements=[
-            pb.Placement(pod_uid="first", node="n"),
-            pb.Placement(pod_uid="second", node="n"),
-        ],
-        evictions=[pb.Eviction(pod_uid="running", node="n")],
-        tiers=[tier(0, 1, 2, 3)],
+    return builder.message, a_plan(
+        [tier(0, 1, 2, 3)],
+        placed={"first": "n", "second": "n"},
+        evicted={"running": "n"},
     )
-    return builder.message, plan
 
 
 def test_equal_priority_may_be_traded_under_the_papers_policy_only() -> None:
@@ -61,11 +73,8 @@ def test_the_eviction_of_a_pod_that_waits_is_told_and_stumbled_over_by_no_rule()
     """It stopped the checker with an error as soon as a pod above it gained."""
     builder = SnapshotBuilder().node("n", cpu_milli=4)
     builder.pod("waits", cpu_milli=2).pod("high", cpu_milli=2, priority=1)
-    plan = pb.Plan(
-        snapshot_id="snapshot-1",
-        placements=[pb.Placement(pod_uid="high", node="n")],
-        evictions=[pb.Eviction(pod_uid="waits", node="n")],
-        tiers=[tier(1, 0, 1), tier(0, 0, 1)],
+    plan = a_plan(
+        [tier(1, 0, 1), tier(0, 0, 1)], placed={"high": "n"}, evicted={"waits": "n"}
     )
 
     assert rules_broken(builder.message, plan) == {"origin"}
@@ -77,49 +86,32 @@ def test_an_eviction_that_higher_priority_did_not_force_is_caught() -> None:
     builder.pod("running", cpu_milli=2, node="n")
     builder.pod("high", cpu_milli=2, priority=1)
     builder.pod("wide", cpu_milli=4)
-    plan = pb.Plan(
-        snapshot_id="snapshot-1",
-        placements=[
-            pb.Placement(pod_uid="high", node="n"),
-            pb.Placement(pod_uid="wide", node="n"),
-        ],
-        evictions=[pb.Eviction(pod_uid="running", node="n")],
-        tiers=[tier(1, 0, 1), tier(0, 1, 2, 3)],
+    plan = a_plan(
+        [tier(1, 0, 1), tier(0, 1, 2, 3)],
+        placed={"high": "n", "wide": "n"},
+        evicted={"running": "n"},
     )
 
     assert rules_broken(builder.message, plan) == {"policy"}
 
 
 @pytest.mark.parametrize(
-    ("placements", "moves", "evictions", "tiers"),
+    "plan",
     [
-        ([], [("low", "a", "b")], [], [tier(1, 1, 1), tier(0, 2, 2, 2)]),
-        ([], [], [("low", "a")], [tier(1, 1, 1), tier(0, 2, 1, 3)]),
-        (
-            [("waiting", "a")],
-            [("high", "a", "b")],
-            [],
+        a_plan([tier(1, 1, 1), tier(0, 2, 2, 2)], moved={"low": ("a", "b")}),
+        a_plan([tier(1, 1, 1), tier(0, 2, 1, 3)], evicted={"low": "a"}),
+        a_plan(
             [tier(1, 1, 1, 2), tier(0, 2, 3, 2)],
+            placed={"waiting": "a"},
+            moved={"high": ("a", "b")},
         ),
     ],
     ids=["moves for nothing", "loses a pod", "moves a higher pod for a lower one"],
 )
-def test_a_plan_that_is_not_better_tier_by_tier_is_caught(
-    placements: list[tuple[str, str]],
-    moves: list[tuple[str, str, str]],
-    evictions: list[tuple[str, str]],
-    tiers: list[pb.TierResult],
-) -> None:
+def test_a_plan_that_is_not_better_tier_by_tier_is_caught(plan: pb.Plan) -> None:
     """Never worse than before, by the objective's own order (R14)."""
     builder = SnapshotBuilder().node("a").node("b")
     builder.pod("high", priority=1, node="a").pod("low", node="a").pod("waiting")
-    plan = pb.Plan(snapshot_id="snapshot-1", tiers=tiers)
-    for uid, node in placements:
-        plan.placements.add(pod_uid=uid, node=node)
-    for uid, source, target in moves:
-        plan.moves.add(pod_uid=uid, from_node=source, to_node=target)
-    for uid, node in evictions:
-        plan.evictions.add(pod_uid=uid, node=node)
 
     assert "worth" in rules_broken(builder.message, plan, pb.POLICY_PAPER)
 
@@ -128,16 +120,8 @@ def test_an_overcommitted_node_may_keep_its_pods_but_take_no_more() -> None:
     """Real clusters have such nodes; they must not stop every plan."""
     builder = SnapshotBuilder().node("full", cpu_milli=1).node("free", cpu_milli=4)
     builder.pod("a", cpu_milli=2, node="full").pod("b", cpu_milli=1)
-    to_free = pb.Plan(
-        snapshot_id="snapshot-1",
-        placements=[pb.Placement(pod_uid="b", node="free")],
-        tiers=[tier(0, 1, 2)],
-    )
-    to_full = pb.Plan(
-        snapshot_id="snapshot-1",
-        placements=[pb.Placement(pod_uid="b", node="full")],
-        tiers=[tier(0, 1, 2)],
-    )
+    to_free = a_plan([tier(0, 1, 2)], placed={"b": "free"})
+    to_full = a_plan([tier(0, 1, 2)], placed={"b": "full"})
 
     assert rules_broken(builder.message, to_free) == set()
     assert rules_broken(builder.message, to_full) == {"capacity"}

@@ -39,21 +39,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path()
 
 
-def test_a_free_path_is_fine(folder: Path) -> None:
-    """The usual case."""
-    claim(folder / "o.sock")
-
-
 def test_the_longest_path_that_the_kernel_takes_is_taken(folder: Path) -> None:
-    """One byte more and it is refused by name, not by the kernel's errno."""
+    """One byte more and it is refused by name, not by the kernel's errno.
+
+    Bytes count, not letters.
+    """
     claim(folder / ("x" * LONGEST_PATH_BYTES))
 
     with pytest.raises(OptimizerError, match="108 bytes"):
         claim(folder / ("x" * (LONGEST_PATH_BYTES + 1)))
-
-
-def test_bytes_count_not_letters(folder: Path) -> None:
-    """A letter may take more than one byte."""
     with pytest.raises(OptimizerError, match="choose a shorter folder"):
         claim(folder / ("ä" * 60))
 
@@ -102,27 +96,21 @@ def test_a_missing_folder_is_named(folder: Path) -> None:
 STAYS = threading.Event()
 
 
-def test_a_free_turn_is_taken_at_once_even_without_a_queue() -> None:
-    """A queue of length 0 means that no call waits, not that none is served."""
-    Turns(0).take(0, STAYS)
+@pytest.mark.parametrize(
+    ("queue", "patience_s", "why"),
+    [(0, 10, "calls wait already"), (1, 0.01, r"0\.01 s")],
+    ids=["the queue is full", "the call's own limit is over"],
+)
+def test_who_cannot_wait_is_refused(queue: int, patience_s: float, why: str) -> None:
+    """Memory and patience are bounded (R21).
 
-
-def test_who_finds_the_queue_full_is_refused() -> None:
-    """Memory and patience are bounded (R21)."""
-    turns = Turns(0)
+    A free turn is taken at once, even where no call may wait.
+    """
+    turns = Turns(queue)
     turns.take(0, STAYS)
 
-    with pytest.raises(CallRefusedError, match="calls wait already"):
-        turns.take(10, STAYS)
-
-
-def test_who_waits_longer_than_the_own_limit_is_refused() -> None:
-    """The limit is that of the whole call."""
-    turns = Turns(1)
-    turns.take(0, STAYS)
-
-    with pytest.raises(CallRefusedError, match=r"0\.01 s"):
-        turns.take(0.01, STAYS)
+    with pytest.raises(CallRefusedError, match=why):
+        turns.take(patience_s, STAYS)
 
 
 def test_a_turn_given_back_goes_to_the_next() -> None:
@@ -293,37 +281,35 @@ def test_the_time_limit_begins_when_the_snapshot_has_been_read() -> None:
     assert run.read_s > 2 * SHORT_S
 
 
-def test_a_child_that_hangs_while_it_reads_is_killed_in_time() -> None:
-    """It holds the turn, and its caller waits (R4)."""
+def hangs(connection: Connection) -> None:
+    read(connection)
+    connection.recv_bytes()
 
-    def hangs(connection: Connection) -> None:
-        read(connection)
-        connection.recv_bytes()
 
-    with running(hangs, reading_limit_s=SHORT_S) as (run, child):
+def never_reads(_connection: Connection) -> None:
+    threading.Event().wait(LONG_S)
+
+
+@pytest.mark.parametrize(
+    ("script", "request_bytes"), [(hangs, b"request"), (never_reads, LARGE_REQUEST)]
+)
+def test_a_child_that_does_not_read_its_request_is_killed_in_time(
+    script: Callable[[Connection], None], request_bytes: bytes
+) -> None:
+    """It holds the turn, and its caller waits (R4).
+
+    Sending a large request to one that takes none would never end.
+    """
+    with running(script, reading_limit_s=SHORT_S, request=request_bytes) as (
+        run,
+        child,
+    ):
         (last,) = run.updates()
 
     assert run.killed
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert "was not read within 0.20 s" in last.message
     assert child.killed_at is not None
-
-
-def test_a_child_that_takes_no_request_is_killed_in_time() -> None:
-    """Sending a large one to it would never end, and no limit would be looked at."""
-
-    def never_reads(_connection: Connection) -> None:
-        threading.Event().wait(LONG_S)
-
-    with running(never_reads, reading_limit_s=SHORT_S, request=LARGE_REQUEST) as (
-        run,
-        _,
-    ):
-        (last,) = run.updates()
-
-    assert run.killed
-    assert last.end_reason == pb.END_REASON_TIME_LIMIT
-    assert "was not read" in last.message
 
 
 def test_a_child_cannot_put_off_its_end() -> None:

@@ -75,13 +75,14 @@ def a_plan(name: str) -> pb.Plan:
     return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
 
 
-def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float) -> Vetting:
-    run.ends_by = time.monotonic()
+def vetting(
+    run: FakeRun, gate: FakeGate, answer_in_s: float, *, checking_s: float = 0.0
+) -> Vetting:
     return Vetting(
         cast("Run", run),
         cast("PlanGate", gate),
         answer_after_s=answer_in_s,
-        checking_s=0.0,
+        checking_s=checking_s,
     )
 
 
@@ -154,9 +155,7 @@ def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
     """The waiting thread sleeps until the latest moment, and must be woken."""
     run = FakeRun()
     run.ends_by = time.monotonic() + LONG_S
-    waiting = Vetting(
-        cast("Run", run), cast("PlanGate", FakeGate()), answer_after_s=0, checking_s=0
-    )
+    waiting = vetting(run, FakeGate(), 0.0)
     answers: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
     asleep = threading.Thread(target=lambda: [*map(answers.put, waiting.updates())])
     asleep.start()
@@ -252,13 +251,7 @@ def test_progress_does_not_overtake_a_plan_that_nobody_has_taken_yet() -> None:
 def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
     """The first is better than none, and the last must not wait for others."""
     run = FakeRun()
-    late = Vetting(
-        cast("Run", run),
-        cast("PlanGate", FakeGate()),
-        answer_after_s=LONG_S,
-        checking_s=2 * LONG_S,
-    )
-    answers = late.updates()
+    answers = vetting(run, FakeGate(), LONG_S, checking_s=2 * LONG_S).updates()
     run.said.put(pb.SolveUpdate(plan=a_plan("first")))
     assert next(answers).plan == a_plan("first")
 

@@ -224,20 +224,18 @@ def an_update(*proved: bool) -> pb.SolveUpdate:
     return pb.SolveUpdate(plan=pb.Plan(tiers=tiers))
 
 
-def test_the_tier_at_work_is_the_first_that_is_not_proved() -> None:
-    """Tiers above it are settled, those below wait for it."""
-    progress = progress_of(an_update(True, False, False))
+@pytest.mark.parametrize(
+    ("proved", "at_work"),
+    [((True, False, False), (8, 11)), ((True, True), (8, 11)), ((), None)],
+    ids=["the first that is not proved", "the last if all are", "none there are"],
+)
+def test_progress_is_of_the_tier_at_work(
+    proved: tuple[bool, ...], at_work: tuple[int, int] | None
+) -> None:
+    """Tiers above it are settled, those below wait for it; a refusal has none."""
+    progress = progress_of(an_update(*proved))
 
-    assert progress is not None
-    assert (progress.priority, progress.placed, progress.upper_bound) == (8, 11, 20)
-
-
-def test_a_solve_that_is_done_shows_its_last_tier() -> None:
-    """There the numbers of all pods stand."""
-    progress = progress_of(an_update(True, True))
-
-    assert progress is not None
-    assert progress.priority == 8
+    assert (progress and (progress.priority, progress.placed)) == at_work
 
 
 def test_what_the_solver_says_itself_goes_before() -> None:
@@ -250,11 +248,6 @@ def test_what_the_solver_says_itself_goes_before() -> None:
     assert progress is not None
     assert progress.stage == "dual bound"
     assert progress_line(progress, 1.5).endswith(", dual bound")
-
-
-def test_an_update_without_tiers_tells_nothing() -> None:
-    """As of a snapshot that was refused."""
-    assert progress_of(pb.SolveUpdate(message="refused")) is None
 
 
 def test_metrics_show_the_tier_at_work() -> None:

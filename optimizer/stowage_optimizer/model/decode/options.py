@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Literal
+from enum import Enum
+from typing import Literal, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
@@ -16,6 +17,8 @@ from stowage_optimizer.model.options import (
     Policy,
     SolveOptions,
 )
+
+E = TypeVar("E", bound=Enum)
 
 LARGEST_TIME_LIMIT_S = 24 * 3600.0
 
@@ -44,25 +47,24 @@ def decode_options(
     return SolveOptions(
         strategy=strategy,
         time_limit_s=limit_s,
-        policy=_policy(message.policy, issues),
+        policy=_known("policy", Policy.STRICT, message.policy, issues),
         alpha=alpha,
         seed=message.seed,
         deterministic=message.deterministic,
         workers=message.workers or default_workers,
-        objective=_objective(message.objective, issues),
+        objective=_known("objective", Objective.PLACE, message.objective, issues),
         limits=_limits(message, issues),
     )
 
 
-def _objective(value: int, issues: Issues) -> Objective:
+def _known(name: str, default: E, value: int, issues: Issues) -> E:
+    kind = type(default)
     try:
-        return Objective(value)
+        return kind(value)
     except ValueError:
-        issues.add(
-            "options.objective",
-            f"is {value}, not OBJECTIVE_PLACE or OBJECTIVE_CONSOLIDATE",
-        )
-        return Objective.PLACE
+        names = " or ".join(f"{name.upper()}_{member.name}" for member in kind)
+        issues.add(f"options.{name}", f"is {value}, not {names}")
+        return default
 
 
 def _limits(message: pb.SolveOptions, issues: Issues) -> Limits:
@@ -87,11 +89,3 @@ def _count(message: pb.SolveOptions, name: _Count, issues: Issues) -> int | None
     if count < 0:
         issues.add(f"options.{name}", f"is negative ({count})")
     return count
-
-
-def _policy(value: int, issues: Issues) -> Policy:
-    try:
-        return Policy(value)
-    except ValueError:
-        issues.add("options.policy", f"is {value}, not POLICY_STRICT or POLICY_PAPER")
-        return Policy.STRICT

@@ -15,7 +15,7 @@ from stowage_optimizer.model.decode.shared import (
     decode_terms,
     within_range,
 )
-from stowage_optimizer.model.node import TaintEffect
+from stowage_optimizer.model.node import Resources, TaintEffect
 from stowage_optimizer.model.pod_class import (
     HostPort,
     Owner,
@@ -33,10 +33,9 @@ from stowage_optimizer.model.snapshot import Pod
 LARGEST_PORT = 65535
 
 
-def decode_affinity_terms(
+def _affinity_terms(
     where: str, messages: Iterable[pb.PodAffinityTerm], issues: Issues
 ) -> tuple[PodAffinityTerm, ...]:
-    """Return the terms of a required affinity or anti-affinity."""
     return tuple(
         PodAffinityTerm(
             topology_key=issues.require(
@@ -58,20 +57,18 @@ def decode_affinity_terms(
     )
 
 
-def decode_spread(
+def _spreads(
     where: str, messages: Iterable[pb.TopologySpreadConstraint], issues: Issues
 ) -> tuple[TopologySpread, ...]:
-    """Return the topology spread constraints."""
     return tuple(
         _spread(f"{where}[{index}]", message, issues)
         for index, message in enumerate(messages)
     )
 
 
-def decode_host_ports(
+def _host_ports(
     where: str, messages: Iterable[pb.HostPort], issues: Issues
 ) -> tuple[HostPort, ...]:
-    """Return the host ports."""
     ports = []
     for index, message in enumerate(messages):
         if not 0 < message.port <= LARGEST_PORT:
@@ -127,10 +124,9 @@ def _one_of(where: str, value: str, allowed: tuple[str, ...], issues: Issues) ->
 LARGEST_WEIGHT = 100
 
 
-def decode_preferred_nodes(
+def _preferred_nodes(
     where: str, messages: Iterable[pb.PreferredNodeTerm], issues: Issues
 ) -> tuple[PreferredNodeTerm, ...]:
-    """Return the preferences for nodes."""
     terms = []
     for index, message in enumerate(messages):
         _check_weight(f"{where}[{index}].weight", message.weight, issues)
@@ -139,16 +135,13 @@ def decode_preferred_nodes(
     return tuple(terms)
 
 
-def decode_preferred_pods(
+def _preferred_pods(
     where: str, messages: Iterable[pb.PreferredPodTerm], issues: Issues
 ) -> tuple[PreferredPodTerm, ...]:
-    """Return the preferences for other pods."""
     terms = []
     for index, message in enumerate(messages):
         _check_weight(f"{where}[{index}].weight", message.weight, issues)
-        (term,) = decode_affinity_terms(
-            f"{where}[{index}].term", [message.term], issues
-        )
+        (term,) = _affinity_terms(f"{where}[{index}].term", [message.term], issues)
         terms.append(PreferredPodTerm(message.weight, term))
     return tuple(terms)
 
@@ -185,28 +178,25 @@ def decode_pod_classes(
 
 def _left_alone(message: pb.PodClass, why: str) -> PodClass:
     """Return a class whose pods keep their room, and are moved by no plan."""
+    plain = _plain(message, within_range(message.requests))
+    return replace(plain, unsupported=(*message.unsupported, why))
+
+
+def _plain(message: pb.PodClass, requests: Resources) -> PodClass:
     owner = message.owner if message.HasField("owner") else None
     return PodClass(
         id=message.id,
         namespace=message.namespace,
         priority=message.priority,
-        requests=within_range(message.requests),
+        requests=requests,
         labels=dict(message.labels),
         owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
-        unsupported=(*message.unsupported, why),
     )
 
 
 def _pod_class(where: str, message: pb.PodClass, issues: Issues) -> PodClass:
-    owner = message.owner if message.HasField("owner") else None
-    plain = PodClass(
-        id=message.id,
-        namespace=message.namespace,
-        priority=message.priority,
-        requests=decode_resources(f"{where}.requests", message.requests, issues),
-        labels=dict(message.labels),
-        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
-    )
+    requests = decode_resources(f"{where}.requests", message.requests, issues)
+    plain = _plain(message, requests)
     if all(field.name in PLAIN for field, _ in message.ListFields()):
         return plain
     return _demanding(plain, where, message, issues)
@@ -227,30 +217,30 @@ def _demanding(
             _toleration(f"{where}.tolerations[{index}]", toleration, issues)
             for index, toleration in enumerate(message.tolerations)
         ),
-        required_pod_affinity=decode_affinity_terms(
+        required_pod_affinity=_affinity_terms(
             f"{where}.required_pod_affinity", message.required_pod_affinity, issues
         ),
-        required_pod_anti_affinity=decode_affinity_terms(
+        required_pod_anti_affinity=_affinity_terms(
             f"{where}.required_pod_anti_affinity",
             message.required_pod_anti_affinity,
             issues,
         ),
-        topology_spread=decode_spread(
+        topology_spread=_spreads(
             f"{where}.topology_spread", message.topology_spread, issues
         ),
-        host_ports=decode_host_ports(f"{where}.host_ports", message.host_ports, issues),
+        host_ports=_host_ports(f"{where}.host_ports", message.host_ports, issues),
         unsupported=tuple(message.unsupported),
         volume_node_affinity=tuple(
             decode_terms(f"{where}.volume_node_affinity[{index}]", one.terms, issues)
             for index, one in enumerate(message.volume_node_affinity)
         ),
-        preferred_node_affinity=decode_preferred_nodes(
+        preferred_node_affinity=_preferred_nodes(
             f"{where}.preferred_node_affinity", message.preferred_node_affinity, issues
         ),
-        preferred_pod_affinity=decode_preferred_pods(
+        preferred_pod_affinity=_preferred_pods(
             f"{where}.preferred_pod_affinity", message.preferred_pod_affinity, issues
         ),
-        preferred_pod_anti_affinity=decode_preferred_pods(
+        preferred_pod_anti_affinity=_preferred_pods(
             f"{where}.preferred_pod_anti_affinity",
             message.preferred_pod_anti_affinity,
             issues,

@@ -24,7 +24,7 @@ from stowage_optimizer.model.snapshot import (
 )
 
 
-def decode_nodes(
+def _nodes(
     messages: Iterable[pb.Node], issues: Issues
 ) -> tuple[tuple[Node, ...], tuple[Refusal, ...]]:
     """Return the nodes in their order, and those that no pod may come to.
@@ -73,7 +73,7 @@ def _taint(where: str, message: pb.Taint, issues: Issues) -> Taint:
     )
 
 
-def decode_pods(
+def _pods(
     messages: Iterable[pb.Pod],
     classes: Mapping[str, PodClass],
     nodes: set[str],
@@ -152,10 +152,10 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     node, budget or reservation that has one is left alone, and named in a refusal.
     """
     issues.require("id", message.id)
-    nodes, closed = decode_nodes(message.nodes, issues)
+    nodes, closed = _nodes(message.nodes, issues)
     names = {node.name for node in nodes}
     classes = decode_pod_classes(message.pod_classes, issues)
-    pods = decode_pods(message.pods, classes, names, issues)
+    pods = _pods(message.pods, classes, names, issues)
     classes = within_totals(pods, classes, issues)
     budgets, spent = _budgets(message, issues)
     reservations, clipped = _reservations(message, names, issues)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.strategies.assignment_builder import NodeLoads
 
 
 class Partial:
@@ -25,14 +26,13 @@ class Partial:
         self._packing = packing
         self._wanted = wanted
         self._node_of: list[int | None] = list(packing.current)
-        self._used = [[0] * len(room) for room in packing.room]
-        self._newcomers = [[0] * len(room) for room in packing.room]
+        self._loads = NodeLoads(packing)
         # Pods that leave a node and are still there.
         self._leaving: list[dict[int, None]] = [{} for _ in packing.room]
         self._made: list[int] = []
         for index, item in enumerate(packing.items):
             if item.home is not None:
-                self._count(index, item.home, 1)
+                self._loads.add(index, item.home)
                 if wanted[index] != item.home:
                     self._leaving[item.home][index] = None
 
@@ -55,21 +55,14 @@ class Partial:
         crowded = self._make(item)
         while crowded:
             node = crowded.pop()
-            while (dimension := self._too_full(node)) is not None:
+            while (dimension := self._loads.overfull(node)) is not None:
                 leaver = self._leaver(node, dimension)
                 crowded += self._make(leaver)
 
     def fits(self, item: int) -> bool:
         """Return whether the change of ``item`` alone can be made now."""
         node = self._wanted[item]
-        if node is None:
-            return True
-        demand = self._packing.items[item].demand
-        room, used = self._packing.room[node], self._used[node]
-        return all(
-            not amount or used[dimension] + amount <= room[dimension]
-            for dimension, amount in enumerate(demand)
-        )
+        return node is None or self._loads.leave_room_for(item, node)
 
     def take_back(self, since: int) -> None:
         """Undo every change after the first ``since``."""
@@ -78,32 +71,24 @@ class Partial:
             home = self._packing.items[item].home
             node = self._node_of[item]
             if node is not None:
-                self._count(item, node, -1)
+                self._loads.add(item, node, -1)
             self._node_of[item] = home
             if home is not None:
-                self._count(item, home, 1)
+                self._loads.add(item, home)
                 self._leaving[home][item] = None
 
     def _make(self, item: int) -> list[int]:
         """Make one change and return the node that may be too full by it."""
         home, node = self._packing.items[item].home, self._wanted[item]
         if home is not None:
-            self._count(item, home, -1)
+            self._loads.add(item, home, -1)
             del self._leaving[home][item]
         self._node_of[item] = node
         self._made.append(item)
         if node is None:
             return []
-        self._count(item, node, 1)
+        self._loads.add(item, node)
         return [node]
-
-    def _too_full(self, node: int) -> int | None:
-        room, used = self._packing.room[node], self._used[node]
-        newcomers = self._newcomers[node]
-        for dimension, limit in enumerate(room):
-            if used[dimension] > limit and newcomers[dimension]:
-                return dimension
-        return None
 
     def _leaver(self, node: int, dimension: int) -> int:
         """Return the best pod to leave: not evicted, fits elsewhere, large."""
@@ -117,14 +102,6 @@ class Partial:
                 item,
             ),
         )
-
-    def _count(self, item: int, node: int, sign: int) -> None:
-        comes = self._packing.items[item].home != node
-        used, newcomers = self._used[node], self._newcomers[node]
-        for dimension, amount in enumerate(self._packing.items[item].demand):
-            used[dimension] += sign * amount
-            if comes and amount:
-                newcomers[dimension] += sign
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,10 @@ from stowage_optimizer.strategies.lexicographic.closing import (
     DualSlices,
     beyond_prices,
 )
-from stowage_optimizer.strategies.lexicographic.counting import Counting
+from stowage_optimizer.strategies.lexicographic.counting import (
+    counted,
+    worth_counting,
+)
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 
 MOVES_SHARES = (0.04, 0.2)
@@ -150,12 +153,9 @@ class Attempt:
 
     def _counting(self, share: float) -> bool:
         context, phase, seconds = self.context, self.phase, self._seconds(share)
-        counting = Counting(
-            context.shared, context.packing, context.budget, context.mender
-        )
-        if not counting.worth_trying(phase.tier, seconds):
+        if not worth_counting(context, phase, seconds):
             return False
-        limit, spent = counting.solve(phase.tier, phase.phase, seconds)
+        limit, spent = counted(context, phase, seconds)
         context.work_clock.spend(spent)
         if limit is not None:
             context.limit(phase, limit, Proof(ProofMethod.CP_SAT))

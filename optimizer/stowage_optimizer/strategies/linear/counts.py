@@ -16,11 +16,10 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.linear.program import (
     ARRIVAL,
     STAY,
-    LinearProgram,
+    Formulation,
     Presence,
     Terms,
     Values,
-    add_capacity,
 )
 
 
@@ -82,30 +81,19 @@ class Kind:
 
 
 @dataclass(slots=True)
-class CountFormulation:
-    """Variables for each kind of pod and node.
+class CountFormulation(Formulation):
+    """Variables for each kind of pod and node."""
 
-    Parameters
-    ----------
-    tiers
-        How many of its tiers are in the program, from the highest.
-    """
-
-    packing: Packing
-    tiers: int
-    program: LinearProgram = field(default_factory=LinearProgram)
-    kinds: list[Kind] = field(default_factory=list)
+    kinds: list[Kind] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        present: list[list[Presence]] = [[] for _ in self.packing.room]
-        for replicas in replicas_of(self.packing, self.tiers):
-            kind = self._kind(replicas)
-            self.kinds.append(kind)
-            for variables, stays in ((kind.stay, True), (kind.come, False)):
-                for node, variable in variables.items():
-                    present[node].append(Presence(variable, replicas.demand, stays))
-        for room, members in zip(self.packing.room, present, strict=True):
-            add_capacity(self.program, room, members)
+        self.kinds += map(self._kind, replicas_of(self.packing, self.tiers))
+        self.add_capacities(
+            (node, Presence(variable, kind.replicas.demand, stays))
+            for kind in self.kinds
+            for variables, stays in ((kind.stay, True), (kind.come, False))
+            for node, variable in variables.items()
+        )
 
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
@@ -116,7 +104,7 @@ class CountFormulation:
         )
 
     def metric(self, phase: Phase, tier: int) -> Terms:
-        """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
+        """Return what ``phase`` of ``tier`` maximises."""
         lowest = self.packing.tiers[tier]
         terms: list[tuple[int, int]] = []
         for kind in self.kinds:

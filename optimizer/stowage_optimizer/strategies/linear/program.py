@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -63,7 +63,7 @@ class Presence:
     stays: bool
 
 
-def add_capacity(
+def _add_capacity(
     program: LinearProgram, room: Sequence[int], present: Sequence[Presence]
 ) -> None:
     """Add the rows of one node."""
@@ -98,11 +98,26 @@ ARRIVAL = 1
 """Weight of a running pod that moves; one that is evicted weighs nothing."""
 
 
-class Formulation(Protocol):
-    """The packing problem of the highest tiers as an integer program."""
+@dataclass(slots=True)
+class Formulation(ABC):
+    """The packing problem of the highest tiers as an integer program.
 
-    program: LinearProgram
+    Parameters
+    ----------
+    tiers
+        How many of its tiers are in the program, from the highest.
+    """
 
+    packing: Packing
+    tiers: int
+    program: LinearProgram = field(init=False, default_factory=LinearProgram)
+
+    @staticmethod
+    @abstractmethod
+    def variables(packing: Packing, tiers: int) -> int:
+        """Return about how many variables the program will have, without making it."""
+
+    @abstractmethod
     def metric(self, phase: Phase, tier: int) -> Terms:
         """Return what ``phase`` of ``tier`` maximises.
 
@@ -110,27 +125,30 @@ class Formulation(Protocol):
         all pods of this tier and above that have one, and `DISRUPT` weighs the running
         pods of this tier and above.
         """
-        ...
 
+    @abstractmethod
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables, to start from."""
-        ...
 
+    @abstractmethod
     def read(self, values: Values, otherwise: Assignment) -> Assignment:
         """Return the assignment that ``values`` stand for.
 
         Pods below the tiers of the program keep their node of ``otherwise``.
         """
-        ...
+
+    def add_capacities(self, present: Iterable[tuple[int, Presence]]) -> None:
+        """Add the rows of each node, given the nodes and what may be on them."""
+        on_node: list[list[Presence]] = [[] for _ in self.packing.room]
+        for node, one in present:
+            on_node[node].append(one)
+        for room, members in zip(self.packing.room, on_node, strict=True):
+            _add_capacity(self.program, room, members)
 
 
-class Formulate(Protocol):
-    """Makes the formulation of the first ``tiers`` tiers."""
-
-    def __call__(self, packing: Packing, tiers: int) -> Formulation:
-        """Return it."""
-        ...
-
-    def variables(self, packing: Packing, tiers: int) -> int:
-        """Return about how many variables it will have, without making it."""
-        ...
+def running_items(packing: Packing, tier: int) -> int:
+    """Return how many items of ``tier`` and the tiers above run now."""
+    lowest = packing.tiers[tier]
+    return sum(
+        item.home is not None and item.priority >= lowest for item in packing.items
+    )

@@ -105,18 +105,45 @@ class CpSat:
         for variable, value in zip(variables, task.start, strict=True):
             model.add_hint(variable, value)
         model.maximize(_sum(variables, task.metric))
-        solver = cp_model.CpSolver()
-        configure(solver, task.budget)
-        status = solver.solve(model, _Listener(variables, task.offer))
-        if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
-            raise SolverContradictionError(self.name, solver.status_name(status))
-        bound = None
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            bound = round_bound(solver.best_objective_bound)
-        spent = task.budget.clock() - began
-        if task.budget.counted:
-            spent = solver.deterministic_time / CP_SAT_STEPS
-        return Outcome(bound, spent)
+        return run_cp_sat(
+            model, variables, task.offer, task.budget, name=self.name, began=began
+        )
+
+
+def run_cp_sat(
+    model: cp_model.CpModel,
+    variables: list[cp_model.IntVar],
+    offer: Callable[[Values], None],
+    budget: Budget,
+    *,
+    name: str,
+    began: float,
+) -> Outcome:
+    """Solve ``model``, and offer the values of ``variables`` in each better solution.
+
+    Parameters
+    ----------
+    name
+        Who solves what, for messages.
+    began
+        When the time began that is charged.
+
+    Raises
+    ------
+    SolverContradictionError
+        CP-SAT finds infeasible what has a hint that is feasible.
+    """
+    solver = cp_model.CpSolver()
+    _configure(solver, budget)
+    status = solver.solve(model, _Listener(variables, offer))
+    if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
+        raise SolverContradictionError(name, solver.status_name(status))
+    bound = None
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        bound = round_bound(solver.best_objective_bound)
+    if budget.counted:
+        return Outcome(bound, solver.deterministic_time / CP_SAT_STEPS)
+    return Outcome(bound, budget.clock() - began)
 
 
 def _model(program: LinearProgram) -> tuple[cp_model.CpModel, list[cp_model.IntVar]]:
@@ -138,7 +165,7 @@ def _sum(variables: list[cp_model.IntVar], terms: Terms) -> cp_model.LinearExpr:
     )
 
 
-def configure(solver: cp_model.CpSolver, budget: Budget) -> None:
+def _configure(solver: cp_model.CpSolver, budget: Budget) -> None:
     """Set the limits, and keep presolve from losing hints and solutions."""
     parameters = solver.parameters
     # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is

@@ -20,11 +20,10 @@ from stowage_optimizer.model.packing import Assignment, Item, Packing
 from stowage_optimizer.strategies.linear.program import (
     ARRIVAL,
     STAY,
-    LinearProgram,
+    Formulation,
     Presence,
     Terms,
     Values,
-    add_capacity,
 )
 from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import LinearStrategy
@@ -36,31 +35,22 @@ MEMORY = 1
 
 
 @dataclass(slots=True)
-class ItemFormulation:
-    """One variable for each pod and node.
+class ItemFormulation(Formulation):
+    """One variable for each pod and node."""
 
-    Parameters
-    ----------
-    tiers
-        How many of its tiers are in the program, from the highest.
-    """
-
-    packing: Packing
-    tiers: int
-    program: LinearProgram = field(default_factory=LinearProgram)
-    x: dict[int, dict[int, int]] = field(default_factory=dict)
+    x: dict[int, dict[int, int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        present: list[list[Presence]] = [[] for _ in self.packing.room]
-        for index, item in _members(self.packing, self.tiers):
-            row = {node: self.program.variable() for node in item.eligible}
-            self.x[index] = row
+        members = _members(self.packing, self.tiers)
+        for index, item in members:
+            self.x[index] = {node: self.program.variable() for node in item.eligible}
             # Equation (3): on at most one node.
-            self.program.at_most([(x, 1) for x in row.values()], 1)
-            for node, x in row.items():
-                present[node].append(Presence(x, item.demand, node == item.home))
-        for room, members in zip(self.packing.room, present, strict=True):
-            add_capacity(self.program, room, members)
+            self.program.at_most([(x, 1) for x in self.x[index].values()], 1)
+        self.add_capacities(
+            (node, Presence(x, item.demand, node == item.home))
+            for index, item in members
+            for node, x in self.x[index].items()
+        )
 
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
@@ -68,7 +58,7 @@ class ItemFormulation:
         return sum(len(item.eligible) for _, item in _members(packing, tiers))
 
     def metric(self, phase: Phase, tier: int) -> Terms:
-        """Return what ``phase`` of ``tier`` maximises; see `Formulation.metric`."""
+        """Return what ``phase`` of ``tier`` maximises."""
         lowest = self.packing.tiers[tier]
         terms = []
         for index, row in self.x.items():

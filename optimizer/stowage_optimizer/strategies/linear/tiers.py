@@ -1,12 +1,12 @@
-"""Algorithm 1's loop over the tiers, for any formulation and any solver.
+"""Algorithm 1's loop over the tiers, for any model, any formulation and any solver.
 
-As in `stowage_optimizer.strategies.paper`: under the `STRICT` policy the running pods
-of a tier are kept first; a phase whose limit is reached already is not solved; what a
-phase reached is held in all that follow.
+Under the `STRICT` policy the running pods of a tier are kept first; a phase whose limit
+is reached already is not solved; what a phase reached is held in all that follow.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,7 +14,12 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import TierBounds, trivial_bounds
+from stowage_optimizer.strategies.bounds import (
+    TRIVIAL,
+    Proof,
+    TierBounds,
+    trivial_bounds,
+)
 from stowage_optimizer.strategies.budget import (
     HALF,
     SHORTEST_SOLVE_S,
@@ -25,9 +30,9 @@ from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import (
     STAY,
-    Formulate,
     Formulation,
     Values,
+    running_items,
 )
 from stowage_optimizer.strategies.linear.solver import (
     Backend,
@@ -46,16 +51,8 @@ MOST_VARIABLES = 2_000_000
 """Larger programs are not begun, however much time there is: memory is limited too."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    phase: Phase
-    tier: int
-    reached: int
-    limit: int
-
-
 @dataclass(slots=True)
-class TierLoop:
+class TierLoop(ABC):
     """One run of the loop.
 
     Parameters
@@ -64,63 +61,117 @@ class TierLoop:
         Bounds of each tier, which exact solvers tighten.
     flaw
         Why the solver's bounds and refusals are no proofs; empty if they are.
+    proof
+        How limits are proved that are tightened.
     """
 
     packing: Packing
     budget: Budget
     incumbent: Incumbent
     bounds: list[TierBounds]
-    formulate: Formulate
-    backend: Backend
     flaw: str
+    proof: Proof
     complete: bool = field(init=False, default=True)
     _split: TimeSplit = field(init=False)
-    _held: list[_Held] = field(init=False, default_factory=list)
-    _formulation: Formulation | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         alpha, tiers = self.budget.options.alpha, len(self.packing.tiers)
         self._split = TimeSplit(self.budget.left_s(), alpha, tiers)
 
     def run(self) -> None:
-        """Go through the tiers from the highest.
+        """Go through the tiers from the highest (Algorithm 1, line 2).
 
         Afterwards ``complete`` means that the solver believes every phase solved.
         """
         strict = self.budget.policy is Policy.STRICT
         for tier, bounds in enumerate(self.bounds):
-            self._formulation = None
+            self.begin(tier)
             if strict:
                 bounds.kept = self._phase(Phase.KEEP, tier, bounds.kept, HALF / 2)
             share = HALF / 2 if strict else HALF
-            bounds.placed = self._phase(Phase.PLACE, tier, bounds.placed, share)
+            placed = self._phase(Phase.PLACE, tier, bounds.placed, share)
+            if placed < bounds.placed:
+                bounds.placed, bounds.place = placed, self.proof
             most_stable = self._most_stable(tier)
             stability = self._phase(Phase.DISRUPT, tier, most_stable, HALF)
+            if most_stable - stability > bounds.disruption:
+                bounds.disrupt = self.proof
             bounds.disruption = most_stable - stability
+
+    @abstractmethod
+    def begin(self, tier: int) -> None:
+        """Go on to ``tier``."""
+
+    @abstractmethod
+    def maximise(self, phase: Phase, tier: int, amount: float) -> Outcome | None:
+        """Maximise ``phase`` in ``amount`` seconds or steps; None if that is too few.
+
+        Each better solution is offered to the incumbent.
+        """
+
+    @abstractmethod
+    def hold(self, phase: Phase, tier: int, reached: int, limit: int) -> None:
+        """Hold what a phase ``reached`` (Algorithm 1, lines 8, 10, 16 and 18)."""
 
     def _phase(self, phase: Phase, tier: int, limit: int, share: float) -> int:
         """Maximise, hold what is reached, return the proved limit."""
-        reached = self._reached(phase, tier)
         believed = limit
-        if reached() < limit:
-            believed = min(limit, self._solve(phase, tier, limit, share))
+        if self._reached(phase, tier) < limit:
+            believed = self._solve(phase, tier, limit, share)
         else:
             self._split.spent(0, share)
-        self.complete = self.complete and reached() >= believed
-        proved = limit if self.flaw else believed
-        self._hold(_Held(phase, tier, reached(), max(reached(), proved)))
-        return max(proved, reached())
+        reached = self._reached(phase, tier)
+        self.complete = self.complete and reached >= believed
+        proved = max(reached, limit if self.flaw else believed)
+        self.hold(phase, tier, reached, proved)
+        return proved
 
     def _solve(self, phase: Phase, tier: int, limit: int, share: float) -> int:
-        clock, amount = self.budget.clock, self._split.phase(share)
+        amount = self._split.phase(share)
         if not self.budget.counted:
             amount = min(amount, self.budget.left_s())
-        if amount < SHORTEST_SOLVE_S or not self._may_build(tier):
+        if amount < SHORTEST_SOLVE_S:
             return limit
-        began = clock()
+        outcome = self.maximise(phase, tier, amount)
+        if outcome is None:
+            return limit
+        self._split.spent(outcome.spent, share)
+        return limit if outcome.bound is None else min(limit, outcome.bound)
+
+    def _reached(self, phase: Phase, tier: int) -> int:
+        scored = self.incumbent.score[tier]
+        if phase is Phase.KEEP:
+            return scored.kept
+        if phase is Phase.PLACE:
+            return scored.placed
+        return self._most_stable(tier) + scored.stability
+
+    def _most_stable(self, tier: int) -> int:
+        return STAY * running_items(self.packing, tier)
+
+
+@dataclass(slots=True)
+class LinearLoop(TierLoop):
+    """The loop over integer programs, one for each tier and those above."""
+
+    formulate: type[Formulation]
+    backend: Backend
+    _held: list[tuple[Phase, int, int, int]] = field(init=False, default_factory=list)
+    _formulation: Formulation | None = field(init=False, default=None)
+
+    def begin(self, tier: int) -> None:
+        """Go on to ``tier``; its program is written down when it is needed."""
+        del tier
+        self._formulation = None
+
+    def maximise(self, phase: Phase, tier: int, amount: float) -> Outcome | None:
+        """Maximise ``phase``, if there is time to write the program down."""
+        if not self._may_build(tier):
+            return None
+        began = self.budget.clock()
         formulation = self._built(tier)
         if not self.budget.counted:
-            amount -= clock() - began
+            amount -= self.budget.clock() - began
         task = Task(
             formulation.program,
             formulation.metric(phase, tier),
@@ -129,13 +180,17 @@ class TierLoop:
             offer=self._offering(formulation),
         )
         try:
-            outcome = self.backend.maximise(task)
+            return self.backend.maximise(task)
         except SolverContradictionError:
             if not self.flaw:
                 raise
-            outcome = Outcome(None, 0.0)
-        self._split.spent(outcome.spent, share)
-        return limit if outcome.bound is None else outcome.bound
+            return Outcome(None, 0.0)
+
+    def hold(self, phase: Phase, tier: int, reached: int, limit: int) -> None:
+        """Add a row for what is reached: to this program, and to those after it."""
+        self._held.append((phase, tier, reached, limit))
+        if self._formulation is not None:
+            _add(self._formulation, self._held[-1])
 
     def _may_build(self, tier: int) -> bool:
         if self._formulation is not None:
@@ -151,49 +206,23 @@ class TierLoop:
                 _add(self._formulation, held)
         return self._formulation
 
-    def _hold(self, held: _Held) -> None:
-        self._held.append(held)
-        if self._formulation is not None:
-            _add(self._formulation, held)
-
     def _offering(self, formulation: Formulation) -> Callable[[Values], None]:
         def offer(values: Values) -> None:
             self.incumbent.offer(formulation.read(values, self.incumbent.assignment))
 
         return offer
 
-    def _reached(self, phase: Phase, tier: int) -> Callable[[], int]:
-        def reached() -> int:
-            scored = self.incumbent.score[tier]
-            if phase is Phase.KEEP:
-                return scored.kept
-            if phase is Phase.PLACE:
-                return scored.placed
-            return self._most_stable(tier) + scored.stability
 
-        return reached
-
-    def _most_stable(self, tier: int) -> int:
-        lowest = self.packing.tiers[tier]
-        return STAY * sum(
-            1
-            for item in self.packing.items
-            if item.home is not None and item.priority >= lowest
-        )
-
-
-def _add(formulation: Formulation, held: _Held) -> None:
-    """Add what a phase reached as a row (Algorithm 1, lines 8, 10, 16 and 18)."""
-    formulation.program.between(
-        formulation.metric(held.phase, held.tier), held.reached, held.limit
-    )
+def _add(formulation: Formulation, held: tuple[Phase, int, int, int]) -> None:
+    phase, tier, reached, limit = held
+    formulation.program.between(formulation.metric(phase, tier), reached, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class LinearStrategy:
     """Algorithm 1 with this formulation and this solver."""
 
-    formulate: Formulate
+    formulate: type[Formulation]
     backend: Backend
     flaw: str = ""
     """What is wrong with the formulation, as the end of a sentence."""
@@ -204,8 +233,8 @@ class LinearStrategy:
         incumbent = Incumbent(packing, bounds, budget.policy, publish)
         publish(incumbent.solution())
         backend, flaw = self.backend, self.flaw or self.backend.flaw
-        loop = TierLoop(
-            packing, budget, incumbent, bounds, self.formulate, backend, flaw
+        loop = LinearLoop(
+            packing, budget, incumbent, bounds, flaw, TRIVIAL, self.formulate, backend
         )
         loop.run()
         solution = incumbent.solution()

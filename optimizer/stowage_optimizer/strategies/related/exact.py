@@ -12,11 +12,16 @@ from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import Proof, TierBounds, trivial_bounds
+from stowage_optimizer.strategies.bounds import (
+    TRIVIAL,
+    Proof,
+    TierBounds,
+    trivial_bounds,
+)
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.linear.solver import CpSat
-from stowage_optimizer.strategies.linear.tiers import TierLoop
+from stowage_optimizer.strategies.linear.tiers import LinearLoop
 from stowage_optimizer.strategies.related.program import RelatedFormulation
 from stowage_optimizer.strategies.repair import keeps_relations
 
@@ -70,8 +75,8 @@ def improved(
             known.kept = reached.kept
     incumbent = _Settled(packing, bounds, budget.policy, lambda _solution: None)
     incumbent.assignment, incumbent.score = assignment, value
-    TierLoop(
-        packing, budget, incumbent, bounds, RelatedFormulation, CpSat(), flaw=""
+    LinearLoop(
+        packing, budget, incumbent, bounds, "", TRIVIAL, RelatedFormulation, CpSat()
     ).run()
     incumbent.bounds = [
         _with_proofs(mine, trivial)

@@ -1,1 +1,0 @@
-"""The paper's Algorithm 1 on CP-SAT."""
