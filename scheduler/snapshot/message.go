@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,11 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/kubernetes/pkg/apis/core/helper"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
 func podMessage(pod *Pod, now time.Time) *contract.Pod {
+	// A cost that cannot be read counts as 0, as for the ReplicaSet controller.
+	cost, _ := helper.GetDeletionCostFromPodAnnotations(pod.Object.Annotations)
 	return &contract.Pod{
 		Uid:             string(pod.Object.UID),
 		Namespace:       pod.Object.Namespace,
@@ -25,7 +27,7 @@ func podMessage(pod *Pod, now time.Time) *contract.Pod {
 		Node:            pod.Node,
 		Movable:         pod.Node != "" && pod.Immovable == "",
 		ImmovableReason: pod.Immovable,
-		DeletionCost:    deletionCost(pod.Object),
+		DeletionCost:    cost,
 		AgeS:            ageSeconds(pod.Object, now),
 	}
 }
@@ -90,7 +92,7 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	}
 	for _, port := range of.HostPorts {
 		class.HostPorts = append(class.HostPorts, &contract.HostPort{
-			Protocol: port.Protocol, HostIp: port.IP, Port: port.Port})
+			Protocol: string(port.Protocol), HostIp: port.HostIP, Port: port.HostPort})
 	}
 	return class
 }
@@ -232,20 +234,6 @@ func (c *classes) preferredPodMessages(terms []v1.WeightedPodAffinityTerm) []*co
 		})
 	}
 	return messages
-}
-
-// deletionCost is the pod's deletion cost annotation; one that cannot be read counts as 0, as for the ReplicaSet
-// controller.
-func deletionCost(pod *v1.Pod) int32 {
-	asked, some := pod.Annotations[v1.PodDeletionCost]
-	if !some {
-		return 0
-	}
-	cost, err := strconv.ParseInt(asked, 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int32(cost)
 }
 
 // ageSeconds is how long ago the pod started; it is never negative, although clocks of different machines may disagree.
