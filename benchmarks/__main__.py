@@ -227,7 +227,7 @@ def record_bursts(
 ) -> None:
     """Keep measured bursts of one scheduler, as the tests of statistics need them."""
     from benchmarks.harness.burst import burst_environment  # noqa: PLC0415
-    from benchmarks.harness.recordings import (  # noqa: PLC0415
+    from benchmarks.harness.runs import (  # noqa: PLC0415
         recorded_bursts,
         write_recordings,
     )

@@ -12,6 +12,7 @@ from statistics import median
 import psutil
 
 from benchmarks.command import Say, write_figures
+from benchmarks.optimizer.measurement import pss_bytes
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
@@ -90,14 +91,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 def _memory_bytes(cluster: Cluster) -> int:
     found = [*processes_of(cluster.workdir), *_in_containers(cluster)]
-    return sum(_share(process) for process in {one.pid: one for one in found}.values())
-
-
-def _share(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_full_info().pss)
-    except psutil.Error:
-        return 0  # it ended meanwhile
+    return pss_bytes({one.pid: one for one in found}.values())
 
 
 def _in_containers(cluster: Cluster) -> Iterator[psutil.Process]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -38,7 +38,7 @@ class Draft:
         return [pod for pod in self.pods if pod["spec"].get("nodeName")]
 
 
-def named(pod: Manifest) -> str:
+def named(pod: Mapping[str, Any]) -> str:
     """Return ``namespace/name``."""
     return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from benchmarks.agreement.comparison import Comparison, compare
+from benchmarks.agreement.draft import named
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Question, SchedulerVerifier
 
@@ -139,7 +140,7 @@ def with_movers_gone(comparison: Comparison) -> Changed | None:
     moved = {one.pod_uid for one in comparison.plan.moves}
 
     def on_its_way(pod: dict[str, Any]) -> None:
-        if _uid(pod) in moved:
+        if named(pod) in moved:
             del pod["spec"]["nodeName"]
             pod["status"] = {"phase": "Pending"}
 
@@ -163,7 +164,7 @@ def with_evicted_gone(comparison: Comparison) -> Changed | None:
         return None
     evicted = {one.pod_uid for one in comparison.plan.evictions}
     instance = comparison.question.instance
-    left = tuple(pod for pod in instance.pods if _uid(pod) not in evicted)
+    left = tuple(pod for pod in instance.pods if named(pod) not in evicted)
     plan = pb.Plan()
     plan.CopyFrom(comparison.plan)
     del plan.evictions[:]
@@ -195,10 +196,6 @@ def _with_pods(
     for pod in pods:
         change(pod)
     return replace(question, instance=replace(question.instance, pods=pods))
-
-
-def _uid(pod: Mapping[str, Any]) -> str:
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def _priorities(snapshot: pb.Snapshot) -> dict[str, int]:

@@ -6,14 +6,19 @@ Whether that breaks a rule depends on the cluster: that is what is compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from random import Random
+from typing import Any, TypeVar
 
 from benchmarks.agreement.plans import rearrange
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Index
 from stowage_optimizer.verify.movability import covers
+
+Arrival = pb.Placement | pb.Move
+Step = Arrival | pb.Eviction
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +42,25 @@ class MutationContext:
     snapshot: pb.Snapshot
     plan: pb.Plan
 
-    def arrivals(self) -> list[pb.Placement | pb.Move]:
+    def arrivals(self) -> list[Arrival]:
         """Return the steps that bring a pod to a node."""
         return [*self.plan.placements, *self.plan.moves]
 
-    def steps(self) -> list[pb.Placement | pb.Move | pb.Eviction]:
+    def steps(self) -> list[Step]:
         """Return every step."""
         return [*self.arrivals(), *self.plan.evictions]
 
     def any_node(self) -> str:
         """Return a node's name."""
         return self.rng.choice(list(self.index.nodes))
+
+    def moves(self) -> list[pb.Move]:
+        """Return the steps that move a pod."""
+        return list(self.plan.moves)
+
+    def leaving(self) -> list[pb.Move | pb.Eviction]:
+        """Return the steps that take a pod off its node."""
+        return [*self.plan.moves, *self.plan.evictions]
 
     def running(self) -> list[pb.Pod]:
         """Return the pods that run and that the plan leaves alone."""
@@ -63,10 +76,29 @@ class MutationContext:
             self.plan.moves.add(pod_uid=pod.uid, from_node=pod.node, to_node=to_node)
 
 
+T = TypeVar("T")
 Mutation = Callable[[MutationContext], bool]
 
 
-def redirect(step: pb.Placement | pb.Move, node: str) -> None:
+def of_one(
+    choices: Callable[[MutationContext], Sequence[T]],
+) -> Callable[[Callable[[MutationContext, T], object]], Mutation]:
+    """Let a mutation change one of ``choices``, drawn at random, if there is any."""
+
+    def mutation_of(change: Callable[[MutationContext, T], object]) -> Mutation:
+        @wraps(change)
+        def mutation(context: MutationContext) -> bool:
+            found = choices(context)
+            if found:
+                change(context, context.rng.choice(found))
+            return bool(found)
+
+        return mutation
+
+    return mutation_of
+
+
+def redirect(step: Arrival, node: str) -> None:
     """Send the pod of ``step`` to ``node``."""
     if isinstance(step, pb.Move):
         step.to_node = node
@@ -74,7 +106,7 @@ def redirect(step: pb.Placement | pb.Move, node: str) -> None:
         step.node = node
 
 
-def target(step: pb.Placement | pb.Move) -> str:
+def target(step: Arrival) -> str:
     """Return where the pod of ``step`` is sent."""
     return step.to_node if isinstance(step, pb.Move) else step.node
 
@@ -138,69 +170,48 @@ def stale_snapshot(context: MutationContext) -> bool:
     return True
 
 
-def unknown_pod(context: MutationContext) -> bool:
+@of_one(MutationContext.steps)
+def unknown_pod(context: MutationContext, step: Step) -> None:
     """Name a pod that does not exist."""
-    if not context.steps():
-        return False
-    context.rng.choice(context.steps()).pod_uid = context.rng.choice((UNKNOWN, ""))
-    return True
+    step.pod_uid = context.rng.choice((UNKNOWN, ""))
 
 
-def unknown_node(context: MutationContext) -> bool:
+@of_one(MutationContext.arrivals)
+def unknown_node(context: MutationContext, step: Arrival) -> None:
     """Send a pod to a node that does not exist."""
-    if not context.arrivals():
-        return False
-    step = context.rng.choice(context.arrivals())
     redirect(step, context.rng.choice((UNKNOWN, "")))
-    return True
 
 
-def named_twice(context: MutationContext) -> bool:
+@of_one(MutationContext.steps)
+def named_twice(context: MutationContext, twin: Step) -> None:
     """Place, move or evict a pod a second time."""
-    if not context.steps():
-        return False
-    twin = context.rng.choice(context.steps())
     if isinstance(twin, pb.Placement):
         context.plan.placements.append(twin)
     elif isinstance(twin, pb.Move):
         context.plan.moves.append(twin)
     else:
         context.plan.evictions.append(twin)
-    return True
 
 
-def moved_and_gone(context: MutationContext) -> bool:
+@of_one(MutationContext.moves)
+def moved_and_gone(context: MutationContext, move: pb.Move) -> None:
     """Evict a pod that is moved."""
-    if not context.plan.moves:
-        return False
-    move = context.rng.choice(list(context.plan.moves))
     context.plan.evictions.add(pod_uid=move.pod_uid, node=move.from_node)
-    return True
 
 
-def wrong_origin(context: MutationContext) -> bool:
+@of_one(MutationContext.leaving)
+def wrong_origin(context: MutationContext, step: pb.Move | pb.Eviction) -> None:
     """Take a pod from a node that it is not on."""
-    leaving: list[pb.Move | pb.Eviction] = [
-        *context.plan.moves,
-        *context.plan.evictions,
-    ]
-    if not leaving:
-        return False
-    step = context.rng.choice(leaving)
     if isinstance(step, pb.Move):
         step.from_node = context.any_node()
     else:
         step.node = context.any_node()
-    return True
 
 
-def placed_though_running(context: MutationContext) -> bool:
+@of_one(MutationContext.running)
+def placed_though_running(context: MutationContext, pod: pb.Pod) -> None:
     """Place a running pod."""
-    if not context.running():
-        return False
-    pod = context.rng.choice(context.running())
     context.plan.placements.add(pod_uid=pod.uid, node=context.any_node())
-    return True
 
 
 def moved_though_pending(context: MutationContext) -> bool:
@@ -226,12 +237,10 @@ NAMES: tuple[Mutation, ...] = (
 )
 
 
-def other_node(context: MutationContext) -> bool:
+@of_one(MutationContext.arrivals)
+def other_node(context: MutationContext, step: Arrival) -> None:
     """Send a pod to another node."""
-    if not context.arrivals():
-        return False
-    redirect(context.rng.choice(context.arrivals()), context.any_node())
-    return True
+    redirect(step, context.any_node())
 
 
 def swapped(context: MutationContext) -> bool:
@@ -254,15 +263,15 @@ def crowded(context: MutationContext) -> bool:
     return bool(context.arrivals())
 
 
-def left_out(context: MutationContext) -> bool:
-    """Leave out a step that others may need."""
+def _lists(context: MutationContext) -> list[Any]:
     plan = context.plan
-    lists = [steps for steps in (plan.placements, plan.moves, plan.evictions) if steps]
-    if not lists:
-        return False
-    steps = context.rng.choice(lists)
+    return [steps for steps in (plan.placements, plan.moves, plan.evictions) if steps]
+
+
+@of_one(_lists)
+def left_out(context: MutationContext, steps: Any) -> None:
+    """Leave out a step that others may need."""
     del steps[context.rng.randrange(len(steps))]
-    return True
 
 
 def none_placed(context: MutationContext) -> bool:
@@ -289,13 +298,10 @@ def reversed_steps(context: MutationContext) -> bool:
     return bool(context.arrivals())
 
 
-def moved_to_itself(context: MutationContext) -> bool:
+@of_one(MutationContext.moves)
+def moved_to_itself(_: MutationContext, move: pb.Move) -> None:
     """Move a pod to its own node."""
-    if not context.plan.moves:
-        return False
-    move = context.rng.choice(list(context.plan.moves))
     move.to_node = move.from_node
-    return True
 
 
 STEPS: tuple[Mutation, ...] = (
@@ -310,14 +316,16 @@ STEPS: tuple[Mutation, ...] = (
 )
 
 
-def movable_goes(context: MutationContext) -> bool:
+@of_one(lambda context: [pod for pod in context.running() if pod.movable])
+def movable_goes(context: MutationContext, pod: pb.Pod) -> None:
     """Disrupt one more pod that may be disrupted."""
-    return _disrupt_one(context, [pod for pod in context.running() if pod.movable])
+    context.disrupt(pod)
 
 
-def protected_goes(context: MutationContext) -> bool:
+@of_one(lambda context: [pod for pod in context.running() if not pod.movable])
+def protected_goes(context: MutationContext, pod: pb.Pod) -> None:
     """Disrupt a pod that may not be disrupted."""
-    return _disrupt_one(context, [pod for pod in context.running() if not pod.movable])
+    context.disrupt(pod)
 
 
 def higher_goes(context: MutationContext) -> bool:
@@ -330,16 +338,11 @@ def higher_goes(context: MutationContext) -> bool:
     return True
 
 
-def evicted_instead(context: MutationContext) -> bool:
+@of_one(MutationContext.moves)
+def evicted_instead(context: MutationContext, move: pb.Move) -> None:
     """Evict a pod that the plan moves."""
-    if not context.plan.moves:
-        return False
-    moves = list(context.plan.moves)
-    move = moves.pop(context.rng.randrange(len(moves)))
-    del context.plan.moves[:]
-    context.plan.moves.extend(moves)
     context.plan.evictions.add(pod_uid=move.pod_uid, node=move.from_node)
-    return True
+    context.plan.moves.remove(move)
 
 
 def budget_overdrawn(context: MutationContext) -> bool:
@@ -372,12 +375,6 @@ def two_change_places(context: MutationContext) -> bool:
             moves.add(pod_uid=other.uid, from_node=other.node, to_node=one.node)
             return True
     return False
-
-
-def _disrupt_one(context: MutationContext, pods: list[pb.Pod]) -> bool:
-    if pods:
-        context.disrupt(context.rng.choice(pods))
-    return bool(pods)
 
 
 DISRUPTIONS: tuple[Mutation, ...] = (

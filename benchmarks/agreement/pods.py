@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from random import Random
+from typing import Any
 
 from benchmarks.agreement.draft import Change, Draft, Manifest, own
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
@@ -22,6 +24,15 @@ def add_demands(rng: Random, draft: Draft) -> None:
     for pod in draft.pods:
         if rng.random() < DEMANDING_SHARE:
             rng.choice(DEMANDS)(rng, pod)
+
+
+def set_in(part: str, **fields: Any) -> Change:
+    """Return the change that sets fields of a pod's ``part``, such as its spec."""
+
+    def change(_: Random, pod: Manifest) -> None:
+        pod.setdefault(part, {}).update(deepcopy(fields))
+
+    return change
 
 
 def _want_gpu(_: Random, pod: Manifest) -> None:
@@ -47,21 +58,9 @@ def _bring_sidecar(rng: Random, pod: Manifest) -> None:
     ]
 
 
-def _add_overhead(_: Random, pod: Manifest) -> None:
-    pod["spec"]["overhead"] = {"cpu": "50m"}
-
-
-def _tolerate_everything(_: Random, pod: Manifest) -> None:
-    pod["spec"]["tolerations"] = [{"operator": "Exists"}]
-
-
 def _tolerate_cordon(_: Random, pod: Manifest) -> None:
     tolerations = pod["spec"].setdefault("tolerations", [])
     tolerations.append({"key": CORDON, "operator": "Exists"})
-
-
-def _never_preempt(_: Random, pod: Manifest) -> None:
-    pod["spec"]["preemptionPolicy"] = "Never"
 
 
 def _choose_nodes(rng: Random, pod: Manifest) -> None:
@@ -83,15 +82,6 @@ def _choose_nodes(rng: Random, pod: Manifest) -> None:
     }
 
 
-def _wait_for_device(_: Random, pod: Manifest) -> None:
-    """Need what no plan can promise."""
-    pod["spec"]["resourceClaims"] = [{"name": "device", "resourceClaimName": "device"}]
-
-
-def _wait_at_gate(_: Random, pod: Manifest) -> None:
-    pod["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
-
-
 def _resources(pod: Manifest) -> Manifest:
     (container,) = pod["spec"]["containers"]
     resources: Manifest = container.setdefault("resources", {})
@@ -99,18 +89,21 @@ def _resources(pod: Manifest) -> Manifest:
     return resources
 
 
+_NEVER_PREEMPT = set_in("spec", preemptionPolicy="Never")
+
 DEMANDS: tuple[Change, ...] = (
     _want_gpu,
     _start_large,
     _bring_sidecar,
-    _add_overhead,
-    _tolerate_everything,
+    set_in("spec", overhead={"cpu": "50m"}),
+    set_in("spec", tolerations=[{"operator": "Exists"}]),
     _tolerate_cordon,
-    _never_preempt,
-    _never_preempt,
+    _NEVER_PREEMPT,
+    _NEVER_PREEMPT,
     _choose_nodes,
-    _wait_for_device,
-    _wait_at_gate,
+    # What no plan can promise.
+    set_in("spec", resourceClaims=[{"name": "device", "resourceClaimName": "device"}]),
+    set_in("spec", schedulingGates=[{"name": "example.com/gate"}]),
 )
 
 
@@ -209,6 +202,15 @@ def _of_unknown_controller(_: Random, pod: Manifest) -> None:
     own(pod, "Widget", "widget")
 
 
+def annotated(key: str, value: str) -> Change:
+    """Return the change that annotates a pod."""
+
+    def change(_: Random, pod: Manifest) -> None:
+        pod["metadata"].setdefault("annotations", {})[key] = value
+
+    return change
+
+
 def _opts_out(rng: Random, pod: Manifest) -> None:
     key, value = rng.choice(
         (
@@ -217,45 +219,11 @@ def _opts_out(rng: Random, pod: Manifest) -> None:
             ("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
         )
     )
-    _annotate(pod, key, value)
-
-
-def _static(_: Random, pod: Manifest) -> None:
-    _annotate(pod, "kubernetes.io/config.source", "file")
-
-
-def _mirror(_: Random, pod: Manifest) -> None:
-    _annotate(pod, "kubernetes.io/config.mirror", "hash")
+    annotated(key, value)(rng, pod)
 
 
 def _local_storage(_: Random, pod: Manifest) -> None:
     pod["spec"].setdefault("volumes", []).append({"name": "scratch", "emptyDir": {}})
-
-
-def _terminating(_: Random, pod: Manifest) -> None:
-    pod["metadata"]["deletionTimestamp"] = LONG_AGO
-    pod["metadata"]["deletionGracePeriodSeconds"] = 30
-
-
-def _not_started(_: Random, pod: Manifest) -> None:
-    pod["status"] = {"phase": "Pending"}
-
-
-def _of_other_scheduler(_: Random, pod: Manifest) -> None:
-    pod["spec"]["schedulerName"] = "other"
-
-
-def _system_critical(_: Random, pod: Manifest) -> None:
-    pod["spec"]["priority"] = SYSTEM_CRITICAL
-
-
-def _finished(_: Random, pod: Manifest) -> None:
-    """Make a pod that no longer counts."""
-    pod["status"] = {"phase": "Succeeded"}
-
-
-def _annotate(pod: Manifest, key: str, value: str) -> None:
-    pod["metadata"].setdefault("annotations", {})[key] = value
 
 
 PROTECTIONS: tuple[Change, ...] = (
@@ -263,12 +231,13 @@ PROTECTIONS: tuple[Change, ...] = (
     _daemon,
     _of_unknown_controller,
     _opts_out,
-    _static,
-    _mirror,
+    annotated("kubernetes.io/config.source", "file"),
+    annotated("kubernetes.io/config.mirror", "hash"),
     _local_storage,
-    _terminating,
-    _not_started,
-    _of_other_scheduler,
-    _system_critical,
-    _finished,
+    set_in("metadata", deletionTimestamp=LONG_AGO, deletionGracePeriodSeconds=30),
+    set_in("status", phase="Pending"),
+    set_in("spec", schedulerName="other"),
+    set_in("spec", priority=SYSTEM_CRITICAL),
+    # A pod that no longer counts.
+    set_in("status", phase="Succeeded"),
 )

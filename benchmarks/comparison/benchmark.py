@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -41,9 +40,9 @@ def run_benchmark(scope: Scope, scenarios: Path, results: Path, say: Say) -> str
         *harness_figures(scope.harness, say),
     ]
     minutes = (monotonic() - began) / 60
-    took = figure("this call took", "min", [minutes], max, spread=False)
     note = "runs that were there before are not in it"
-    figures.append(replace(took, note=note))
+    took = figure("this call took", "min", [minutes], max, spread=False, note=note)
+    figures.append(took)
     return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})
 
 

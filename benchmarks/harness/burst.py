@@ -151,20 +151,10 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Equal pods, created at once.
-
-    Attributes
-    ----------
-    pod_overrides
-        What their scheduler overrides in them.
-    cpu_milli, memory_bytes
-        The paper's requests.
-    """
+    """Equal pods, created at once, with what their scheduler overrides in them."""
 
     replicas: int
     pod_overrides: PodOverrides
-    cpu_milli: int = 10
-    memory_bytes: int = 16 * MIB
 
     @property
     def workload(self) -> Workload:
@@ -173,8 +163,9 @@ class Burst:
             name=NAME,
             kind="Deployment",
             replicas=self.replicas,
-            cpu_milli=self.cpu_milli,
-            memory_bytes=self.memory_bytes,
+            # The paper's requests.
+            cpu_milli=10,
+            memory_bytes=16 * MIB,
             labels=self.pod_overrides.labels,
             annotations=self.pod_overrides.annotations,
             pod={"schedulerName": self.pod_overrides.scheduler_name},

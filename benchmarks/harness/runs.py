@@ -1,33 +1,47 @@
-"""One burst on a cluster, watched or not."""
+"""Bursts on a cluster, watched or not, and kept as tests of statistics need them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gzip
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
 from kubernetes.client import ApiClient, AppsV1Api
+from stowage_testbed.cluster.protocol import Cluster
 
 from benchmarks.harness.burst import (
     NAME,
     POLL_S,
     Burst,
+    BurstEnvironment,
     burst_duration_s,
     burst_namespace,
 )
-from benchmarks.harness.measurement import Measurement
 from stowage_testbed.api_client import Objects
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
+from stowage_testbed.compare.session.one_turn import WindowMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import audit_end
+from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import NODES, PODS
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.recording.run_record import RunLabel
+from stowage_testbed.recording.run_record import (
+    Observations,
+    RunLabel,
+    node_records,
+    recorded,
+)
+from stowage_testbed.run.catching_up import audit_of, counted
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import wait_until
+
+SCENARIO_ID = "burst/deployment-200"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +66,40 @@ def measured_burst(
     pids
         Processes of the scheduler.
     """
-    start = audit_end(cluster.audit_log)
     with (
         burst_namespace(api) as namespace,
         Observer(api, (PODS, NODES)) as observer,
     ):
         context = RunContext(cluster, api, observer, tag="")
-        measurement = Measurement.begin(context, namespace, pids)
+        audit_start = audit_end(cluster.audit_log)
+        meter = WindowMeter(pids)
+        meter.open()
+        there = observer.restart_journal()
+        start = observer.clock.now()
         burst.submit(context.objects, namespace)
         observer.wait_for(
             f"{burst.replicas} ready pods",
             all_ready(namespace, burst.replicas),
             timeout_s=burst.timeout_s,
         )
-        record = measurement.end(label, observer.read(_fake_nodes))
-        duration_s = burst_duration_s(
-            cluster.audit_log, start, namespace, burst.replicas
+        stop = observer.clock.now()
+        meter.close()
+        count = counted(context, namespace)
+        changes = [*there, *observer.take_journal()]
+        seen = Observations(
+            namespace=namespace,
+            start=start,
+            stop=stop,
+            nodes=node_records(observer.read(_fake_nodes)),
+            changes=changes,
+            audit=audit_of(context, audit_start, changes, namespace),
+            count=count,
+            footprint=meter.footprint,
         )
-    return MeasuredBurst(record, duration_s)
+        duration_s = burst_duration_s(
+            cluster.audit_log, audit_start, namespace, burst.replicas
+        )
+    return MeasuredBurst(recorded(label, seen), duration_s)
 
 
 def unmeasured_burst_s(cluster: Cluster, api: ApiClient, burst: Burst) -> float:
@@ -104,10 +134,33 @@ def _ready_replicas(api: ApiClient, namespace: str) -> int:
     return (status.ready_replicas if status else None) or 0
 
 
-def _fake_nodes(state: State) -> list[str]:
-    """Return the names of the nodes that KWOK plays: the others run the release."""
+def _fake_nodes(state: State) -> list[JsonObject]:
+    """Return the nodes that KWOK plays: the others run the release."""
     return [
-        str(body["metadata"]["name"])
+        body
         for body in state.bodies("Node")
         if FAKE_NODE_ANNOTATION in (body["metadata"].get("annotations") or {})
     ]
+
+
+def recorded_bursts(
+    environment: BurstEnvironment, replicas: int, arm: str, rounds: int
+) -> Iterator[RunRecord]:
+    """Yield so many measured bursts of one scheduler, after one that warms it up."""
+    burst = Burst(replicas, environment.pod_overrides)
+    with environment.cluster.api_client() as api:
+        for number in range(rounds + 1):
+            label = RunLabel(
+                SCENARIO_ID, arm, "equal", round_number=number, warm=number > 0
+            )
+            made = measured_burst(
+                environment.cluster, api, burst, label, environment.pids
+            )
+            if number:
+                yield made.record
+
+
+def write_recordings(file: Path, records: Iterable[RunRecord]) -> None:
+    """Write records as compressed JSON lines; the same records give the same bytes."""
+    lines = (msgspec.json.encode(record) + b"\n" for record in records)
+    file.write_bytes(gzip.compress(b"".join(lines), mtime=0))

@@ -6,7 +6,7 @@ arrive not enough: each of them needs ``moves_each`` steady pods to go elsewhere
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from math import ceil
@@ -93,20 +93,7 @@ class Cell:
         return self.nodes * self.pods_a_node
 
 
-def moving(
-    part: Part,
-    name: str,
-    nodes: int,
-    moves: int,
-    moves_each: int = 1,
-    *,
-    workloads: int = 0,
-    events_per_s: int = 0,
-    burst: int = 0,
-    rounds: int = 1,
-    beside: bool = False,
-    window_s: float = 0.0,
-) -> Cell:
+def moving(part: Part, name: str, nodes: int, moves: int, moves_each: int = 1) -> Cell:
     """Return the cell of nodes with ten pods each in which so many pods must move."""
     return Cell(
         part,
@@ -115,12 +102,7 @@ def moving(
         large=ceil(moves / moves_each),
         large_cpu_milli=(FREE_CPUS + moves_each) * CPU_MILLI,
         moves_each=moves_each,
-        workloads=workloads or ceil(nodes * PODS_A_NODE / PODS_A_WORKLOAD),
-        events_per_s=events_per_s,
-        burst=burst,
-        rounds=rounds,
-        beside=beside,
-        window_s=window_s,
+        workloads=ceil(nodes * PODS_A_NODE / PODS_A_WORKLOAD),
         # Four times what the chart's 40 evictions a second take, and a start.
         timeout_s=120.0 + moves / 10,
     )
@@ -143,17 +125,14 @@ def case(name: str, nodes: int, deployments: int) -> Cell:
 
 def grid_cell(nodes: int, percent: int, events_per_s: int) -> Cell:
     """Return the cell of a size, a share of the pods that moves, and a churn."""
-    return moving(
-        Part.GRID,
-        f"{nodes} nodes, {percent} % moved, {events_per_s} events/s",
-        nodes,
-        nodes * PODS_A_NODE * percent // 100,
-        # One node's free room and one pod's are not enough for a tenth of the pods.
-        moves_each=1 if percent <= FEW_PERCENT else 2,
-        events_per_s=events_per_s,
-        beside=events_per_s > 0,
-        window_s=20.0 if events_per_s else 0.0,
-    )
+    name = f"{nodes} nodes, {percent} % moved, {events_per_s} events/s"
+    moves = nodes * PODS_A_NODE * percent // 100
+    # One node's free room and one pod's are not enough for a tenth of the pods.
+    moves_each = 1 if percent <= FEW_PERCENT else 2
+    cell = moving(Part.GRID, name, nodes, moves, moves_each)
+    if not events_per_s:
+        return cell
+    return replace(cell, events_per_s=events_per_s, beside=True, window_s=20.0)
 
 
 FEW_PERCENT = 5
@@ -177,20 +156,22 @@ class Scope:
 
 _NAMED = (
     case("500 nodes, 249 moves", 500, 50),
-    moving(
-        Part.MOVES, "1000 nodes, 2000 moves, 400 workloads", 1000, 2000, 4,
-        workloads=400, events_per_s=PROBE_PER_S,
-    ),
-    moving(
-        Part.PENDING, "5000 nodes, 500 pending, 500 moves", FIVE_THOUSAND, 500,
+    replace(
+        moving(Part.MOVES, "1000 nodes, 2000 moves, 400 workloads", 1000, 2000, 4),
         events_per_s=PROBE_PER_S,
     ),
-    moving(
-        Part.RATE, "1000 nodes, bursts of 600", 1000, 300, 2,
+    replace(
+        moving(
+            Part.PENDING, "5000 nodes, 500 pending, 500 moves", FIVE_THOUSAND, 500
+        ),
+        events_per_s=PROBE_PER_S,
+    ),
+    replace(
+        moving(Part.RATE, "1000 nodes, bursts of 600", 1000, 300, 2),
         burst=600, rounds=5, beside=True,
     ),
-    moving(
-        Part.CHURN, "5000 nodes, 100 events/s", FIVE_THOUSAND, 100,
+    replace(
+        moving(Part.CHURN, "5000 nodes, 100 events/s", FIVE_THOUSAND, 100),
         events_per_s=100, rounds=5, beside=True, window_s=60.0,
     ),
 )  # fmt: skip
@@ -205,8 +186,8 @@ SMOKE = Scope(
     "smoke",
     (
         case("60 nodes, 30 moves", 60, 6),
-        moving(
-            Part.RATE, "100 nodes, bursts of 150", 100, 40,
+        replace(
+            moving(Part.RATE, "100 nodes, bursts of 150", 100, 40),
             burst=150, beside=True,
         ),
         grid_cell(100, 5, 10),

@@ -85,13 +85,11 @@ def certificate_figures(session: Session) -> Iterator[Figure]:
         met=not found if records else None,
         runs=len(records),
         note="; ".join(found[:SHOWN]) or "all runs of an instance against each other",
-        prototype="0 of 408",
     )
     yield figure(
         "certificates: limits held against other runs", "limits",
         [float(compared(records))] if records else [], sum, spread=False,
         note="two a tier, also where nothing is proved optimal",
-        prototype="408 certificates",
     )  # fmt: skip
     searches = [
         record
@@ -101,6 +99,6 @@ def certificate_figures(session: Session) -> Iterator[Figure]:
     yield figure(
         f"certificates: searched {session.scope.search_s:g} s by another strategy",
         "instances", [1.0] * len(searches), sum, at_least(session.scope.searched),
-        spread=False, prototype="17 (CP-SAT alone)",
+        spread=False,
         note=f"the search proves {sum(one.proved for one in searches)} itself",
     )  # fmt: skip

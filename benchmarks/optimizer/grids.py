@@ -25,9 +25,6 @@ from stowage_testbed.text.figure import (
 ROOMY_PERCENT = 95
 OVERRUN_S = 0.05
 
-PROTOTYPE_BY_USAGE = {90: "100 %", 95: "100 %", 100: "48 %", 105: "51 %"}
-"""Of 480 instances, 8 nodes up, one priority and four."""
-
 
 @dataclass(frozen=True, slots=True)
 class Trio:
@@ -63,93 +60,50 @@ def grid_figures(session: Session) -> Iterator[Figure]:
 def _family_figures(
     family: Family, known: list[Trio], session: Session
 ) -> Iterator[Figure]:
-    rival = f"`paper` at {session.scope.rival_s:g} s"
-    name = f"{family} grid, {session.scope.quick_s:g} s"
-    better = [float(one.quick.value > one.rival.value) for one in known]
+    scope = session.scope
+    rival = f"`paper` at {scope.rival_s:g} s"
+    name = f"{family} grid, {scope.quick_s:g} s"
+
+    def share(what: str, samples: list[bool], target: float | None = None) -> Figure:
+        wanted = None if target is None else at_least(target, "%")
+        ones = [float(one) for one in samples]
+        return figure(f"{name}: {what}", "%", ones, share_percent, wanted, spread=False)
+
     worse = [float(one.quick.value < one.rival.value) for one in known]
     yield figure(
-        f"{name}: worse than {rival}", "instances", worse, sum, at_most(0),
-        spread=False, prototype=_studied(family, "0 of 96"),
-    )  # fmt: skip
-    yield figure(
-        f"{name}: better than {rival}", "%", better, share_percent,
-        at_least(45, "%"), spread=False, prototype=_studied(family, "49 % of 96"),
-    )  # fmt: skip
-    yield from _proof_figures(name, family, known, session)
-    yield from _time_figures(name, family, known, session)
-    yield figure(
-        f"{name}: instances with refused classes", "%",
-        [float(bool(one.quick.refused)) for one in known], share_percent, spread=False,
-        prototype=_studied(family, "none has constraints"),
-    )  # fmt: skip
-
-
-def _time_figures(
-    name: str, family: Family, known: list[Trio], session: Session
-) -> Iterator[Figure]:
-    walls = [one.quick.wall_s for one in known]
-    yield figure(
-        f"{name}: median answer", "s", walls, median, at_most(0.1, "s"),
-        prototype=_studied(family, "0.074-0.082 s"),
-    )  # fmt: skip
-    yield figure(
-        f"{name}: 95 % of the answers within", "s", walls, percentile_95,
-        prototype=_studied(family, "0.99 s (a quarter is not proved)"),
-    )  # fmt: skip
-    yield figure(
-        f"{name}: longest answer", "s", walls, max,
-        at_most(session.scope.quick_s + OVERRUN_S, "s"),
-        prototype=_studied(family, "0.99 s (Numba), 1.57 s (C++)"),
-    )  # fmt: skip
-    yield figure(
-        f"{name}: median answer of `paper` at {session.scope.rival_s:g} s", "s",
-        [one.rival.wall_s for one in known], median,
-        prototype=_studied(family, "6.2 s (mean)"),
-    )  # fmt: skip
-
-
-def _proof_figures(
-    name: str, family: Family, known: list[Trio], session: Session
-) -> Iterator[Figure]:
+        f"{name}: worse than {rival}", "instances", worse, sum, at_most(0), spread=False
+    )
+    better = [one.quick.value > one.rival.value for one in known]
+    yield share(f"better than {rival}", better, 45)
+    yield share("proved optimal", [one.quick.proved for one in known], 80)
     roomy = [one for one in known if one.case.cell.usage_percent <= ROOMY_PERCENT]
-    yield figure(
-        f"{name}: proved optimal", "%", proofs(known), share_percent,
-        at_least(80, "%"), spread=False,
-        prototype=_studied(family, "75-78 % (48 cells of 8 nodes up)"),
-    )  # fmt: skip
-    yield figure(
-        f"{name}: proved optimal at 90 and 95 % usage", "%", proofs(roomy),
-        share_percent, at_least(100, "%"), spread=False,
-        prototype=_studied(family, "100 %"),
-    )  # fmt: skip
+    proved = [one.quick.proved for one in roomy]
+    yield share("proved optimal at 90 and 95 % usage", proved, 100)
     for usage in USAGES_PERCENT:
         chosen = [one for one in known if one.case.cell.usage_percent == usage]
-        yield figure(
-            f"{name}: proved optimal at {usage} % usage", "%", proofs(chosen),
-            share_percent, spread=False,
-            prototype=_studied(family, PROTOTYPE_BY_USAGE[usage]),
-        )  # fmt: skip
-    yield figure(
-        f"{name}: `paper` at {session.scope.rival_s:g} s proves", "%",
-        [float(one.rival.proved) for one in known], share_percent, spread=False,
-        prototype=_studied(family, "44 %"),
-    )  # fmt: skip
+        proved = [one.quick.proved for one in chosen]
+        yield share(f"proved optimal at {usage} % usage", proved)
+    yield share(f"{rival} proves", [one.rival.proved for one in known])
     longer = [one for one in known if one.quick.proved or one.long is not None]
     yield figure(
-        f"{name.partition(',')[0]}, {session.scope.long_s:g} s: proved optimal", "%",
+        f"{family} grid, {scope.long_s:g} s: proved optimal", "%",
         [
             float(one.quick.proved or (one.long is not None and one.long.proved))
             for one in longer
         ],
         share_percent, at_least(90, "%"), spread=False,
-        prototype=_studied(family, "82 %"),
         note="what the short limit proved is not solved again",
     )  # fmt: skip
-
-
-def _studied(family: Family, figure_of_study: str) -> str:
-    """Return the study's figure; it had no instances with constraints."""
-    return figure_of_study if family is Family.PAPER else "not studied"
+    walls = [one.quick.wall_s for one in known]
+    yield figure(f"{name}: median answer", "s", walls, median, at_most(0.1, "s"))
+    yield figure(f"{name}: 95 % of the answers within", "s", walls, percentile_95)
+    most = at_most(scope.quick_s + OVERRUN_S, "s")
+    yield figure(f"{name}: longest answer", "s", walls, max, most)
+    rivals = [one.rival.wall_s for one in known]
+    yield figure(f"{name}: median answer of {rival}", "s", rivals, median)
+    yield share(
+        "instances with refused classes", [bool(one.quick.refused) for one in known]
+    )
 
 
 def proofs(known: Iterable[Trio]) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 
 from benchmarks.optimizer.record import Record
@@ -15,7 +16,6 @@ GIB = 1024**3
 FULL_PERCENT = 100
 LARGEST = 5000
 ALL_PLACED_S = {1000: 0.05, 5000: 0.2}
-PROTOTYPE_ALL_PLACED = {(1000, 1): "0.021 s", (5000, 1): "0.06 s", (5000, 4): "0.11 s"}
 
 
 def large_figures(session: Session) -> Iterator[Figure]:
@@ -35,17 +35,16 @@ def large_figures(session: Session) -> Iterator[Figure]:
     yield figure(
         "large: decoding and verifying", "s",
         [one.decode_s + one.verify_s for one in everything], max, at_most(2, "s"),
-        note="of the last update; the largest of all", prototype="not measured",
+        note="of the last update; the largest of all",
     )  # fmt: skip
     yield figure(
         "large: memory", "GiB",
         [one.peak_bytes / GIB for one in everything if one.peak_bytes], max,
         at_most(1, "GiB"), note="service and children, shared pages once",
-        prototype="0.28-0.30 GiB (1,000 nodes)",
     )  # fmt: skip
     yield figure(
         "large: memory per 1,000 pods, largest clusters", "MiB",
-        _memory_per_1000_pods(by_cell), max, prototype="not measured",
+        _memory_per_1000_pods(by_cell), max,
         note="peak over pods, with what the service needs in any case",
     )  # fmt: skip
     yield figure(
@@ -54,7 +53,7 @@ def large_figures(session: Session) -> Iterator[Figure]:
             one.wall_s - one.decode_s - session.scope.long_s - one.verify_s
             for one in everything
         ],
-        max, at_most(0.05, "s"), prototype="1.9 s (500 nodes, C++), 0.14 s (Numba)",
+        max, at_most(0.05, "s"),
     )  # fmt: skip
 
 
@@ -71,21 +70,17 @@ def _memory_per_1000_pods(by_cell: dict[Cell, list[Record]]) -> list[float]:
 def _all_placed(cell: Cell, records: list[Record]) -> Figure:
     placed = [one for one in records if one.all_placed_solve_s is not None]
     missed = len(records) - len(placed)
-    name = f"large {cell.name}: all pending placed after"
     limit_s = ALL_PLACED_S.get(cell.nodes)
     made = figure(
-        name, "s", [one.all_placed_solve_s or 0.0 for one in placed], median,
+        f"large {cell.name}: all pending placed after", "s",
+        [one.all_placed_solve_s or 0.0 for one in placed], median,
         at_most(limit_s, "s") if limit_s else None,
         note="from the start of the search, the problem being in numbers",
-        prototype=PROTOTYPE_ALL_PLACED.get((cell.nodes, cell.priorities), ""),
     )  # fmt: skip
     if not missed:
         return made
     note = f"{missed} of {len(records)} never placed all"
-    return Figure(
-        name, made.value, "s", made.target, False, made.runs, made.spread, note,
-        made.prototype,
-    )  # fmt: skip
+    return replace(made, met=False, note=note)
 
 
 def _gain(cell: Cell, records: list[Record]) -> Figure:
@@ -99,5 +94,4 @@ def _gain(cell: Cell, records: list[Record]) -> Figure:
     target: Target | None = at_least(80, "%") if cell.nodes == LARGEST else None
     return figure(
         f"large {cell.name}: gained of the bound", "%", shares, median, target,
-        prototype="75-81 %",
     )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
 import grpc
@@ -18,6 +18,15 @@ from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
 
 INTERVAL_S = 0.05
+
+
+def pss_bytes(processes: Iterable[psutil.Process]) -> int:
+    """Return the sum of proportional set sizes, without processes that have ended."""
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):
+            total += process.memory_full_info().pss
+    return total
 
 
 class Peak:
@@ -36,14 +45,7 @@ class Peak:
             processes = [top, *top.children(recursive=True)]
         except psutil.Error:
             return
-        total = 0
-        for process in processes:
-            try:
-                total += process.memory_full_info().pss
-            except psutil.Error:
-                # It ended meanwhile; the next look is complete again.
-                continue
-        self.peak_bytes = max(self.peak_bytes, total)
+        self.peak_bytes = max(self.peak_bytes, pss_bytes(processes))
 
 
 @contextmanager

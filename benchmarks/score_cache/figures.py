@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from statistics import median
 
 from benchmarks.score_cache.outcome import Outcome
 from benchmarks.score_cache.rounds import ARMS, CACHE, STOCK
 from benchmarks.score_cache.workload import Workload
-from stowage_testbed.text.figure import (
-    Figure,
-    Target,
-    at_least,
-    at_most,
-    figure,
-)
+from stowage_testbed.text.figure import Figure, at_least, at_most, figure
 
 FASTER = at_least(3)
 """Asked for with equal pods on 5,000 nodes."""
@@ -24,9 +17,7 @@ EVEN_ENOUGH = 0.0
 HIT_SHARE = "score_cache_hits_total"
 
 
-def score_cache_figures(
-    outcomes: Sequence[Outcome],
-) -> Iterator[Figure]:
+def score_cache_figures(outcomes: Sequence[Outcome]) -> Iterator[Figure]:
     """Yield every figure, case by case."""
     for case in dict.fromkeys(one.case for one in outcomes):
         of_case = [one for one in outcomes if one.case == case]
@@ -59,27 +50,20 @@ def _compared(case: str, outcomes: Sequence[Outcome]) -> Iterator[Figure]:
         if one.arm == CACHE.name and one.round_number in stock
     ]
     wanted = case == "{}, {} nodes".format(*WANTED)
+    faster = FASTER if wanted else None
+    note = "round by round"
     ratios = [cache.pods_s / rival.pods_s for cache, rival in pairs]
-    yield figure(
-        f"{case}: score-cache over stock", "x", ratios, median,
-        FASTER if wanted else None, note="round by round",
-    )  # fmt: skip
+    name = f"{case}: score-cache over stock"
+    yield figure(name, "x", ratios, median, faster, note=note)
     busy = [cache.pods_cpu_s / rival.pods_cpu_s for cache, rival in pairs]
-    yield figure(
-        f"{case}: score-cache over stock, processor time", "x", busy, median,
-        FASTER if wanted else None, note="round by round",
-    )  # fmt: skip
+    yield figure(f"{name}, processor time", "x", busy, median, faster, note=note)
     even = [cache.jain - rival.jain for cache, rival in pairs]
-    more_even = figure(
-        f"{case}: Jain's index beside stock's", "", even, min, at_least(EVEN_ENOUGH)
-    )
-    yield replace(more_even, note="the least of the rounds' differences")
+    yield figure(
+        f"{case}: Jain's index beside stock's", "", even, min, at_least(EVEN_ENOUGH),
+        note="the least of the rounds' differences",
+    )  # fmt: skip
     fewer = [float(rival.placed - cache.placed) for cache, rival in pairs]
     yield figure(f"{case}: pods that only stock places", "pods", fewer, max, at_most(0))
     broken = [float(cache.violations) for cache, _ in pairs]
-    yield figure(
-        f"{case}: overfull nodes and broken constraints", "", broken, max, NONE
-    )
-
-
-NONE = Target("0", lambda value: value == 0)
+    name = f"{case}: overfull nodes and broken constraints"
+    yield figure(name, "", broken, max, at_most(0))

@@ -9,8 +9,6 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-
-	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // clusterCopy is the cluster while a plan is replayed: the nodes of the scheduler's snapshot, of which those that change
@@ -60,24 +58,6 @@ func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
 		c.related = nil
 	}
 	return c.nodes[i], nil
-}
-
-// free is the room on a node; none on a node that is gone.
-func (c *clusterCopy) free(name string) resources.Vector {
-	node, err := c.Get(name)
-	if err != nil {
-		return resources.Vector{}
-	}
-	return resources.FreeOn(node)
-}
-
-// freeOn is the room on the nodes.
-func (c *clusterCopy) freeOn(names []string) map[string]resources.Vector {
-	free := make(map[string]resources.Vector, len(names))
-	for _, name := range names {
-		free[name] = c.free(name)
-	}
-	return free
 }
 
 // fits runs Filter for the pod, which is of the class, on the node.

@@ -80,6 +80,11 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	return &Framework{cache: known, framework: built, snapshot: snapshot, lister: seen}, nil
 }
 
+// update takes a new snapshot; the caller holds the lock.
+func (f *Framework) update(ctx context.Context) error {
+	return f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot)
+}
+
 // without is the profile less some of its plugins.
 func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSchedulerProfile {
 	reduced := profile.DeepCopy()
@@ -92,21 +97,11 @@ func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSc
 		&plugins.PostFilter, &plugins.PreScore, &plugins.Score, &plugins.Reserve, &plugins.Permit,
 		&plugins.PreBind, &plugins.Bind, &plugins.PostBind,
 	} {
-		var kept []config.Plugin
-		for _, plugin := range set.Enabled {
-			if !slices.Contains(names, plugin.Name) {
-				kept = append(kept, plugin)
-			}
-		}
-		set.Enabled = kept
+		set.Enabled = slices.DeleteFunc(set.Enabled, func(one config.Plugin) bool { return slices.Contains(names, one.Name) })
 	}
-	var kept []config.PluginConfig
-	for _, plugin := range reduced.PluginConfig {
-		if !slices.Contains(names, plugin.Name) {
-			kept = append(kept, plugin)
-		}
-	}
-	reduced.PluginConfig = kept
+	reduced.PluginConfig = slices.DeleteFunc(reduced.PluginConfig, func(one config.PluginConfig) bool {
+		return slices.Contains(names, one.Name)
+	})
 	return reduced
 }
 

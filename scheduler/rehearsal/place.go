@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
@@ -37,7 +36,7 @@ func (e *UnplaceableError) Error() string {
 func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
+	if err := f.update(ctx); err != nil {
 		return "", fmt.Errorf("placing %s: %w", pod.Name, err)
 	}
 	nodes, err := f.candidates(wanted)
@@ -121,7 +120,7 @@ func (f *Framework) best(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
+	if err := f.update(ctx); err != nil {
 		return nil, err
 	}
 	nodes, err := f.snapshot.NodeInfos().List()
@@ -139,14 +138,18 @@ func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, erro
 func (f *Framework) FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
+	if err := f.update(ctx); err != nil {
 		return nil, err
 	}
-	free := make(map[string]resources.Vector, len(nodes))
-	for _, name := range nodes {
-		if node, err := f.snapshot.NodeInfos().Get(name); err == nil {
+	return freeOn(f.snapshot.NodeInfos(), nodes), nil
+}
+
+func freeOn(known fwk.NodeInfoLister, names []string) map[string]resources.Vector {
+	free := make(map[string]resources.Vector, len(names))
+	for _, name := range names {
+		if node, err := known.Get(name); err == nil {
 			free[name] = resources.FreeOn(node)
 		}
 	}
-	return free, nil
+	return free
 }

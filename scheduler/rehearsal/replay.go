@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/executor"
@@ -60,7 +59,7 @@ type Outcome struct {
 func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot); err != nil {
+	if err := f.update(ctx); err != nil {
 		return Outcome{}, fmt.Errorf("replaying the plan: %w", err)
 	}
 	defer func() { f.lister.SharedLister = f.snapshot }()
@@ -125,7 +124,7 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 		expect(placement.Pod, placement.To, "")
 	}
 	r.nodes = of.Nodes()
-	r.execution = executor.New(of, r.cluster.freeOn(r.nodes), 0)
+	r.execution = executor.New(of, freeOn(r.cluster, r.nodes), 0)
 	return r, nil
 }
 
@@ -163,7 +162,7 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 
 // unblock allows the early eviction of one waiting pod.
 func (r *replay) unblock() bool {
-	uid, some := r.execution.Unblock(r.cluster.freeOn(r.nodes))
+	uid, some := r.execution.Unblock(freeOn(r.cluster, r.nodes))
 	if some {
 		r.early = append(r.early, uid)
 	}
@@ -171,7 +170,7 @@ func (r *replay) unblock() bool {
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
-	for _, departure := range r.execution.Next(r.cluster.freeOn(r.nodes)) {
+	for _, departure := range r.execution.Next(freeOn(r.cluster, r.nodes)) {
 		uid := departure.Pod.Object.UID
 		if err := r.cluster.leave(ctx, departure.Pod.Object, departure.Pod.Node); err != nil {
 			return false, err
@@ -229,12 +228,13 @@ func (r *replay) refusals() ([]Refusal, error) {
 		return nil, nil
 	}
 	var refused, noRoom []Refusal
+	free := freeOn(r.cluster, r.nodes)
 	for _, one := range r.arrivals {
 		if one.status == nil || one.status.IsSuccess() {
 			continue
 		}
 		refusal := Refusal{Pod: one.of, Node: one.node, Plugin: one.status.Plugin(), Message: one.status.Message()}
-		if one.of.Requests.FitsIn(r.cluster.free(one.node)) {
+		if one.of.Requests.FitsIn(free[one.node]) {
 			refused = append(refused, refusal)
 		} else {
 			refusal.NoRoom = true

@@ -55,7 +55,7 @@ const goneRemembered = 10_000
 func NewLedger() *Ledger {
 	return &Ledger{
 		entries: map[types.UID]*entry{}, onNode: map[string]map[types.UID]*entry{}, priorities: map[int32]int{},
-		owners: newOwnerIndex(), plans: map[types.UID]*planRoom{},
+		owners: ownerIndex{}, plans: map[types.UID]*planRoom{},
 		accounts: map[types.UID]*account{}, claimed: map[types.UID]types.UID{},
 		gone: lru.New(goneRemembered), freed: sets.New[string](), news: make(chan struct{}, 1),
 	}

@@ -9,11 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -22,21 +20,31 @@ func held(l *reservation.Ledger, pod *v1.Pod, node string) int64 {
 	return held.CPUMilli
 }
 
-// Reserved room is not available, except to its owners and to pods of higher priority.
+// Reserved room is not available, except to its owners and to pods of higher priority. A reservation whose room is not
+// free yet is closed to its owners too. One that failed or lost its node holds nothing, whatever its object still says.
 func TestReservedRoomIsHeldAgainstAllOtherPods(t *testing.T) {
-	l := reservation.NewLedger()
-	l.Put(reserved(t, "r", "n1", "2", "a"))
 	for name, c := range map[string]struct {
-		pod  *v1.Pod
-		want int64
+		phase, app string
+		priority   int32
+		want       int64
+		takes      bool
 	}{
-		"an owner":           {podOf("a", "p", "1", 0), 0},
-		"a stranger":         {podOf("b", "p", "1", 0), 2000},
-		"of equal priority":  {podOf("b", "p", "1", 5), 2000},
-		"of higher priority": {podOf("b", "p", "1", 6), 0},
+		"an owner":               {"Available", "a", 0, 0, true},
+		"a stranger":             {"Available", "b", 0, 2000, false},
+		"of equal priority":      {"Available", "b", 5, 2000, false},
+		"of higher priority":     {"Available", "b", 6, 0, false},
+		"an owner, waiting":      {"Waiting", "a", 0, 2000, false},
+		"a stranger, failed":     {"Failed", "b", 0, 0, false},
+		"a stranger, node taken": {"Pending", "b", 0, 0, false},
 	} {
-		if got := held(l, c.pod, "n1"); got != c.want || held(l, c.pod, "n2") != 0 {
-			t.Errorf("%s: %d held, want %d", name, got, c.want)
+		l, pod := reservation.NewLedger(), podOf(c.app, "p", "1", c.priority)
+		if c.phase != "Waiting" {
+			l.Put(reserved(t, "r", "n1", "2", "a"))
+		}
+		l.Put(reserved(t, "r", "n1", "2", "a", inPhase(c.phase)))
+		got, elsewhere := held(l, pod, "n1"), held(l, pod, "n2")
+		if _, takes := l.Take(pod, "n1"); got != c.want || elsewhere != 0 || takes != c.takes {
+			t.Errorf("%s: %d held, takes %t; want %d, %t", name, got, takes, c.want, c.takes)
 		}
 	}
 }
@@ -123,29 +131,6 @@ func TestAnAnnotationWithoutANodeCountsForNothing(t *testing.T) {
 	}
 }
 
-// A reservation whose room is not free yet is closed to all pods.
-func TestWaitingReservationIsClosedToAllPods(t *testing.T) {
-	l, owner := reservation.NewLedger(), podOf("a", "p", "1", 0)
-	l.Put(reserved(t, "r", "n1", "1", "a", inPhase("Waiting")))
-	_, took := l.Take(owner, "n1")
-
-	if got := held(l, owner, "n1"); got != 1000 || took {
-		t.Errorf("held %d, took %t", got, took)
-	}
-}
-
-// A reservation that failed or lost its node holds nothing, whatever its object still says.
-func TestFailedReservationsHoldNothing(t *testing.T) {
-	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
-	for _, phase := range []string{"Failed", "Pending"} {
-		l.Put(reserved(t, "r", "n1", "2", "a"))
-		l.Put(reserved(t, "r", "n1", "2", "a", inPhase(phase)))
-		if got := held(l, stranger, "n1"); got != 0 {
-			t.Errorf("%s: %d held", phase, got)
-		}
-	}
-}
-
 // A status may be written while the reservation is being deleted: the writer must not enter it in the ledger again, since
 // no event would ever remove it.
 func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
@@ -228,23 +213,6 @@ func podOf(app, name, cpu string, priority int32) *v1.Pod {
 
 func ofGeneration(generation int64) func(*unstructured.Unstructured) {
 	return func(object *unstructured.Unstructured) { object.SetGeneration(generation) }
-}
-
-// planOf is a PackingPlan with that status.
-func planOf(t *testing.T, name string, status packingplan.Status) *packingplan.Record {
-	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
-	object.SetName(name)
-	object.SetUID(types.UID("uid-" + name))
-	record, err := packingplan.Read(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return record
 }
 
 // Tenants may write any annotation on their pods: that must not free room that is reserved for others, neither at runtime

@@ -1,6 +1,9 @@
 package reservation
 
 import (
+	"cmp"
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -10,114 +13,62 @@ import (
 
 // ownerIndex finds the reservations that a pod may own, so that not all of them have to be checked for each pod. An owner
 // is indexed by one property that its pods must have; its other conditions are checked for those that are found.
-type ownerIndex struct {
-	pods, controllers filed
-	// labels are the values by the label's key: there are fewer keys that selectors use than labels of pods.
-	labels map[string]filed
-	// others are the reservations with an owner that has no such property.
-	others sets.Set[types.UID]
-}
+type ownerIndex map[property]sets.Set[types.UID]
 
-// filed are the reservations by a property of their owners.
-type filed map[string]sets.Set[types.UID]
+// property is of a pod: itself, its controller, or a label. The zero value is one that every pod has.
+type property struct{ of, key, value string }
 
-func (f filed) add(key string, uid types.UID) {
-	if f[key] == nil {
-		f[key] = sets.New[types.UID]()
-	}
-	f[key].Insert(uid)
-}
+const ofPod, ofController, ofLabel = "pod", "controller", "label"
 
-func (f filed) remove(key string, uid types.UID) {
-	f[key].Delete(uid)
-	if len(f[key]) == 0 {
-		delete(f, key)
-	}
-}
-
-func newOwnerIndex() ownerIndex {
-	return ownerIndex{pods: filed{}, controllers: filed{}, labels: map[string]filed{},
-		others: sets.New[types.UID]()}
-}
-
-func (x *ownerIndex) add(one *entry) {
+func (x ownerIndex) add(one *entry) {
 	for i := range one.owners {
-		x.file(&one.owners[i], one.uid, true)
+		by := one.owners[i].property()
+		if x[by] == nil {
+			x[by] = sets.New[types.UID]()
+		}
+		x[by].Insert(one.uid)
 	}
 }
 
-func (x *ownerIndex) remove(one *entry) {
+func (x ownerIndex) remove(one *entry) {
 	for i := range one.owners {
-		x.file(&one.owners[i], one.uid, false)
-	}
-}
-
-func (x *ownerIndex) file(o *owner, uid types.UID, in bool) {
-	under := func(of filed, key string) {
-		if in {
-			of.add(key, uid)
-		} else {
-			of.remove(key, uid)
+		by := one.owners[i].property()
+		if x[by].Delete(one.uid); len(x[by]) == 0 {
+			delete(x, by)
 		}
-	}
-	switch {
-	case o.object != nil && o.object.UID != "":
-		under(x.pods, string(o.object.UID))
-	case o.object != nil:
-		under(x.pods, o.object.Name)
-	case o.controller != nil && o.controller.UID != "":
-		under(x.controllers, string(o.controller.UID))
-	case o.controller != nil:
-		under(x.controllers, o.controller.Name)
-	default:
-		x.fileSelector(o, uid, in, under)
-	}
-}
-
-// fileSelector indexes a selector by the first exact value that it requires of a label.
-func (x *ownerIndex) fileSelector(o *owner, uid types.UID, in bool, under func(filed, string)) {
-	requirements, _ := o.labels.Requirements()
-	for _, requirement := range requirements {
-		key := requirement.Key()
-		value, exact := o.labels.RequiresExactMatch(key)
-		if !exact {
-			continue
-		}
-		if x.labels[key] == nil {
-			x.labels[key] = filed{}
-		}
-		under(x.labels[key], value)
-		if len(x.labels[key]) == 0 {
-			delete(x.labels, key)
-		}
-		return
-	}
-	if in {
-		x.others.Insert(uid)
-	} else {
-		x.others.Delete(uid)
 	}
 }
 
 // each calls back with every reservation that the pod may own, some of them twice.
-func (x *ownerIndex) each(pod *v1.Pod, found func(types.UID)) {
-	all := func(some sets.Set[types.UID]) {
-		for uid := range some {
+func (x ownerIndex) each(pod *v1.Pod, found func(types.UID)) {
+	having := []property{{}, {ofPod, "", string(pod.UID)}, {ofPod, "", pod.Name}}
+	if of := metav1.GetControllerOfNoCopy(pod); of != nil {
+		having = append(having, property{ofController, "", string(of.UID)}, property{ofController, "", of.Name})
+	}
+	for key, value := range pod.Labels {
+		having = append(having, property{ofLabel, key, value})
+	}
+	for _, by := range having {
+		for uid := range x[by] {
 			found(uid)
 		}
 	}
-	all(x.pods[string(pod.UID)])
-	all(x.pods[pod.Name])
-	if of := metav1.GetControllerOfNoCopy(pod); of != nil {
-		all(x.controllers[string(of.UID)])
-		all(x.controllers[of.Name])
+}
+
+// property is one that all pods of the owner have: of a selector, the first exact value that it requires of a label.
+func (o *owner) property() property {
+	switch {
+	case o.object != nil:
+		return property{ofPod, "", cmp.Or(string(o.object.UID), o.object.Name)}
+	case o.controller != nil:
+		return property{ofController, "", cmp.Or(string(o.controller.UID), o.controller.Name)}
 	}
-	for key, values := range x.labels {
-		if value, has := pod.Labels[key]; has {
-			all(values[value])
+	for _, key := range o.labelsRead() {
+		if value, exact := o.labels.RequiresExactMatch(key); exact {
+			return property{ofLabel, key, value}
 		}
 	}
-	all(x.others)
+	return property{}
 }
 
 // owner is an Owner whose selector has been parsed.
@@ -151,12 +102,7 @@ func parseOwners(spec []Owner) []owner {
 func (r *Record) Owns(pod *v1.Pod) bool { return anySelects(parseOwners(r.Spec.Owners), pod) }
 
 func anySelects(owners []owner, pod *v1.Pod) bool {
-	for i := range owners {
-		if owners[i].selects(pod) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(owners, func(one owner) bool { return one.selects(pod) })
 }
 
 func (o *owner) selects(pod *v1.Pod) bool {

@@ -94,14 +94,15 @@ func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 // A process that begins to lead knows the plan from its object and the arrivals from the pods alone, in whatever order it
 // sees them.
 func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
-	record := planOf(t, "p", packingplan.Status{
+	record, err := packingplan.Read(planOf(t, packingplan.Status{
 		Phase:   packingplan.Executing,
 		Classes: []packingplan.Class{{ID: "k", Priority: 5, Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1500m")}}},
 		Placements: []packingplan.Placement{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", Node: "n1"},
 			{Pod: "ns/bare", PodUID: "bare", Class: "k", Node: "n1"}},
 		Moves: []packingplan.Move{{Pod: "ns/b-1", PodUID: "b-1", OwnerUID: "rs-b", Class: "k", FromNode: "n2", ToNode: "n1"},
 			{Pod: "ns/old", PodUID: "old", OwnerUID: "rs-c", Class: "of a former version", FromNode: "n2", ToNode: "n1"}},
-	})
+	}))
+	must(t, err)
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
 	for name, updates := range map[string][]func(*reservation.Ledger){
 		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
@@ -212,14 +213,18 @@ func eventually(ctx context.Context, t *testing.T, what string, holds func() boo
 // written is the plan that sends a pod of 1 CPU to n1, in a phase.
 func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&packingplan.Status{
+	return planOf(t, packingplan.Status{
 		Phase:   phase,
 		Classes: []packingplan.Class{{ID: "k", Priority: 5, Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}},
 		Moves:   []packingplan.Move{{Pod: "ns/a-1", PodUID: "a-1", OwnerUID: "rs-a", Class: "k", FromNode: "n2", ToNode: "n1"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// planOf is the PackingPlan p with that status.
+func planOf(t *testing.T, status packingplan.Status) *unstructured.Unstructured {
+	t.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	must(t, err)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}, "status": content}}
 	object.SetAPIVersion(packingplan.Resource.GroupVersion().String())
 	object.SetKind(packingplan.Kind)
@@ -231,20 +236,9 @@ func written(t *testing.T, phase packingplan.Phase) *unstructured.Unstructured {
 // Every process holds a plan's room, even one that only stands by, from the start of the plan's execution until its end.
 // Before that it holds none, and earlier updates must not keep it from holding the room later.
 func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
-	for name, end := range map[string]func(context.Context, dynamic.ResourceInterface) error{
-		"completed": func(ctx context.Context, plans dynamic.ResourceInterface) error {
-			_, err := plans.Update(ctx, written(t, packingplan.Completed), metav1.UpdateOptions{})
-			return err
-		},
-		"aborted": func(ctx context.Context, plans dynamic.ResourceInterface) error {
-			_, err := plans.Update(ctx, written(t, packingplan.Aborted), metav1.UpdateOptions{})
-			return err
-		},
-		"deleted": func(ctx context.Context, plans dynamic.ResourceInterface) error {
-			return plans.Delete(ctx, "p", metav1.DeleteOptions{})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	const deleted = packingplan.Phase("")
+	for _, end := range []packingplan.Phase{packingplan.Completed, packingplan.Aborted, deleted} {
+		t.Run(string(end), func(t *testing.T) {
 			ctx, l, client := kept(t)
 			plans, stranger := client.Resource(packingplan.Resource), podOf("d", "d", "1", 5)
 			_, err := plans.Create(ctx, written(t, packingplan.Proposed), metav1.CreateOptions{})
@@ -254,7 +248,12 @@ func TestEveryProcessHoldsTheRoomOfPlansThatAreCarriedOut(t *testing.T) {
 			_, err = plans.Update(ctx, written(t, packingplan.Executing), metav1.UpdateOptions{})
 			must(t, err)
 			eventually(ctx, t, "its room is held", func() bool { return held(l, stranger, "n1") == 1000 })
-			must(t, end(ctx, plans))
+			if end == deleted {
+				must(t, plans.Delete(ctx, "p", metav1.DeleteOptions{}))
+			} else {
+				_, err = plans.Update(ctx, written(t, end), metav1.UpdateOptions{})
+				must(t, err)
+			}
 			eventually(ctx, t, "its room is free", l.Empty)
 
 			if before != 0 || !l.Freed().Has("n1") {

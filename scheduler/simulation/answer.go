@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -156,14 +157,12 @@ func refusedBy(refusals []rehearsal.Refusal) Verdict {
 // store creates nodes and pods without scheduling any. It leaves out pods that have finished, like the scheduler's
 // informer.
 func (r *run) store(instance Instance) error {
-	for i := range instance.Nodes {
-		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
-			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
-		}
+	if err := r.addNodes(instance); err != nil {
+		return err
 	}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		if finished(pod) {
+		if podutil.IsPodTerminal(pod) {
 			continue
 		}
 		if err := r.storePod(pod.DeepCopy()); err != nil {

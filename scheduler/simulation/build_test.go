@@ -50,7 +50,12 @@ func simulatorFrom(t *testing.T, configuration *config.KubeSchedulerConfiguratio
 // place fills an instance under a shipped profile.
 func place(t *testing.T, profile string, instance simulation.Instance) simulation.Result {
 	t.Helper()
-	result, err := simulatorOf(t, filepath.Join(profileFolder, profile+".yaml")).Run(context.Background(), instance)
+	return run(t, simulatorOf(t, filepath.Join(profileFolder, profile+".yaml")), instance)
+}
+
+func run(t *testing.T, simulator *simulation.Simulator, instance simulation.Instance) simulation.Result {
+	t.Helper()
+	result, err := simulator.Run(t.Context(), instance)
 	if err != nil {
 		t.Fatal(err)
 	}

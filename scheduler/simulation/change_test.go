@@ -3,7 +3,6 @@ package simulation_test
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,15 +35,6 @@ func TestChangesHappenWhenTheyAreDue(t *testing.T) {
 			t.Errorf("%s: the third pod should be on %q, is on %q", name, row.third, got)
 		}
 	}
-}
-
-// TestAPendingPodIsTriedAgainAfterAChange: the scheduler's own hints wake it, as in a cluster.
-func TestAPendingPodIsTriedAgainAfterAChange(t *testing.T) {
-	result := place(t, "deterministic", simulation.Instance{
-		ID: "woken", Nodes: nodes(1, 1000, gib), Pods: []v1.Pod{pod("a", 600, 1), pod("b", 600, 1)},
-		Changes: []simulation.Change{{After: 2, PodGone: "default/a"}},
-	})
-	expectNodes(t, result, map[string]string{"b": "node-000"})
 }
 
 // TestErrorsOfChangesAreReportedTogether: one run should be enough to find all errors of a file.
@@ -85,62 +75,6 @@ func TestNothingIsMeasuredUnasked(t *testing.T) {
 	}
 }
 
-// TestPreemptedPodsComeBackWhereThereIsRoom: their ReplicaSets replace them; without that, the count of running pods would
-// be too low.
-func TestPreemptedPodsComeBackWhereThereIsRoom(t *testing.T) {
-	instance := simulation.Instance{
-		ID:    "replaced",
-		Nodes: []v1.Node{node("large", 1000, gib), node("small", 600, gib)},
-		Pods:  []v1.Pod{pod("low", 500, 1, withPriority(1)), pod("high", 900, 1, withPriority(2))},
-	}
-	expectNodes(t, place(t, "default", instance), map[string]string{"low": "", "high": "large"})
-	instance.Replace = true
-	result := place(t, "default", instance)
-	expectNodes(t, result, map[string]string{"low": "small", "high": "large"})
-	if !slices.Equal(result.Evicted, []string{"default/low"}) {
-		t.Errorf("low should be reported as evicted although it runs again, got %v", result.Evicted)
-	}
-}
-
-// TestAPodIsReplacedAsOftenAsItIsPreempted: the replacement of the first victim is the next victim, and its own
-// replacement belongs to the same pod.
-func TestAPodIsReplacedAsOftenAsItIsPreempted(t *testing.T) {
-	result := place(t, "default", simulation.Instance{
-		ID:    "twice",
-		Nodes: []v1.Node{node("a", 1000, gib), node("b", 900, gib), node("c", 600, gib)},
-		Pods: []v1.Pod{
-			pod("low", 500, 1, withPriority(1)),
-			pod("first", 950, 1, withPriority(3)),
-			pod("second", 850, 1, withPriority(2)),
-		},
-		Replace: true,
-	})
-	expectNodes(t, result, map[string]string{"low": "c", "first": "a", "second": "b"})
-}
-
-// TestAReplacementWithoutRoomIsPending: it may not preempt pods of its own priority, and the run still ends.
-func TestAReplacementWithoutRoomIsPending(t *testing.T) {
-	result := place(t, "default", simulation.Instance{
-		ID:      "pending",
-		Nodes:   nodes(1, 1000, gib),
-		Pods:    []v1.Pod{pod("low", 800, 1, withPriority(1)), pod("high", 800, 1, withPriority(2))},
-		Replace: true,
-	})
-	expectNodes(t, result, map[string]string{"low": "", "high": "node-000"})
-}
-
-// TestAPodThatIsRemovedOnPurposeStaysAway: a change takes it out of the instance, which is no preemption.
-func TestAPodThatIsRemovedOnPurposeStaysAway(t *testing.T) {
-	result := place(t, "default", simulation.Instance{
-		ID:      "removed",
-		Nodes:   nodes(1, 1000, gib),
-		Pods:    []v1.Pod{pod("a", 800, 1), pod("b", 800, 1)},
-		Changes: []simulation.Change{{After: 1, PodGone: "default/a"}},
-		Replace: true,
-	})
-	expectNodes(t, result, map[string]string{"a": "", "b": "node-000"})
-}
-
 // TestPreemptionIsRepeatable: among equal victims, those that started last are preempted, and their start times must not
 // depend on the wall clock.
 func TestPreemptionIsRepeatable(t *testing.T) {
@@ -157,19 +91,12 @@ func TestPreemptionIsRepeatable(t *testing.T) {
 	for i := range 6 {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("high-%d", i), 700, 1, withPriority(2)))
 	}
-	first, err := simulator.Run(t.Context(), instance)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := run(t, simulator, instance)
 	if len(first.Evicted) < 12 {
 		t.Fatalf("both pods of a node must go for a high one, got %v", first.Evicted)
 	}
 	for range 10 {
-		again, err := simulator.Run(t.Context(), instance)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !maps.Equal(first.Placements, again.Placements) {
+		if again := run(t, simulator, instance); !maps.Equal(first.Placements, again.Placements) {
 			t.Errorf("%v, then %v", first.Placements, again.Placements)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
@@ -105,8 +104,4 @@ func (pair ForbiddenPair) forbid(seen *snapshot.Snapshot) {
 			seen.Forbid(pod.Class, pair.Node)
 		}
 	}
-}
-
-func finished(pod *v1.Pod) bool {
-	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }

@@ -112,10 +112,8 @@ func (r *run) watch() error {
 
 // populate creates the nodes, then the placed pods, and then lets the others arrive.
 func (r *run) populate(instance Instance) (*Measurement, error) {
-	for i := range instance.Nodes {
-		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
-			return nil, fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
-		}
+	if err := r.addNodes(instance); err != nil {
+		return nil, err
 	}
 	for i := range instance.Pods {
 		if pod := &instance.Pods[i]; pod.Spec.NodeName != "" {
@@ -158,6 +156,15 @@ func (r *run) arrive(instance Instance) (arrived int, err error) {
 		return 0, err
 	}
 	return arrived, r.settle()
+}
+
+func (r *run) addNodes(instance Instance) error {
+	for i := range instance.Nodes {
+		if err := r.addNode(instance.Nodes[i].DeepCopy()); err != nil {
+			return fmt.Errorf("node %s: %w", instance.Nodes[i].Name, err)
+		}
+	}
+	return nil
 }
 
 func (r *run) addNode(node *v1.Node) error {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	schedulerutil "k8s.io/kubernetes/pkg/scheduler/util"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -132,18 +133,13 @@ type identity struct {
 	AntiAffinity  []v1.PodAffinityTerm
 	Tolerations   []v1.Toleration
 	Spread        []v1.TopologySpreadConstraint
-	HostPorts     []hostPort
+	HostPorts     []v1.ContainerPort
 	Claims        []string
 	Unsupported   []string
 	// Soft terms.
 	PreferredNodes []v1.PreferredSchedulingTerm
 	PreferredPods  []v1.WeightedPodAffinityTerm
 	PreferredApart []v1.WeightedPodAffinityTerm
-}
-
-type hostPort struct {
-	Protocol, IP string
-	Port         int32
 }
 
 // specOf is a digest of the pod's identity.
@@ -177,7 +173,7 @@ func identityOf(pod *v1.Pod) identity {
 		NodeSelector:  pod.Spec.NodeSelector,
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,
-		HostPorts:     hostPorts(pod),
+		HostPorts:     schedulerutil.GetHostPorts(pod),
 		Claims:        claimNames(pod),
 		Unsupported:   unsupported(pod),
 	}
@@ -200,25 +196,4 @@ func (id *identity) addAffinity(affinity *v1.Affinity) {
 		id.AntiAffinity = pods.RequiredDuringSchedulingIgnoredDuringExecution
 		id.PreferredApart = pods.PreferredDuringSchedulingIgnoredDuringExecution
 	}
-}
-
-func hostPorts(pod *v1.Pod) []hostPort {
-	var ports []hostPort
-	add := func(container *v1.Container) {
-		for _, port := range container.Ports {
-			if port.HostPort > 0 {
-				ports = append(ports, hostPort{string(port.Protocol), port.HostIP, port.HostPort})
-			}
-		}
-	}
-	for i := range pod.Spec.Containers {
-		add(&pod.Spec.Containers[i])
-	}
-	for i := range pod.Spec.InitContainers {
-		init := &pod.Spec.InitContainers[i]
-		if init.RestartPolicy != nil && *init.RestartPolicy == v1.ContainerRestartPolicyAlways {
-			add(init)
-		}
-	}
-	return ports
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,11 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/kubernetes/pkg/apis/core/helper"
 
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
 func podMessage(pod *Pod, now time.Time) *contract.Pod {
+	// A cost that cannot be read counts as 0, as for the ReplicaSet controller.
+	cost, _ := helper.GetDeletionCostFromPodAnnotations(pod.Object.Annotations)
 	return &contract.Pod{
 		Uid:             string(pod.Object.UID),
 		Namespace:       pod.Object.Namespace,
@@ -25,7 +27,7 @@ func podMessage(pod *Pod, now time.Time) *contract.Pod {
 		Node:            pod.Node,
 		Movable:         pod.Node != "" && pod.Immovable == "",
 		ImmovableReason: pod.Immovable,
-		DeletionCost:    deletionCost(pod.Object),
+		DeletionCost:    cost,
 		AgeS:            ageSeconds(pod.Object, now),
 	}
 }
@@ -72,7 +74,7 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	}
 	if !slices.Contains(of.Unsupported, unreadableNodeAffinity) {
 		class.RequiredNodeAffinity = nodeTermMessages(of.NodeAffinity)
-		class.PreferredNodeAffinity = preferredNodeMessages(of.PreferredNodes)
+		class.PreferredNodeAffinity = converted(of.PreferredNodes, preferredNodeMessage)
 	}
 	if !slices.Contains(of.Unsupported, unreadablePodSelector) {
 		c.addPodTerms(class, of)
@@ -85,24 +87,28 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}
 	}
-	for _, toleration := range of.Tolerations {
-		class.Tolerations = append(class.Tolerations, tolerationMessage(toleration))
-	}
-	for _, port := range of.HostPorts {
-		class.HostPorts = append(class.HostPorts, &contract.HostPort{
-			Protocol: port.Protocol, HostIp: port.IP, Port: port.Port})
-	}
+	class.Tolerations = converted(of.Tolerations, tolerationMessage)
+	class.HostPorts = converted(of.HostPorts, func(port v1.ContainerPort) *contract.HostPort {
+		return &contract.HostPort{Protocol: string(port.Protocol), HostIp: port.HostIP, Port: port.HostPort}
+	})
 	return class
 }
 
 func (c *classes) addPodTerms(class *contract.PodClass, of identity) {
-	class.RequiredPodAffinity = c.affinityMessages(of.Affinity)
-	class.RequiredPodAntiAffinity = c.affinityMessages(of.AntiAffinity)
-	class.PreferredPodAffinity = c.preferredPodMessages(of.PreferredPods)
-	class.PreferredPodAntiAffinity = c.preferredPodMessages(of.PreferredApart)
-	for _, constraint := range of.Spread {
-		class.TopologySpread = append(class.TopologySpread, spreadMessage(constraint))
+	class.RequiredPodAffinity = converted(of.Affinity, c.affinityMessage)
+	class.RequiredPodAntiAffinity = converted(of.AntiAffinity, c.affinityMessage)
+	class.PreferredPodAffinity = converted(of.PreferredPods, c.preferredPodMessage)
+	class.PreferredPodAntiAffinity = converted(of.PreferredApart, c.preferredPodMessage)
+	class.TopologySpread = converted(of.Spread, spreadMessage)
+}
+
+// converted are the messages of all of some objects.
+func converted[From, To any](all []From, message func(From) To) []To {
+	messages := make([]To, 0, len(all))
+	for _, one := range all {
+		messages = append(messages, message(one))
 	}
+	return messages
 }
 
 func tolerationMessage(toleration v1.Toleration) *contract.Toleration {
@@ -118,38 +124,30 @@ func nodeTermMessages(selector *v1.NodeSelector) []*contract.NodeSelectorTerm {
 	if selector == nil {
 		return nil
 	}
-	var terms []*contract.NodeSelectorTerm
-	for _, term := range selector.NodeSelectorTerms {
-		terms = append(terms, &contract.NodeSelectorTerm{
-			MatchExpressions: nodeRequirements(term.MatchExpressions),
-			MatchFields:      nodeRequirements(term.MatchFields),
-		})
-	}
-	return terms
+	return converted(selector.NodeSelectorTerms, nodeTermMessage)
 }
 
-func nodeRequirements(requirements []v1.NodeSelectorRequirement) []*contract.Requirement {
-	var messages []*contract.Requirement
-	for _, requirement := range requirements {
-		messages = append(messages, &contract.Requirement{
-			Key: requirement.Key, Operator: string(requirement.Operator), Values: requirement.Values})
+func nodeTermMessage(term v1.NodeSelectorTerm) *contract.NodeSelectorTerm {
+	return &contract.NodeSelectorTerm{
+		MatchExpressions: converted(term.MatchExpressions, requirementMessage),
+		MatchFields:      converted(term.MatchFields, requirementMessage),
 	}
-	return messages
 }
 
-// affinityMessages resolves namespace selectors: the snapshot has no namespaces to match.
-func (c *classes) affinityMessages(terms []v1.PodAffinityTerm) []*contract.PodAffinityTerm {
-	var messages []*contract.PodAffinityTerm
-	for _, term := range terms {
-		messages = append(messages, &contract.PodAffinityTerm{
-			LabelSelector:     selectorMessage(term.LabelSelector),
-			Namespaces:        c.namespacesOf(term),
-			TopologyKey:       term.TopologyKey,
-			MatchLabelKeys:    term.MatchLabelKeys,
-			MismatchLabelKeys: term.MismatchLabelKeys,
-		})
+func requirementMessage(requirement v1.NodeSelectorRequirement) *contract.Requirement {
+	return &contract.Requirement{
+		Key: requirement.Key, Operator: string(requirement.Operator), Values: requirement.Values}
+}
+
+// affinityMessage resolves namespace selectors: the snapshot has no namespaces to match.
+func (c *classes) affinityMessage(term v1.PodAffinityTerm) *contract.PodAffinityTerm {
+	return &contract.PodAffinityTerm{
+		LabelSelector:     selectorMessage(term.LabelSelector),
+		Namespaces:        c.namespacesOf(term),
+		TopologyKey:       term.TopologyKey,
+		MatchLabelKeys:    term.MatchLabelKeys,
+		MismatchLabelKeys: term.MismatchLabelKeys,
 	}
-	return messages
 }
 
 // noNamespace represents a selector that matches no namespace: an empty list would mean the pod's own.
@@ -209,43 +207,12 @@ func spreadMessage(constraint v1.TopologySpreadConstraint) *contract.TopologySpr
 	return message
 }
 
-func preferredNodeMessages(terms []v1.PreferredSchedulingTerm) []*contract.PreferredNodeTerm {
-	var messages []*contract.PreferredNodeTerm
-	for _, term := range terms {
-		messages = append(messages, &contract.PreferredNodeTerm{
-			Weight: term.Weight,
-			Term: &contract.NodeSelectorTerm{
-				MatchExpressions: nodeRequirements(term.Preference.MatchExpressions),
-				MatchFields:      nodeRequirements(term.Preference.MatchFields),
-			},
-		})
-	}
-	return messages
+func preferredNodeMessage(term v1.PreferredSchedulingTerm) *contract.PreferredNodeTerm {
+	return &contract.PreferredNodeTerm{Weight: term.Weight, Term: nodeTermMessage(term.Preference)}
 }
 
-func (c *classes) preferredPodMessages(terms []v1.WeightedPodAffinityTerm) []*contract.PreferredPodTerm {
-	var messages []*contract.PreferredPodTerm
-	for _, term := range terms {
-		messages = append(messages, &contract.PreferredPodTerm{
-			Weight: term.Weight,
-			Term:   c.affinityMessages([]v1.PodAffinityTerm{term.PodAffinityTerm})[0],
-		})
-	}
-	return messages
-}
-
-// deletionCost is the pod's deletion cost annotation; one that cannot be read counts as 0, as for the ReplicaSet
-// controller.
-func deletionCost(pod *v1.Pod) int32 {
-	asked, some := pod.Annotations[v1.PodDeletionCost]
-	if !some {
-		return 0
-	}
-	cost, err := strconv.ParseInt(asked, 10, 32)
-	if err != nil {
-		return 0
-	}
-	return int32(cost)
+func (c *classes) preferredPodMessage(term v1.WeightedPodAffinityTerm) *contract.PreferredPodTerm {
+	return &contract.PreferredPodTerm{Weight: term.Weight, Term: c.affinityMessage(term.PodAffinityTerm)}
 }
 
 // ageSeconds is how long ago the pod started; it is never negative, although clocks of different machines may disagree.

@@ -19,13 +19,12 @@ func nodeMessage(node *v1.Node) *contract.Node {
 		Allocatable:   resources.OfList(node.Status.Allocatable).Message(),
 		Labels:        node.Labels,
 		Unschedulable: node.Spec.Unschedulable || node.DeletionTimestamp != nil,
+		Taints: converted(node.Spec.Taints, func(taint v1.Taint) *contract.Taint {
+			return &contract.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)}
+		}),
 	}
 	if node.DeletionTimestamp != nil {
 		message.Allocatable.Pods = 0
-	}
-	for _, taint := range node.Spec.Taints {
-		message.Taints = append(message.Taints, &contract.Taint{
-			Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
 	}
 	return message
 }

@@ -36,14 +36,18 @@ func asking(name v1.ResourceName, amount string) func(*v1.Pod) {
 	}
 }
 
+// tooMany are more values than a selector may have in a message.
+func tooMany() (values []string) {
+	for i := range 3000 {
+		values = append(values, fmt.Sprintf("%063d", i))
+	}
+	return values
+}
+
 // Any user who may create a pod could otherwise switch the optimiser off for all users. Such pods keep their room, no plan
 // contains them, and the reason is reported.
 func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 	many := strings.Repeat("9", 5000)
-	values := make([]string, 3000)
-	for i := range values {
-		values[i] = fmt.Sprintf("%063d", i)
-	}
 	for want, change := range map[string]func(*v1.Pod){
 		"node-affinity-that-the-scheduler-cannot-read": requiring(v1.NodeSelectorRequirement{
 			Key: "k", Operator: v1.NodeSelectorOpGt, Values: []string{"abc"}}),
@@ -52,7 +56,7 @@ func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 		"more-than-any-machine-has":  asking(v1.ResourceMemory, "2Ei"),
 		"more-than-any-machine-has ": asking(v1.ResourceCPU, "2Ei"),
 		"bytes-that-are-no-text":     func(pod *v1.Pod) { pod.OwnerReferences[0].Name = "\xff" },
-		"selectors-too-large":        requiring(v1.NodeSelectorRequirement{Key: "k", Operator: v1.NodeSelectorOpIn, Values: values}),
+		"selectors-too-large":        requiring(v1.NodeSelectorRequirement{Key: "k", Operator: v1.NodeSelectorOpIn, Values: tooMany()}),
 		"pod-selector-that-the-scheduler-cannot-read": func(pod *v1.Pod) {
 			pod.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "z",
 				WhenUnsatisfiable: v1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"k": "-"}}}}
@@ -132,12 +136,8 @@ func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 // A budget that cannot be sent still protects its pods.
 func TestABudgetThatIsTooLargeAllowsNothing(t *testing.T) {
 	budget := aBudget("b", "a", 1)
-	var values []string
-	for i := range 3000 {
-		values = append(values, fmt.Sprintf("%063d", i))
-	}
 	budget.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{
-		{Key: "other", Operator: metav1.LabelSelectorOpNotIn, Values: values}}
+		{Key: "other", Operator: metav1.LabelSelectorOpNotIn, Values: tooMany()}}
 
 	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("p", "n1")},
 		Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()})

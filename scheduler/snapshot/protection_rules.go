@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
 )
 
 // DoNotMove is the annotation with which a pod opts out of being moved.
@@ -14,9 +15,6 @@ const DoNotMove = "stowage.dev/do-not-move"
 
 // configSource is the annotation with the source of a kubelet's pod.
 const configSource = "kubernetes.io/config.source"
-
-// systemCritical is the lowest priority of system-critical pods.
-const systemCritical = 2_000_000_000
 
 // optOuts are annotations of other projects that forbid a disruption.
 var optOuts = map[string]string{
@@ -41,7 +39,7 @@ func isInProtectedNamespace(s *subject) bool {
 	return s.namespace == nil || !s.rules.Namespaces.Matches(labels.Set(s.namespace.Labels))
 }
 
-func isSystemCritical(s *subject) bool { return s.class.Priority >= systemCritical }
+func isSystemCritical(s *subject) bool { return s.class.Priority >= scheduling.SystemCriticalPriority }
 
 func hasOptedOut(s *subject) bool {
 	if value, set := s.pod.Annotations[DoNotMove]; set && value != "false" {
@@ -73,8 +71,7 @@ func hasLocalStorage(s *subject) bool {
 }
 
 func isMirror(s *subject) bool {
-	_, mirror := s.pod.Annotations[v1.MirrorPodAnnotationKey]
-	return mirror
+	return metav1.HasAnnotation(s.pod.ObjectMeta, v1.MirrorPodAnnotationKey)
 }
 
 // isStatic: the kubelet would start the pod again on the same node.
@@ -86,9 +83,7 @@ func isStatic(s *subject) bool {
 // isBare: no controller would replace the pod.
 func isBare(s *subject) bool { return s.controller == nil }
 
-func isOfDaemonSet(s *subject) bool {
-	return s.controllerKind() == "DaemonSet"
-}
+func isOfDaemonSet(s *subject) bool { return s.controllerKind() == "DaemonSet" }
 
 // isOfUnknownController: whether it creates a new pod, and where, is not known.
 func isOfUnknownController(s *subject) bool {

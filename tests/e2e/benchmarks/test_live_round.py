@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.moments import Window
 from benchmarks.live.rounds import run_cell
 
-CELL = moving(Part.GRID, "ten nodes", 10, 4, events_per_s=4, beside=True, window_s=3.0)
+CELL = replace(
+    moving(Part.GRID, "ten nodes", 10, 4), events_per_s=4, beside=True, window_s=3.0
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -21,10 +21,3 @@ def test_each_backend_has_its_own_medians_with_their_spread() -> None:
     assert (kind.value, kind.runs, kind.spread) == (12.0, 3, (11.0, 40.0))
     assert found["kwok-binary: control plane ready"].value == 3.5
     assert found["kind: memory, with the release"].value == 250.0
-
-
-def test_a_backend_that_was_not_measured_has_no_value() -> None:
-    """A zero would look like the best of all."""
-    found = {one.name: one for one in backend_figures([])}
-
-    assert found["kwok-docker: control plane ready"].value is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from benchmarks.live.moments import PlanRow, Row, Window
 from stowage_testbed.text.figure import Figure
 
 PENDING = moving(Part.PENDING, "p", 100, 50)
-RATE = moving(Part.RATE, "r", 100, 50, burst=2, rounds=2, beside=True)
-CHURN = moving(Part.CHURN, "c", 100, 50, events_per_s=100, beside=True)
+RATE = replace(moving(Part.RATE, "r", 100, 50), burst=2, rounds=2, beside=True)
+CHURN = replace(moving(Part.CHURN, "c", 100, 50), events_per_s=100, beside=True)
 
 
 def a_plan(**values: Any) -> PlanRow:
