@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 from kubernetes.client import ApiClient, AppsV1Api
-from stowage_testbed.cluster.protocol import Cluster
 
 from benchmarks.harness.burst import (
     NAME,
