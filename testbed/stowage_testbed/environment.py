@@ -91,11 +91,14 @@ def _git(checkout: Path, *arguments: str) -> str | None:
     git = shutil.which("git")
     if git is None:
         return None
-    answer = subprocess.run(
-        [git, "-C", str(checkout), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=GIT_TIMEOUT_S,
-        check=False,
-    )
+    try:
+        answer = subprocess.run(
+            [git, "-C", str(checkout), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=GIT_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None  # on a busy disk: hours of measurements must not end of it
     return answer.stdout.strip() if answer.returncode == 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,12 +56,25 @@ def _in_containers(api_server: str) -> Values:
     return {"apiServer": {"url": api_server}, "scheduler": image, "optimizer": image}
 
 
+def _program_of(cluster: Cluster, name: str) -> Path:
+    """Give a cluster a program for as long as it lives, whatever is built meanwhile."""
+    installed = tool_path(name)
+    kept = cluster.workdir / "programs" / installed.parent.name / name
+    if not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            kept.hardlink_to(installed)
+        except OSError:  # another disk
+            shutil.copy2(installed, kept)
+    return kept
+
+
 def _as_processes(cluster: Cluster) -> Values:
     """Return what a release needs whose containers are processes of this machine."""
     return {
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
         "scheduler": {
-            "command": [str(tool_path("stowage-scheduler"))],
+            "command": [str(_program_of(cluster, "stowage-scheduler"))],
             "bindAddress": LOOPBACK,
             "securePort": port_beside(cluster.name),
         },

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
+import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +28,9 @@ class ToolMissingError(StowageError):
 def tool_path(name: str) -> Path:
     """Return the installed binary of a tool.
 
+    A build of this checkout is held for as long as this process lives: hours of runs
+    must not lose it to builds of other checkouts.
+
     Raises
     ------
     StowageError
@@ -33,10 +38,34 @@ def tool_path(name: str) -> Path:
     ToolMissingError
         The tool is not installed in the version that this Stowage wants.
     """
-    file = binary_file(load_manifest().tool(name))
+    tool = load_manifest().tool(name)
+    file = binary_file(tool)
+    if tool.own and file.is_file():
+        _hold(file)
     if not file.is_file():
         raise ToolMissingError(name, file)
     return file
+
+
+@functools.cache
+def _hold(file: Path) -> int:
+    """Lock a binary for this process and others; return the open file's descriptor."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except FileNotFoundError:
+        return -1  # it was just removed, as the caller will see
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
+def is_held(file: Path) -> bool:
+    """Return whether a process that lives was given this binary by `tool_path`."""
+    with file.open("rb") as binary:
+        try:
+            fcntl.flock(binary, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def tool_data(name: str) -> Path:

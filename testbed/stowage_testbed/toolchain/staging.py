@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.location import binary_file, is_held, tool_folder
 from stowage_testbed.toolchain.manifest import Tool
 
 LOCK_TIMEOUT_S = 1800.0
@@ -69,4 +69,5 @@ def _forget_old_builds(folder: Path, keep: Path) -> None:
     builds = [path for path in folder.iterdir() if path.is_dir() and path != keep]
     builds.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for old in builds[KEPT_OWN_BUILDS - 1 :]:
-        shutil.rmtree(old, ignore_errors=True)
+        if not any(is_held(file) for file in old.iterdir() if file.is_file()):
+            shutil.rmtree(old, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 from pathlib import Path
@@ -116,3 +117,24 @@ def test_old_builds_of_own_tools_are_pruned(tmp_path: Path) -> None:
 
     assert len(builds) == KEPT_OWN_BUILDS
     assert newest.parent in builds
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_build_that_somebody_works_with_is_not_pruned(tmp_path: Path) -> None:
+    """A campaign of hours lost its scheduler to builds in three other checkouts."""
+    tool = a_tool(tmp_path / "hello")
+    held = install_one(tool, write_binary)
+    os.utime(held.parent, (0, 0))
+    with held.open("rb") as binary:
+        fcntl.flock(binary, fcntl.LOCK_SH)
+        for edit in range(KEPT_OWN_BUILDS + 1):
+            (tool.folder / "main.go").write_text(f"package main\n// {edit}\n")
+            tool_key.cache_clear()
+            install_one(tool, write_binary)
+            assert held.is_file()
+
+    (tool.folder / "main.go").write_text("package main\n// the last one\n")
+    tool_key.cache_clear()
+    install_one(tool, write_binary)
+
+    assert not held.exists()
