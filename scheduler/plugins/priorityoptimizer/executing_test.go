@@ -25,18 +25,14 @@ func (c *cluster) set(change func(*cluster)) {
 }
 
 // slowTermination starts figure 1 with evicted pods that take their time to terminate.
-func slowTermination(t *testing.T) *cluster {
+func slowTermination(t *testing.T, settings ...func(*cluster)) *cluster {
 	t.Helper()
-	return slowTerminationUnder(t, nil)
-}
-
-func slowTerminationUnder(t *testing.T, change func(*PriorityOptimizerArgs)) *cluster {
-	t.Helper()
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, change, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.slowTermination = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
+	c := figureOne(t, nil, func(c *cluster) {
+		c.slowTermination = true
+		for _, setting := range settings {
+			setting(c)
+		}
+	})
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	return c
 }
@@ -54,7 +50,7 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 	c.await("the thief is kept out", func() bool { return c.plugin.keptOut.size() == 1 }, true)
 	waiting, kept := c.nodeOf("three"), c.kept()
 	c.endPods()
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	c.eventually("the room is free again", func() bool { return len(c.kept()) == 0 })
 	if len(kept) != 1 || kept["n1"]+kept["n2"] != 3 {
@@ -67,13 +63,13 @@ func TestRoomThatAPlanMakesIsNotStolen(t *testing.T) {
 
 // A plan that cannot be carried out is aborted in time, and no pods keep waiting for it.
 func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
-	c := slowTerminationUnder(t, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = 600 })
+	c := slowTermination(t, func(c *cluster) { c.args.StepTimeoutSeconds = 600 })
 	began := c.clock.Now()
 	c.add(testPod("thief", 2, 0))
 
 	c.advanceClock(55 * time.Second)
 	early := c.phases()[packingplan.Aborted]
-	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+	c.reaches(packingplan.Aborted)
 	took := c.clock.Since(began)
 
 	if c.plugin.execution.Load() != nil || early != 0 || took > 62*time.Second {
@@ -84,17 +80,13 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 
 // A disruption budget that allows no disruption for now delays a plan, but does not abort it.
 func TestRefusedEvictionIsTriedAgain(t *testing.T) {
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.refuse = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
-	c.eventually("the plan is being carried out", func() bool { return c.phases()[packingplan.Executing] == 1 })
+	c := figureOne(t, nil, func(c *cluster) { c.refuse = true })
+	c.reaches(packingplan.Executing)
 	c.advanceClock(5 * time.Second)
 
 	c.set(func(c *cluster) { c.refuse = false })
 
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 	if c.nodeOf("three") == "" {
 		t.Error("the pod has no node")
 	}
@@ -104,7 +96,7 @@ func TestRefusedEvictionIsTriedAgain(t *testing.T) {
 func solvingFigureOne(t *testing.T) (c *cluster, answer func()) {
 	t.Helper()
 	thinking, over := make(chan struct{}, 8), make(chan struct{})
-	c, _ = figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	c = figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		thinking <- struct{}{}
 		<-over
 		return answers(solveFigureOne)(request, stream)
@@ -154,9 +146,7 @@ func TestPlanForAStateThatIsGoneIsNotCarriedOut(t *testing.T) {
 			c.must(err)
 		},
 		"a foreign pod takes the room": func(c *cluster) {
-			pod := testPod("foreign", 2, 0)
-			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.nodeOf("two")
-			c.add(pod)
+			c.add(foreignPod(c.nodeOf("two")))
 		},
 	}
 	for name, change := range changes {
@@ -197,21 +187,27 @@ func (c *cluster) stateChanged() func() bool {
 	return func() bool { return tainted() || asked != 3 }
 }
 
-// A pod of higher priority goes first, and the evicted pod's replacement does not come back
-// into the room that was made for it.
+// A pod of higher priority goes first, and the evicted pod's replacement does not come back into the room that was made
+// for it. An eviction that is not for room, but for a host port, is carried out although there is room.
 func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
-	o := startOptimizer(t, answers(makeWayForHigh))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4))
-	c.addInTurn(testPod("low", 3, 1))
-	c.add(testPod("high", 3, 9))
+	for text, asks := range map[string]func(owner string, priority int32) *v1.Pod{
+		"room":   func(owner string, priority int32) *v1.Pod { return testPod(owner, 3, priority) },
+		"a port": func(owner string, priority int32) *v1.Pod { return withPort(testPod(owner, 1, priority)) },
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := startCluster(t, answers(makeWayForHigh), nil, testNode("n1", 4))
+			c.addInTurn(asks("low", 1))
+			c.add(asks("high", 9))
 
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+			c.reaches(packingplan.Completed)
 
-	if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
-		t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
-	}
-	if states := c.plansOf()[0].Status.Evictions; len(states) != 1 || states[0].State != "Gone" {
-		t.Errorf("evictions = %+v", states)
+			if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
+				t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
+			}
+			if states := c.plansOf()[0].Status.Evictions; len(states) != 1 || states[0].State != "Gone" {
+				t.Errorf("evictions = %+v", states)
+			}
+		})
 	}
 }
 
@@ -241,23 +237,9 @@ func runningOn(node string, pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// An eviction that is not for room, but for a host port, is carried out although there is room.
-func TestPodThatHoldsAPortIsEvicted(t *testing.T) {
-	o := startOptimizer(t, answers(makeWayForHigh))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4))
-	c.addInTurn(withPort(testPod("low", 1, 1)))
-	c.add(withPort(testPod("high", 1, 9)))
-
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
-
-	if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
-		t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
-	}
-}
-
 // A waiting pod that has room, but waits for a port, must not keep a cycle of moves from being broken.
 func TestCycleIsBrokenForAPodThatWaitsForAPort(t *testing.T) {
-	o := startOptimizer(t, answers(func(s *contract.Snapshot) *contract.Plan {
+	c := startCluster(t, answers(func(s *contract.Snapshot) *contract.Plan {
 		plan := &contract.Plan{Optimal: true}
 		for _, pod := range s.Pods {
 			switch {
@@ -270,12 +252,11 @@ func TestCycleIsBrokenForAPodThatWaitsForAPort(t *testing.T) {
 			}
 		}
 		return plan
-	}))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 3),
+	}), nil, testNode("n1", 4), testNode("n2", 3),
 		runningOn("n1", withPort(testPod("holder", 2, 0))), runningOn("n2", testPod("other", 3, 0)))
 	c.add(withPort(testPod("new", 1, 0)))
 
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	if c.nodeOf("new") != "n1" || c.nodesOf("holder")[0] != "n2" || c.nodesOf("other")[0] != "n1" {
 		t.Errorf("new on %q, holder on %v, other on %v", c.nodeOf("new"), c.nodesOf("holder"), c.nodesOf("other"))

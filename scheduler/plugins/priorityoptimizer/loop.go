@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
@@ -46,7 +47,7 @@ type loop struct {
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	records := newPlanRecords(p, args, handle.EventRecorder(), with)
 	planner := &planner{plugin: p, args: args, clock: with.clock, solver: with.solver, records: records,
-		statusBytes: with.statusBytes}
+		statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
 	records.watch(func(object any) {
 		planner.cancelIfAborted(object)
 		p.wakeUp()
@@ -254,7 +255,7 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 	case end.phase != packingplan.Completed:
 		l.plugin.trigger.failed()
 	case done.isProved():
-		l.planner.solvedStates.add(done.expected, l.clock.Now().Add(provedFor))
+		l.planner.solvedStates.Add(done.expected, nil, provedFor)
 		l.plugin.trigger.succeeded()
 		if !done.nextChange.IsZero() {
 			l.plugin.trigger.retryAt(done.nextChange)

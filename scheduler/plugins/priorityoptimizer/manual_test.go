@@ -45,14 +45,14 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 	return ""
 }
 
-func manual(args *PriorityOptimizerArgs) { args.Mode = ModeManual }
+func manual(c *cluster) { c.args.Mode = ModeManual }
 
 // A dry run answers "would they fit?" without disrupting or holding any pod.
 func TestDryRunOnlyWritesThePlan(t *testing.T) {
-	c, _ := figureOne(t, answers(solveFigureOne), manual)
+	c := figureOne(t, nil, manual)
 
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
-	c.eventually("the plan is proposed", func() bool { return c.phaseOf("what-if") == packingplan.Proposed })
+	c.planReaches("what-if", packingplan.Proposed)
 	c.advanceClock(3 * time.Second)
 
 	status := c.plansOf()[0].Status
@@ -66,35 +66,33 @@ func TestDryRunOnlyWritesThePlan(t *testing.T) {
 
 // A user's plan in mode Execute is carried out in every mode of the plugin.
 func TestManualPlanIsCarriedOut(t *testing.T) {
-	c, o := figureOne(t, answers(solveFigureOne), manual)
+	c := figureOne(t, nil, manual)
 
 	c.createPlan("go", map[string]any{"mode": "Execute", "timeLimitSeconds": 7.5}, nil)
-	c.eventually("the plan is completed", func() bool { return c.phaseOf("go") == packingplan.Completed })
+	c.planReaches("go", packingplan.Completed)
 
-	if c.nodeOf("three") == "" || o.requests[0].Options.TimeLimitS != 7.5 {
-		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), o.requests[0].Options.TimeLimitS)
+	if c.nodeOf("three") == "" || c.optimizer.received()[0].Options.TimeLimitS != 7.5 {
+		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), c.optimizer.received()[0].Options.TimeLimitS)
 	}
 }
 
 // Without waiting pods there is nothing to gain: the answer needs no optimiser. Nor does it need a scheduling cycle, which
 // never comes if no pod waits.
 func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
-	o := startOptimizer(t, nothing)
-	c := startCluster(t, o.socket, manual, testNode("n1", 4))
+	c := startCluster(t, nothing, manual, testNode("n1", 4))
 
 	c.createPlan("idle", map[string]any{"mode": "Execute"}, nil)
-	c.eventually("the plan is answered", func() bool { return c.phaseOf("idle") == packingplan.NoImprovement })
+	c.planReaches("idle", packingplan.NoImprovement)
 
-	if o.asked() != 0 || !c.plansOf()[0].Status.Optimal {
-		t.Errorf("asked %d times, status %+v", o.asked(), c.plansOf()[0].Status)
+	if c.optimizer.asked() != 0 || !c.plansOf()[0].Status.Optimal {
+		t.Errorf("asked %d times, status %+v", c.optimizer.asked(), c.plansOf()[0].Status)
 	}
 }
 
 // A plan that a former process had not started to carry out is closed: the next solve starts from the present state. A
 // plan with nothing left to do is completed.
 func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
-	o := startOptimizer(t, nothing)
-	c := startCluster(t, o.socket, nil, testNode("n1", 4))
+	c := startCluster(t, nothing, nil, testNode("n1", 4))
 	for i, phase := range []string{"Solving", "Proposed", "Executing"} {
 		c.createPlan(fmt.Sprintf("old-%d", i), map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
 			object.Object["status"] = map[string]any{"phase": phase}
@@ -107,17 +105,17 @@ func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 	c.addInTurn(testPod("first", 1, 0))
 
 	c.eventually("the others are aborted", func() bool { return c.phases()[packingplan.Aborted] == 3 })
-	c.eventually("the one without a rest is completed", func() bool { return c.phaseOf("old-2") == packingplan.Completed })
+	c.planReaches("old-2", packingplan.Completed)
 }
 
 // Finished plans do not pile up; open ones are never deleted.
 func TestHistoryIsLimited(t *testing.T) {
-	c, _ := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.HistoryLimit = ModeManual, 2 })
+	c := fullNode(t, nothing, func(c *cluster) { c.args.Mode, c.args.HistoryLimit = ModeManual, 2 })
 
 	for i := range 5 {
 		name := fmt.Sprintf("plan-%d", i)
 		c.createPlan(name, map[string]any{"mode": "DryRun"}, nil)
-		c.eventually(name+" is answered", func() bool { return c.phaseOf(name) == packingplan.NoImprovement })
+		c.planReaches(name, packingplan.NoImprovement)
 		c.clock.Step(2 * time.Second) // timestamps have whole seconds
 	}
 
@@ -129,13 +127,11 @@ func TestHistoryIsLimited(t *testing.T) {
 
 // A dead optimiser fails a user's plan at once, with the reason.
 func TestManualPlanWithoutOptimizerFails(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/missing", manual, testNode("n1", 4))
-	c.addInTurn(testPod("resident", 2, 0))
-	c.add(testPod("waiting", 3, 0))
+	c := fullNode(t, nil, manual)
 
 	c.createPlan("go", map[string]any{"mode": "Execute"}, nil)
 
-	c.eventually("the plan failed", func() bool { return c.phaseOf("go") == packingplan.Failed })
+	c.planReaches("go", packingplan.Failed)
 }
 
 // patchPlan changes a plan as kubectl patch would.
@@ -147,9 +143,9 @@ func (c *cluster) patchPlan(name, patch string) {
 
 // proposed starts figure 1 with a proposal that has not been approved yet.
 func proposed(t *testing.T) *cluster {
-	c, _ := figureOne(t, answers(solveFigureOne), manual)
+	c := figureOne(t, nil, manual)
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
-	c.eventually("the plan is proposed", func() bool { return c.phaseOf("what-if") == packingplan.Proposed })
+	c.planReaches("what-if", packingplan.Proposed)
 	return c
 }
 
@@ -159,7 +155,7 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	before := c.plansOf()[0].Status
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
+	c.planReaches("what-if", packingplan.Completed)
 
 	after := c.plansOf()[0].Status
 	if len(after.Moves) != 1 || after.Moves[0].PodUID != before.Moves[0].PodUID || after.Moves[0].State != "Bound" || c.nodeOf("three") == "" {
@@ -170,13 +166,11 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 // A proposal may be hours old when it is approved.
 func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 	c := proposed(t)
-	pod := testPod("foreign", 2, 0)
-	pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.nodeOf("two")
-	c.add(pod)
+	c.add(foreignPod(c.nodeOf("two")))
 	c.advanceClock(time.Second)
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
+	c.planReaches("what-if", packingplan.Aborted)
 
 	if len(c.evictions()) != 0 {
 		t.Errorf("evicted %v", c.evictions())
@@ -187,12 +181,12 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	resting := proposed(t)
 	resting.patchPlan("what-if", `{"spec":{"abort":true}}`)
-	resting.eventually("the proposal is aborted", func() bool { return resting.phaseOf("what-if") == packingplan.Aborted })
+	resting.planReaches("what-if", packingplan.Aborted)
 
 	running := slowTermination(t)
 	name := running.plansOf()[0].Name()
 	running.patchPlan(name, `{"spec":{"abort":true}}`)
-	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })
+	running.planReaches(name, packingplan.Aborted)
 	if running.plugin.execution.Load() != nil {
 		t.Error("the plan is still running")
 	}

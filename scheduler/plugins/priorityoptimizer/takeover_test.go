@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -17,7 +18,7 @@ func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	status := c.plansOf()[0].Status
 	if len(c.evictions()) != 1 || c.nodeOf("three") == "" || c.nodesOf("one")[0] != c.nodeOf("two") {
@@ -35,9 +36,7 @@ func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
 		"the pod does not go away": func(*cluster) {},
 		"a foreign pod takes the room": func(c *cluster) {
 			c.endPods()
-			pod := testPod("foreign", 2, 0)
-			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.plansOf()[0].Status.Placements[0].Node
-			c.add(pod)
+			c.add(foreignPod(c.plansOf()[0].Status.Placements[0].Node))
 		},
 		"the target is gone": func(c *cluster) {
 			c.endPods()
@@ -51,7 +50,7 @@ func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
 			c.begin()
 			began := c.clock.Now()
 
-			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+			c.reaches(packingplan.Aborted)
 
 			if took := c.clock.Since(began); took > 10*time.Second || len(c.evictions()) != 1 {
 				t.Errorf("took %s, evicted %v", took, c.evictions())
@@ -65,7 +64,7 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 	changes := map[string]func(*v1.Node){
 		"cordoned": func(node *v1.Node) { node.Spec.Unschedulable = true },
 		"tainted":  func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
-		"shrunk":   func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = gigabytes(1) },
+		"shrunk":   func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = resource.MustParse("1G") },
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +75,7 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
 			c.must(err)
 
-			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+			c.reaches(packingplan.Aborted)
 
 			if took := c.clock.Since(began); took > 2*time.Second {
 				t.Errorf("took %s", took)
@@ -88,16 +87,11 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 // If a replacement never comes, because its owner was scaled down or a quota is used up, its room must not be held for
 // long.
 func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = 10 },
-		testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.withoutControllers = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
+	c := figureOne(t, nil, func(c *cluster) { c.args.StepTimeoutSeconds, c.withoutControllers = 10, true })
 	c.eventually("the pod is gone", func() bool { return len(c.evictions()) == 1 })
 	began := c.clock.Now()
 
-	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+	c.reaches(packingplan.Aborted)
 
 	if took := c.clock.Since(began); took > 12*time.Second || c.nodeOf("three") == "" {
 		t.Errorf("took %s, three on %q", took, c.nodeOf("three"))
