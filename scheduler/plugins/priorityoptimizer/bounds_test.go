@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -64,23 +63,6 @@ func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 
 	if time.Duration(longest)*tick > 2*time.Second+tick || time.Duration(most)*tick > 3*time.Second+20*tick || most < 40 {
 		t.Errorf("held for %s at a time, %s in a minute, in %s", time.Duration(longest)*tick, time.Duration(most)*tick, clock.Since(began))
-	}
-}
-
-// A tenant's plan may ask for an hour. No pods wait for that, and other plans are not starved.
-func TestTimeLimitOfAUsersPlanHoldsNoPodsAndIsCapped(t *testing.T) {
-	c := fullNode(t, silent, manual)
-	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 3600.0}, nil)
-	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
-	began := c.clock.Now()
-	c.add(testPod("newcomer", 1, 0))
-
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
-	c.clock.SetTime(began.Add(seconds(usual.MaxHoldSeconds)))
-	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
-
-	if limit := c.optimizer.received()[0].Options.TimeLimitS; limit > usual.MaxTimeLimitSeconds {
-		t.Errorf("the time limit is %v", limit)
 	}
 }
 
@@ -153,24 +135,6 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 		if waited := c.clock.Since(record.Status.CompletionTime.Time); waited < seconds(coolDownSeconds) {
 			t.Errorf("asked %s after the plan that moved it", waited)
 		}
-	}
-}
-
-// Like any other plan, an approved proposal does not move workloads that have just been moved.
-func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
-	c := proposed(t)
-	now := time.Now().UTC().Format(time.RFC3339)
-	c.createPlan("earlier", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
-		object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": now, "optimal": false, "moves": []any{
-			map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one", "fromNode": "x", "toNode": "y", "state": "Bound"}}}
-	})
-	c.advanceClock(time.Second)
-
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.planReaches("what-if", packingplan.Aborted)
-
-	if len(c.evictions()) != 0 {
-		t.Errorf("evicted %v", c.evictions())
 	}
 }
 

@@ -327,6 +327,18 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 	}
 }
 
+// seen is the state of the cluster that the plugin sees.
+func (c *cluster) seen() string {
+	c.t.Helper()
+	state, err := c.plugin.view.snapshot("")
+	c.must(err)
+	text := fmt.Sprintln(len(state.Pods), state.Fingerprint())
+	for _, name := range slices.Sorted(maps.Keys(state.Nodes)) {
+		text += state.Nodes[name].State
+	}
+	return text
+}
+
 // state is the last state seen, for messages.
 func (c *cluster) state() string {
 	text := ""

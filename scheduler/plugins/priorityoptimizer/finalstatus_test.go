@@ -3,8 +3,6 @@ package priorityoptimizer
 import (
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -98,39 +96,6 @@ func (c *cluster) total() (sum int64) {
 	return sum
 }
 
-// Holding room costs no write, however many pods arrive: a client at its stock limits could not make plans of
-// hundreds of pods otherwise.
-func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
-	c := slowTermination(t)
-	c.eventually("the room is held", func() bool { return c.total() >= 3 })
-	c.endPods()
-	c.reaches(packingplan.Completed)
-
-	for _, action := range c.plans.Actions() {
-		if action.GetResource() == reservation.Resource && !slices.Contains([]string{"list", "watch"}, action.GetVerb()) {
-			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
-		}
-	}
-}
-
-// A proposal has a completion time, but has not ended.
-func TestApprovedProposalHoldsItsRoom(t *testing.T) {
-	c := proposed(t)
-	before := c.ledger.Empty()
-	c.set(func(c *cluster) { c.slowTermination = true })
-
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
-	held := c.total()
-	c.endPods()
-	c.planReaches("what-if", packingplan.Completed)
-
-	if !before || held < 3 {
-		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", before, held)
-	}
-	c.eventually("its room is free", c.ledger.Empty)
-}
-
 // When a new process starts, the pods of a plan's moves may be gone and their replacements not created yet: only the
 // plan's object says what they need.
 func TestNextProcessHoldsTheRoomOfAnOpenPlan(t *testing.T) {
@@ -177,15 +142,4 @@ func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	if after := classes(); len(before) != 1 || len(after) != 2 {
 		t.Errorf("%d classes before, %d with the reservation", len(before), len(after))
 	}
-}
-
-// A plan with the longest name that Kubernetes accepts is carried out and closed.
-func TestPlanWithTheLongestNameIsCarriedOut(t *testing.T) {
-	name := strings.Repeat("a", 253)
-	c := figureOne(t, nil, manual)
-	c.createPlan(name, map[string]any{"mode": "Execute"}, nil)
-
-	c.planReaches(name, packingplan.Completed)
-
-	c.eventually("its room is free", c.ledger.Empty)
 }

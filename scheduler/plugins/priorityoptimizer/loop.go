@@ -116,7 +116,9 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		l.startDue(ctx)
 	}
 	if l.execution != nil {
-		l.advance(ctx)
+		if end := l.execution.advance(ctx); end != nil {
+			l.endPlan(ctx, end)
+		}
 	}
 	l.update()
 	return l.tick()
@@ -235,13 +237,6 @@ func (l *loop) isDueSoon() bool {
 func (l *loop) readAhead() {
 	if _, err := l.plugin.view.snapshot(""); err != nil {
 		l.plugin.logger.Error(err, "No snapshot")
-	}
-}
-
-// advance carries the active plan out as far as is possible now.
-func (l *loop) advance(ctx context.Context) {
-	if end := l.execution.advance(ctx); end != nil {
-		l.endPlan(ctx, end)
 	}
 }
 

@@ -76,6 +76,15 @@ func nothing(request *contract.SolveRequest, stream grpc.ServerStreamingServer[c
 		Plan: &contract.Plan{SnapshotId: request.Snapshot.Id, Optimal: true}})
 }
 
+// pausing answers as the script does, but only from when goOn is called.
+func pausing(does script) (paused script, goOn func()) {
+	over := make(chan struct{})
+	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		<-over
+		return does(request, stream)
+	}, func() { close(over) }
+}
+
 // answers makes a script of a function from snapshots to plans.
 func answers(plan func(*contract.Snapshot) *contract.Plan) script {
 	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {

@@ -96,7 +96,7 @@ func (p *planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
 // isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
 // does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (p *planner) isKnown() bool {
-	if len(p.solvedStates.Keys()) == 0 && p.plugin.trigger.size() > 0 {
+	if len(p.solvedStates.Keys()) == 0 && p.plugin.trigger.all().Len() > 0 {
 		return false
 	}
 	began := p.clock.Now()

@@ -1,7 +1,6 @@
 package priorityoptimizer
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -160,19 +158,6 @@ func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	}
 }
 
-// A completed plan that was proved optimal leads to a state that need not be asked about.
-func TestStateAfterAnOptimalPlanIsNotAskedAbout(t *testing.T) {
-	c := figureOne(t, nil, nil)
-	c.reaches(packingplan.Completed)
-	asked := c.optimizer.asked()
-
-	c.advanceClock(20 * time.Second)
-
-	if now := c.optimizer.asked(); now != asked {
-		t.Errorf("asked %d times, want %d", now, asked)
-	}
-}
-
 // In mode Manual nothing starts by itself.
 func TestManualModeNeverStartsByItself(t *testing.T) {
 	c := fullNode(t, nothing, manual)
@@ -264,23 +249,12 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 }
 
 // change gives the node a label, and returns once the scheduler has seen it.
-func (c *cluster) change(node string) error {
-	before, err := c.plugin.view.snapshot("")
-	if err != nil {
-		return err
-	}
-	found, err := c.client.CoreV1().Nodes().Get(c.ctx, node, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	found.Labels = map[string]string{"changed": "yes"}
-	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, found, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
-	return wait.PollUntilContextTimeout(c.ctx, time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
-		now, err := c.plugin.view.snapshot("")
-		return err == nil && now.Nodes[node].State != before.Nodes[node].State, err
-	})
+func (c *cluster) change(node string) {
+	before, changed := c.seen(), testNode(node, 1)
+	changed.Labels["changed"] = "yes"
+	_, err := c.client.CoreV1().Nodes().Update(c.ctx, changed, metav1.UpdateOptions{})
+	c.must(err)
+	c.await("the change is seen", func() bool { return c.seen() != before }, false)
 }
 
 // A proof is about the snapshot that the optimiser got. A change during the solve may be what a pod that still waits has
@@ -292,9 +266,7 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 			first := true
 			c = startCluster(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 				if first && changes {
-					if err := c.change("n3"); err != nil {
-						return err
-					}
+					c.change("n3")
 				}
 				first = false
 				return answers(solveFigureOne)(request, stream)

@@ -30,23 +30,19 @@ func (c *cluster) tried() (names []string) {
 // Five hundred pods of a burst that fit nowhere are not tried one by one before a solve starts: at the stock limits the
 // scheduler would do nothing else for eight seconds.
 func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
-	thinking, goOn := make(chan struct{}, 8), make(chan struct{})
-	c := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-		thinking <- struct{}{}
-		<-goOn
-		return nothing(request, stream)
-	}, nil)
+	does, goOn := pausing(nothing)
+	c := fullNode(t, does, nil)
 	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	for i := range 5 {
 		c.add(testPod(fmt.Sprintf("like-%d", i), 3, 0))
 	}
 	c.await("the others wait", func() bool { return c.plugin.awaitingSolve.size() == 5 }, false)
-	c.eventually("the optimiser is asked", func() bool { return len(thinking) > 0 })
+	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() > 0 })
 	if names := c.tried(); slices.ContainsFunc(names, func(name string) bool { return name != "waiting" }) {
 		t.Errorf("tried before the solve: %v", names)
 	}
-	close(goOn)
+	goOn()
 	pending := slices.DeleteFunc(slices.Clone(c.optimizer.received()[0].Snapshot.Pods), func(pod *contract.Pod) bool { return pod.Node != "" })
 	if len(pending) != 6 {
 		t.Errorf("asked about %d pods, want all six", len(pending))
@@ -110,11 +106,8 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 // A solve on a large cluster takes longer than a hold may last. Its pods found no node before: trying hundreds of them
 // meanwhile would take CPU time from the solver.
 func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
-	goOn := make(chan struct{})
-	c := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-		<-goOn
-		return nothing(request, stream)
-	}, func(c *cluster) { c.args.MaxHoldSeconds = 0.2 })
+	does, goOn := pausing(nothing)
+	c := fullNode(t, does, func(c *cluster) { c.args.MaxHoldSeconds = 0.2 })
 	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() == 1 })
 	before := len(c.tried())
 
@@ -127,7 +120,7 @@ func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
 	if kept.IsSuccess() || len(c.tried()) != before {
 		t.Errorf("the pod is let in: %v; tried meanwhile: %v", kept, c.tried()[before:])
 	}
-	close(goOn)
+	goOn()
 	c.eventually("it is let in afterwards", func() bool { return c.plugin.PreEnqueue(c.ctx, waiting).IsSuccess() })
 }
 
