@@ -86,7 +86,7 @@ func TestEvictionsThatCannotBeAreDistinguished(t *testing.T) {
 
 		err := evictorOf(t, client, live).evict(t.Context(), pod)
 
-		if err == nil || errors.Is(err, errGone) != (c.want == errGone) || errors.Is(err, errLater) != (c.want == errLater) {
+		if err == nil || errors.Is(err, errGone) != errors.Is(c.want, errGone) || errors.Is(err, errLater) != errors.Is(c.want, errLater) {
 			t.Errorf("%s: %v, want %v", text, err, c.want)
 		}
 		if asked := len(client.Actions()) > 0; asked != (c.answer != nil) {
