@@ -12,47 +12,58 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
+	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stowage/stowage/scheduler/plugins"
 )
 
-const (
-	profileFolder = "../../charts/stowage/profiles"
-	schedulerName = "default-scheduler"
-)
+const profileFolder = "../../charts/stowage/profiles"
 
-// TestTheStockProfileIsTheStockScheduler: the baseline of every comparison must not be ours.
+// TestTheStockProfileIsTheStockScheduler: the baseline of every comparison must not be ours. The score cache's profile is
+// the same and the cache: their difference is what is compared, so there must be no other.
 func TestTheStockProfileIsTheStockScheduler(t *testing.T) {
 	stock, err := latest.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := listPlugins(t, startWith(t, map[string]any{
+	_, plain := startWith(t, map[string]any{
 		"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-	}))
-	configuration, scheduler := start(t, "default")
-	if got := listPlugins(t, scheduler); !slices.Equal(names(got.Filter), names(want.Filter)) ||
-		!slices.Equal(names(got.Score), names(want.Score)) || !slices.Equal(names(got.PostFilter), names(want.PostFilter)) {
-		t.Errorf("plugins differ from the stock scheduler's: %+v", got)
-	}
-	if configuration.Parallelism != stock.Parallelism || configuration.ClientConnection.QPS != stock.ClientConnection.QPS ||
-		*configuration.PercentageOfNodesToScore != *stock.PercentageOfNodesToScore {
-		t.Errorf("settings differ from the stock scheduler's: %+v", configuration)
+	})
+	for profile, added := range map[string][]string{"default": nil, "score-cache": {"ScoreCache"}} {
+		configuration, got := start(t, profile)
+		for point, sets := range map[string][2]config.PluginSet{
+			"filter": {plain.Filter, got.Filter}, "score": {plain.Score, got.Score}, "bind": {plain.Bind, got.Bind},
+		} {
+			if !slices.Equal(names(sets[0]), names(sets[1])) {
+				t.Errorf("%s: plugins at %s differ from the stock scheduler's: %v", profile, point, names(sets[1]))
+			}
+		}
+		if preFilter := names(got.PreFilter); !slices.Equal(preFilter, append(names(plain.PreFilter), added...)) {
+			t.Errorf("%s: preFilter should be the stock scheduler's and %v last: %v", profile, added, preFilter)
+		}
+		if postFilter := names(got.PostFilter); !slices.Equal(postFilter, append(added, names(plain.PostFilter)...)) {
+			t.Errorf("%s: postFilter should be %v and the stock scheduler's: %v", profile, added, postFilter)
+		}
+		if configuration.Parallelism != stock.Parallelism || configuration.ClientConnection.QPS != stock.ClientConnection.QPS ||
+			*configuration.PercentageOfNodesToScore != *stock.PercentageOfNodesToScore {
+			t.Errorf("%s: settings differ from the stock scheduler's: %+v", profile, configuration)
+		}
 	}
 }
 
 // TestDeterministicProfilesAreDeterministic names each setting that a placement could depend on.
 func TestDeterministicProfilesAreDeterministic(t *testing.T) {
 	for _, profile := range []string{"deterministic", "optimizer-deterministic"} {
-		configuration, scheduler := start(t, profile)
-		enabled := listPlugins(t, scheduler)
+		configuration, enabled := start(t, profile)
 		if configuration.Parallelism != 1 {
 			t.Errorf("%s: parallelism is %d, should be 1", profile, configuration.Parallelism)
 		}
@@ -79,40 +90,17 @@ func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 		// The cache makes no room: it activates a pod whose cached node was refused.
 		"score-cache": {"ScoreCache", "DynamicResources", "DefaultPreemption"},
 	} {
-		_, scheduler := start(t, profile)
-		if got := names(listPlugins(t, scheduler).PostFilter); !slices.Equal(got, want) {
+		_, enabled := start(t, profile)
+		if got := names(enabled.PostFilter); !slices.Equal(got, want) {
 			t.Errorf("%s: postFilter is %v, should be %v", profile, got, want)
 		}
-	}
-}
-
-// TestTheScoreCacheIsTheStockSchedulerAndTheCache: their difference is what is compared, so there must be no other.
-func TestTheScoreCacheIsTheStockSchedulerAndTheCache(t *testing.T) {
-	stockConfiguration, stock := start(t, "default")
-	configuration, scheduler := start(t, "score-cache")
-	want, got := listPlugins(t, stock), listPlugins(t, scheduler)
-	for point, sets := range map[string][2]config.PluginSet{
-		"filter": {want.Filter, got.Filter}, "score": {want.Score, got.Score}, "bind": {want.Bind, got.Bind},
-	} {
-		if !slices.Equal(names(sets[0]), names(sets[1])) {
-			t.Errorf("%s: plugins differ from the stock scheduler's: %v", point, names(sets[1]))
-		}
-	}
-	if preFilter := names(got.PreFilter); !slices.Equal(preFilter, append(names(want.PreFilter), "ScoreCache")) {
-		t.Errorf("preFilter should be the stock scheduler's and the cache as the last: %v", preFilter)
-	}
-	if configuration.Parallelism != stockConfiguration.Parallelism ||
-		configuration.ClientConnection.QPS != stockConfiguration.ClientConnection.QPS ||
-		*configuration.PercentageOfNodesToScore != *stockConfiguration.PercentageOfNodesToScore {
-		t.Errorf("settings differ from the stock scheduler's: %+v", configuration)
 	}
 }
 
 // TestOptimizerIsAtAllItsExtensionPoints: the paper names five, and one missing would go unnoticed.
 func TestOptimizerIsAtAllItsExtensionPoints(t *testing.T) {
 	for _, profile := range []string{"optimizer", "optimizer-deterministic"} {
-		_, scheduler := start(t, profile)
-		enabled := listPlugins(t, scheduler)
+		_, enabled := start(t, profile)
 		for point, set := range map[string]config.PluginSet{
 			"preEnqueue": enabled.PreEnqueue, "preFilter": enabled.PreFilter, "postFilter": enabled.PostFilter,
 			"reserve": enabled.Reserve, "postBind": enabled.PostBind,
@@ -124,46 +112,36 @@ func TestOptimizerIsAtAllItsExtensionPoints(t *testing.T) {
 	}
 }
 
-// start sets the real scheduler up with a shipped profile, as the command does, short of connecting.
-func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, framework.Framework) {
+// start sets the real scheduler up with a shipped profile, as the command does, short of connecting. It returns the
+// settings and the enabled plugins.
+func start(t *testing.T, profile string) (*config.KubeSchedulerConfiguration, *config.Plugins) {
 	t.Helper()
-	completed, scheduler, err := setup(t, optionsOf(t, shipped(t, profile)))
-	if err != nil {
-		t.Fatalf("%s: %v", profile, err)
-	}
-	return completed, scheduler
+	return startWith(t, shipped(t, profile))
 }
 
-func startWith(t *testing.T, content map[string]any) framework.Framework {
+func startWith(t *testing.T, content map[string]any) (*config.KubeSchedulerConfiguration, *config.Plugins) {
 	t.Helper()
-	_, scheduler, err := setup(t, optionsOf(t, content))
+	completed, made := setUp(t, optionsOf(t, content), plugins.Registry())
+	profile := made.Profiles["default-scheduler"]
+	if profile == nil {
+		t.Fatal("the profile should be named default-scheduler")
+	}
+	return completed, profile.ListPlugins()
+}
+
+func setUp(
+	t *testing.T, opts *options.Options, registry frameworkruntime.Registry,
+) (*config.KubeSchedulerConfiguration, *scheduler.Scheduler) {
+	t.Helper()
+	var registered []app.Option
+	for name, factory := range registry {
+		registered = append(registered, app.WithPlugin(name, factory))
+	}
+	completed, made, err := app.Setup(t.Context(), opts, registered...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler
-}
-
-func setup(t *testing.T, opts *options.Options) (*config.KubeSchedulerConfiguration, framework.Framework, error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel)
-	var registered []app.Option
-	for name, factory := range plugins.Registry() {
-		registered = append(registered, app.WithPlugin(name, factory))
-	}
-	completed, scheduler, err := app.Setup(ctx, opts, registered...)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &completed.ComponentConfig, scheduler.Profiles[schedulerName], nil
-}
-
-func listPlugins(t *testing.T, scheduler framework.Framework) *config.Plugins {
-	t.Helper()
-	if scheduler == nil {
-		t.Fatalf("the profile should be named %s", schedulerName)
-	}
-	return scheduler.ListPlugins()
+	return &completed.ComponentConfig, made
 }
 
 func names(set config.PluginSet) []string {
@@ -193,17 +171,15 @@ func shipped(t *testing.T, profile string) map[string]any {
 func optionsOf(t *testing.T, content map[string]any) *options.Options {
 	t.Helper()
 	folder := t.TempDir()
-	connection, _ := content["clientConnection"].(map[string]any)
-	if connection == nil {
-		connection = map[string]any{}
-	}
-	connection["kubeconfig"] = write(t, folder, "kubeconfig", map[string]any{
+	kubeconfig := write(t, folder, "kubeconfig", map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": "c",
 		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1"}}},
 		"users":    []any{map[string]any{"name": "u", "user": map[string]any{"token": "t"}}},
 		"contexts": []any{map[string]any{"name": "c", "context": map[string]any{"cluster": "c", "user": "u"}}},
 	})
-	content["clientConnection"] = connection
+	if err := unstructured.SetNestedField(content, kubeconfig, "clientConnection", "kubeconfig"); err != nil {
+		t.Fatal(err)
+	}
 	content["leaderElection"] = map[string]any{"leaderElect": false}
 	opts := options.NewOptions()
 	opts.SecureServing.BindPort = 0
@@ -255,46 +231,29 @@ func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
 	const folder = "/apis/stowage.dev/v1alpha1/"
 	server := &watched{open: map[string]int{}}
 	listening := httptest.NewServer(server)
-	defer listening.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	opts := optionsOf(t, withSecondProfile(t, shipped(t, "optimizer")))
+	t.Cleanup(listening.Close) // after the context has ended, and with it the watches
+	opts := optionsOf(t, withSecondProfile(shipped(t, "optimizer")))
 	opts.Master = listening.URL
 	installation := plugins.NewInstallation()
-	var registered []app.Option
-	for name, factory := range installation.Registry() {
-		registered = append(registered, app.WithPlugin(name, factory))
-	}
-	completed, scheduler, err := app.Setup(ctx, opts, registered...)
-	if err != nil {
+	completed, made := setUp(t, opts, installation.Registry())
+
+	if err := installation.Attach(t.Context(), made, completed.Profiles, nil); err != nil {
 		t.Fatal(err)
 	}
 
-	if err := installation.Attach(ctx, scheduler, completed.ComponentConfig.Profiles, nil); err != nil {
-		t.Fatal(err)
-	}
-
-	err = wait.PollUntilContextTimeout(ctx, time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
 		return server.count(folder+"reservations", 0) > 0 && server.count(folder+"packingplans", 0) > 0, nil
 	})
-	if plans := server.count(folder+"packingplans", 0); err != nil || len(scheduler.Profiles) != 2 || plans != 1 {
-		t.Errorf("%d profiles, %d watches of plans: %v", len(scheduler.Profiles), plans, err)
+	if plans := server.count(folder+"packingplans", 0); err != nil || len(made.Profiles) != 2 || plans != 1 {
+		t.Errorf("%d profiles, %d watches of plans: %v", len(made.Profiles), plans, err)
 	}
 }
 
 // withSecondProfile adds a copy of the first profile under another name.
-func withSecondProfile(t *testing.T, content map[string]any) map[string]any {
-	t.Helper()
-	first := content["profiles"].([]any)[0]
-	encoded, err := yaml.Marshal(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var second map[string]any
-	if err := yaml.Unmarshal(encoded, &second); err != nil {
-		t.Fatal(err)
-	}
+func withSecondProfile(content map[string]any) map[string]any {
+	profiles := content["profiles"].([]any)
+	second := runtime.DeepCopyJSON(profiles[0].(map[string]any))
 	second["schedulerName"] = "second"
-	content["profiles"] = []any{first, second}
+	content["profiles"] = append(profiles, second)
 	return content
 }

@@ -18,6 +18,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
 
@@ -86,8 +87,7 @@ func firstOfBest(others []scorer, nodes []fwk.NodeInfo) string {
 // score runs the real framework, with the plugin and the others enabled, as a scheduling cycle does.
 func score(t *testing.T, others []scorer, nodes []fwk.NodeInfo) []fwk.NodePluginScores {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := t.Context()
 	metrics.Register()
 	profile, registry := profileOf(others)
 	built, err := frameworkruntime.NewFramework(ctx, registry, profile,
@@ -128,13 +128,11 @@ func profileOf(others []scorer) (*config.KubeSchedulerProfile, frameworkruntime.
 func nodeName(index int) string { return fmt.Sprintf("node-%05d", index) }
 
 func shuffledNodes(random *rand.Rand, count int) []fwk.NodeInfo {
-	nodes := make([]fwk.NodeInfo, count)
+	nodes := make([]*v1.Node, count)
 	for place, index := range random.Perm(count) {
-		info := framework.NewNodeInfo()
-		info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(index)}})
-		nodes[place] = info
+		nodes[place] = &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(index)}}
 	}
-	return nodes
+	return testobjects.NodeInfos(nodes...)
 }
 
 // handleWith is a framework handle of which only the extenders matter.

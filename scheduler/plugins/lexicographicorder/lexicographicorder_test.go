@@ -48,19 +48,15 @@ func TestAPointOfAnotherPluginIsNeverOverruled(t *testing.T) {
 	}
 }
 
-// TestItDecidesAloneWithoutOtherPlugins holds when no other plugin scores at all.
+// TestItDecidesAloneWithoutOtherPlugins: no other plugin scores at all, or the only one skips the pod in PreScore.
 func TestItDecidesAloneWithoutOtherPlugins(t *testing.T) {
 	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 200)
-	expectOnlyWinner(t, score(t, nil, nodes), nodeName(0))
-}
-
-// TestASkippedPluginDoesNotCount: a plugin that skips a pod in PreScore must not count in our totals either.
-func TestASkippedPluginDoesNotCount(t *testing.T) {
-	nodes := shuffledNodes(rand.New(rand.NewPCG(1, 1)), 150)
-	others := []scorer{{name: "Skips", weight: 5, skips: true, points: func(node string) int64 {
+	skipping := scorer{name: "Skips", weight: 5, skips: true, points: func(node string) int64 {
 		return int64(strings.Count(node, "9"))
-	}}}
-	expectOnlyWinner(t, score(t, others, nodes), nodeName(0))
+	}}
+	for _, others := range [][]scorer{nil, {skipping}} {
+		expectOnlyWinner(t, score(t, others, nodes), nodeName(0))
+	}
 }
 
 // TestItTurnsOpportunisticBatchingOff: a batch would reuse a ranking of which only the first place is in
@@ -72,22 +68,21 @@ func TestItTurnsOpportunisticBatchingOff(t *testing.T) {
 	}
 }
 
-// TestAPrioritisingExtenderIsRefused: its scores are added after all plugins, which do not see them.
-func TestAPrioritisingExtenderIsRefused(t *testing.T) {
-	_, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{prioritizes: true}}})
-	if err == nil || !strings.Contains(err.Error(), "prioritizeVerb") {
-		t.Errorf("want an error that names prioritizeVerb, got %v", err)
-	}
-	if _, err := lexicographicorder.New(context.Background(), nil, handleWith{extenders: []fwk.Extender{extender{}}}); err != nil {
-		t.Errorf("an extender that does not prioritise is no obstacle, got %v", err)
-	}
-}
-
-// TestArgumentsAreRefused: an argument that has no effect would be a silent mistake.
-func TestArgumentsAreRefused(t *testing.T) {
-	_, err := lexicographicorder.New(context.Background(), &runtime.Unknown{}, handleWith{})
-	if err == nil || !strings.Contains(err.Error(), "pluginConfig") {
-		t.Errorf("want an error that names pluginConfig, got %v", err)
+// TestWhatItCannotHonourIsRefused: the scores of a prioritising extender are added after all plugins, which do not see
+// them, and an argument that has no effect would be a silent mistake.
+func TestWhatItCannotHonourIsRefused(t *testing.T) {
+	for _, row := range []struct {
+		args        runtime.Object
+		prioritizes bool
+		names       string
+	}{
+		{nil, true, "prioritizeVerb"}, {&runtime.Unknown{}, false, "pluginConfig"}, {nil, false, ""},
+	} {
+		with := handleWith{extenders: []fwk.Extender{extender{prioritizes: row.prioritizes}}}
+		_, err := lexicographicorder.New(t.Context(), row.args, with)
+		if (err == nil) != (row.names == "") || err != nil && !strings.Contains(err.Error(), row.names) {
+			t.Errorf("want an error that names %q, got %v", row.names, err)
+		}
 	}
 }
 

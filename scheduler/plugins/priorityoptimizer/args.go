@@ -211,11 +211,7 @@ func (l *Limits) ofPlan() plan.Limits {
 	}
 }
 
-// In the contract, an absent field is no limit, and 0 allows none.
-func (l *Limits) maxMoves() *int32       { return unlessZero(l.MaxMoves) }
-func (l *Limits) maxEvictions() *int32   { return unlessZero(l.MaxEvictions) }
-func (l *Limits) maxPerWorkload() *int32 { return unlessZero(l.MaxPerWorkload) }
-
+// unlessZero is a limit in the contract, where an absent field is no limit, and 0 allows none.
 func unlessZero(limit int32) *int32 {
 	if limit == 0 {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -67,32 +66,15 @@ func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 	}
 }
 
-// A tenant's plan may ask for an hour. No pods wait for that, and other plans are not starved.
-func TestTimeLimitOfAUsersPlanHoldsNoPodsAndIsCapped(t *testing.T) {
-	c, o := fullNode(t, silent, manual)
-	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 3600.0}, nil)
-	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
-	began := c.clock.Now()
-	c.add(testPod("newcomer", 1, 0))
-
-	c.await("the newcomer is held", func() bool { return c.plugin.hold.held.size() == 1 }, false)
-	c.clock.SetTime(began.Add(seconds(usual.MaxHoldSeconds)))
-	c.await("the newcomer is placed", func() bool { return c.nodeOf("newcomer") != "" }, false)
-
-	if limit := o.requests[0].Options.TimeLimitS; limit > usual.MaxTimeLimitSeconds {
-		t.Errorf("the time limit is %v", limit)
-	}
-}
-
 // A user who aborts a plan need not wait until the optimiser has an answer.
 func TestAbortEndsASolve(t *testing.T) {
-	c, o := fullNode(t, silent, manual)
+	c := fullNode(t, silent, manual)
 	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 50.0}, nil)
-	c.eventually("the solve has begun", func() bool { return o.asked() == 1 })
+	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
 	began := c.clock.Now()
 
 	c.patchPlan("long", `{"spec":{"abort":true}}`)
-	c.eventually("the plan is aborted", func() bool { return c.phaseOf("long") == packingplan.Aborted })
+	c.planReaches("long", packingplan.Aborted)
 
 	if took := c.clock.Since(began); took > 5*time.Second {
 		t.Errorf("took %s", took)
@@ -102,8 +84,8 @@ func TestAbortEndsASolve(t *testing.T) {
 // Any user who may create plans could keep the optimiser busy for ever: so the number of waiting plans is limited, and
 // automatic solves run between them.
 func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
-	c, o := fullNode(t, silent, nil)
-	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
+	c := fullNode(t, silent, nil)
+	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() == 1 })
 	for i := range 60 {
 		c.createPlan(fmt.Sprintf("user-%d", i), map[string]any{"mode": "DryRun"}, nil)
 	}
@@ -133,19 +115,17 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 		return some
 	}
 	const coolDownSeconds = 10
-	c, o := figureOne(t, answers(solveFigureOne), func(args *PriorityOptimizerArgs) { args.CoolDownSeconds = coolDownSeconds })
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c := figureOne(t, nil, func(c *cluster) { c.args.CoolDownSeconds = coolDownSeconds })
+	c.reaches(packingplan.Completed)
 	c.add(testPod("four", 4, 0))
 	c.eventually("it is asked about while the workload cools down", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return len(o.requests) > 1 && cooling(o.requests[len(o.requests)-1])
+		requests := c.optimizer.received()
+		return len(requests) > 1 && cooling(requests[len(requests)-1])
 	})
 
 	c.eventually("it is asked about again afterwards", func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return !cooling(o.requests[len(o.requests)-1])
+		requests := c.optimizer.received()
+		return !cooling(requests[len(requests)-1])
 	})
 
 	for _, record := range c.plansOf() {
@@ -158,28 +138,10 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 	}
 }
 
-// Like any other plan, an approved proposal does not move workloads that have just been moved.
-func TestApprovedProposalLeavesCoolingWorkloadsAlone(t *testing.T) {
-	c := proposed(t)
-	now := time.Now().UTC().Format(time.RFC3339)
-	c.createPlan("earlier", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
-		object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": now, "optimal": false, "moves": []any{
-			map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one", "fromNode": "x", "toNode": "y", "state": "Bound"}}}
-	})
-	c.advanceClock(time.Second)
-
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
-
-	if len(c.evictions()) != 0 {
-		t.Errorf("evicted %v", c.evictions())
-	}
-}
-
 // The optimiser's messages are stored in an object: an answer of megabytes must not make it too large to be stored.
 func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 	long := strings.Repeat("x", 2<<20)
-	c, _ := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	c := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		tiers := make([]*contract.TierResult, 50_000)
 		for i := range tiers {
 			tiers[i] = &contract.TierResult{Priority: int32(i)}
@@ -189,7 +151,7 @@ func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 			Plan:     &contract.Plan{SnapshotId: request.Snapshot.Id, Tiers: tiers}})
 	}, nil)
 
-	c.eventually("the plan is answered", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+	c.reaches(packingplan.NoImprovement)
 
 	if size := sizeOf(&c.plansOf()[0].Status); size > maxStatusBytes/4 {
 		t.Errorf("the status takes %d bytes", size)
@@ -198,11 +160,7 @@ func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 
 // A plan that does not fit into one object is made in parts, the most important pods first.
 func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
-	o := startOptimizer(t, answers(allOn("n1")))
-	c := startCluster(t, o.socket, batches(12, time.Second), testNode("n1", 100))
-	c.stop()
-	c.statusBytes = 2200
-	c.begin()
+	c := startCluster(t, answers(allOn("n1")), func(c *cluster) { batches(12, time.Second)(c); c.statusBytes = 2200 }, testNode("n1", 100))
 	for i := range 12 {
 		c.add(testPod(fmt.Sprintf("pod-%d", i), 1, int32(i)))
 	}
@@ -255,8 +213,8 @@ func TestAdviceToRetryIsLeftToThePlan(t *testing.T) {
 
 // A pod's deletion event may come before its cycle has held or marked it. The pod must not be remembered for ever.
 func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
-	c, o := fullNode(t, nothing, nil)
-	c.eventually("the optimiser was asked", func() bool { return o.asked() == 1 })
+	c := fullNode(t, nothing, nil)
+	c.eventually("the optimiser was asked", func() bool { return c.optimizer.asked() == 1 })
 	ghost := testPod("ghost", 9, 0)
 
 	c.plugin.keptOut.add(ghost)
@@ -274,7 +232,7 @@ func TestPodsThatAreGoneAreKeptNowhere(t *testing.T) {
 
 // As long as there is no plan, no node is filtered, and the scheduler may reuse results among equal pods.
 func TestIdlePluginFiltersNoNode(t *testing.T) {
-	c, _ := fullNode(t, nothing, manual)
+	c := fullNode(t, nothing, manual)
 	pod := testPod("p", 1, 0)
 
 	_, status := c.plugin.PreFilter(c.ctx, framework.NewCycleState(), pod, nil)
@@ -289,7 +247,7 @@ func TestIdlePluginFiltersNoNode(t *testing.T) {
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{inFlight: newInFlight(), wake: make(chan struct{}, 1), trigger: newTrigger(clock, pace{}),
-		keptOut: newHeldSet(clock, func(time.Duration) {}), awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock)}
+		keptOut: newHeldSet(clock), awaitingSolve: newHeldSet(clock), hold: testHold(clock)}
 	ours := testPod("ours", 1, 0)
 	p.execution.Store(executor.New(&plan.Plan{Moves: []plan.Step{{From: "a", To: "b", Pod: &snapshot.Pod{Object: ours, Owner: "rs-ours"}}}}, nil, 1))
 	woken := func() bool {

@@ -87,14 +87,15 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		logger:        logger,
 		trigger:       newTrigger(with.clock, paceOf(args)),
 		inFlight:      newInFlight(),
-		keptOut:       newHeldSet(with.clock, func(time.Duration) {}),
-		awaitingSolve: newHeldSet(with.clock, func(time.Duration) {}),
+		keptOut:       newHeldSet(with.clock),
+		awaitingSolve: newHeldSet(with.clock),
 		wake:          make(chan struct{}, 1),
 	}
 	p.lead.logger = logger
 	longest := seconds(args.MaxHoldSeconds)
 	p.hold = &hold{clock: with.clock, longest: longest, budget: time.Duration(args.MaxHoldShare * float64(holdWindow))}
-	p.hold.held = newHeldSet(with.clock, func(held time.Duration) { holdSeconds.Observe(held.Seconds()) })
+	p.hold.held = newHeldSet(with.clock)
+	p.hold.held.onRemove = func(held time.Duration) { holdSeconds.Observe(held.Seconds()) }
 	p.hold.released = func() {
 		p.activate(p.hold.held.all())
 		p.activate(p.awaitingSolve.all())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
@@ -33,6 +34,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -58,7 +60,7 @@ type cluster struct {
 	scheduler *kubescheduler.Scheduler
 	plugin    *Plugin
 	ledger    *reservation.Ledger
-	handles   chan *Plugin
+	optimizer *optimizer
 
 	args *PriorityOptimizerArgs
 	stop func()
@@ -80,17 +82,19 @@ type cluster struct {
 	// withoutControllers: no controller creates replacements.
 	withoutControllers bool
 	evicted            []string
-	boundAt            map[types.UID]time.Time
 }
 
-// startCluster runs the scheduler against the optimiser on the socket.
-func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArgs), objects ...runtime.Object) *cluster {
+// startCluster runs the scheduler against an optimiser with that script; nil is none. The setting, unless nil, applies
+// before the scheduler starts.
+func startCluster(t *testing.T, does script, setting func(*cluster), objects ...runtime.Object) *cluster {
 	t.Helper()
-	logger, ctx := ktesting.NewTestContext(t)
-	_ = logger
+	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
-	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), handles: make(chan *Plugin, 1),
-		clock: testingclock.NewFakeClock(time.Now()), statusBytes: maxStatusBytes, boundAt: map[types.UID]time.Time{}}
+	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), optimizer: &optimizer{socket: t.TempDir() + "/missing"},
+		clock: testingclock.NewFakeClock(time.Now()), args: defaultArgs(), statusBytes: maxStatusBytes}
+	if does != nil {
+		c.optimizer = startOptimizer(t, does)
+	}
 	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List",
 			reservation.Resource: reservation.Kind + "List"})
@@ -98,12 +102,11 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 	c.plans.PrependReactor("create", "*", c.named)
 	c.plans.PrependReactor("*", "*", c.unlessDown)
 	// The pods of the tests are singletons that have only just been created, and have no kubelet.
-	args := defaultArgs()
-	args.Socket, args.EvictSingletons, args.EvictNotReady, args.MinPodAgeSeconds = socket, true, true, 0
-	if change != nil {
-		change(args)
+	c.args.EvictSingletons, c.args.EvictNotReady, c.args.MinPodAgeSeconds = true, true, 0
+	if setting != nil {
+		setting(c)
 	}
-	c.args = args
+	c.args.Socket = c.optimizer.socket
 	c.begin()
 	t.Cleanup(func() { c.stop(); cancel() })
 	return c
@@ -113,7 +116,7 @@ func startCluster(t *testing.T, socket string, change func(*PriorityOptimizerArg
 func (c *cluster) begin() {
 	ctx, cancel := context.WithCancel(c.ctx)
 	stopped := make(chan struct{})
-	c.runScheduler(ctx, c.args, stopped)
+	c.runScheduler(ctx, stopped)
 	c.stop = func() { cancel(); <-stopped }
 }
 
@@ -123,28 +126,24 @@ func (c *cluster) restart() {
 	c.begin()
 }
 
-func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs, stopped chan struct{}) {
+func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.t.Helper()
-	client, err := optimizerclient.New(args.Socket)
+	client, err := optimizerclient.New(c.args.Socket)
 	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
 	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := assemble(ctx, args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client, solver: client, statusBytes: c.statusBytes})
+		plugin, err := assemble(ctx, c.args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client,
+			solver: client, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
 	ledger := reservation.NewLedger()
-	registry[reservations.Name] = func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		return reservations.New(args, handle, ledger, false)
-	}
-	c.must(registry.Merge(c.filters()))
-	configuration, err := options.LoadConfigFromFile(klogBackground(), optimizerProfile)
+	c.must(registry.Merge(c.otherPlugins(ledger, false)))
+	configuration, err := options.LoadConfigFromFile(klog.Background(), optimizerProfile)
 	c.must(err)
-	for name := range c.filters() {
-		enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
-		*enabled = append(*enabled, config.Plugin{Name: name})
-	}
+	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
+	*enabled = append(*enabled, config.Plugin{Name: "SelectiveFilter"})
 	informers := kubescheduler.NewInformerFactory(c.client, 0)
 	built, err := kubescheduler.New(ctx, c.client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
@@ -155,12 +154,12 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	c.scheduler = built
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
-		OutOfTree: c.rehearsalPlugins(ledger), Without: []string{Name},
+		OutOfTree: c.otherPlugins(ledger, true), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
-	_, err = ledger.Watch(klogBackground(), from, func() {})
+	_, err = ledger.Watch(klog.Background(), from, func() {})
 	c.must(err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
@@ -178,13 +177,14 @@ func (c *cluster) runScheduler(ctx context.Context, args *PriorityOptimizerArgs,
 	go func() { built.Run(ctx); close(stopped) }()
 }
 
-// rehearsalPlugins are the out-of-tree plugins of rehearsals.
-func (c *cluster) rehearsalPlugins(ledger *reservation.Ledger) frameworkruntime.Registry {
-	registry := c.filters()
-	registry[reservations.Name] = func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		return reservations.New(args, handle, ledger, true)
+// otherPlugins are the out-of-tree plugins beside this one.
+func (c *cluster) otherPlugins(ledger *reservation.Ledger, rehearsal bool) frameworkruntime.Registry {
+	return frameworkruntime.Registry{
+		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+			return reservations.New(args, handle, ledger, rehearsal)
+		},
+		"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &selectiveFilter{c}, nil },
 	}
-	return registry
 }
 
 // stored are the objects of a custom resource, also while the API server is down.
@@ -225,7 +225,7 @@ func (c *cluster) addInTurn(pods ...*v1.Pod) {
 	c.t.Helper()
 	for _, pod := range pods {
 		c.add(pod)
-		c.eventually(pod.Name+" is placed", func() bool { return c.nodeOf(pod.Name) != "" })
+		c.hasNode(pod.Name)
 	}
 }
 
@@ -283,7 +283,25 @@ func (c *cluster) phases() map[packingplan.Phase]int {
 func (c *cluster) evictions() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.evicted...)
+	return slices.Clone(c.evicted)
+}
+
+// reaches waits until one plan is in the phase.
+func (c *cluster) reaches(phase packingplan.Phase) {
+	c.t.Helper()
+	c.eventually("one plan is "+string(phase), func() bool { return c.phases()[phase] == 1 })
+}
+
+// planReaches waits until the plan of that name is in the phase.
+func (c *cluster) planReaches(name string, phase packingplan.Phase) {
+	c.t.Helper()
+	c.eventually(name+" is "+string(phase), func() bool { return c.phaseOf(name) == phase })
+}
+
+// hasNode waits until the pod has a node.
+func (c *cluster) hasNode(name string) {
+	c.t.Helper()
+	c.eventually(name+" is placed", func() bool { return c.nodeOf(name) != "" })
 }
 
 // eventually advances the fake clock until the condition holds.
@@ -309,6 +327,18 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 	}
 }
 
+// seen is the state of the cluster that the plugin sees.
+func (c *cluster) seen() string {
+	c.t.Helper()
+	state, err := c.plugin.view.snapshot("")
+	c.must(err)
+	text := fmt.Sprintln(len(state.Pods), state.Fingerprint())
+	for _, name := range slices.Sorted(maps.Keys(state.Nodes)) {
+		text += state.Nodes[name].State
+	}
+	return text
+}
+
 // state is the last state seen, for messages.
 func (c *cluster) state() string {
 	text := ""
@@ -321,28 +351,18 @@ func (c *cluster) state() string {
 	return text
 }
 
-func gigabytes(count int) resource.Quantity {
-	return *resource.NewQuantity(int64(count)*1e9, resource.DecimalSI)
-}
-
 func testNode(name string, memoryGB int) *v1.Node {
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
-		Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("100"),
-			v1.ResourceMemory: gigabytes(memoryGB), v1.ResourcePods: resource.MustParse("110")}}}
+	return testobjects.Node(name, "100", fmt.Sprint(memoryGB, "G")).Obj()
 }
 
 // testPod is the first pod of a ReplicaSet of the same name.
 func testPod(owner string, memoryGB int, priority int32) *v1.Pod {
-	yes := true
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: owner, UID: types.UID("uid-" + owner),
-			Labels: map[string]string{"app": owner},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner,
-				UID: types.UID("rs-" + owner), Controller: &yes}}},
-		Spec: v1.PodSpec{SchedulerName: v1.DefaultSchedulerName, Priority: &priority, Containers: []v1.Container{{
-			Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: gigabytes(memoryGB)}}}}},
-		Status: v1.PodStatus{Phase: v1.PodPending},
-	}
+	return testobjects.Pod(owner, "", fmt.Sprint(memoryGB, "G")).Priority(priority).Obj()
+}
+
+// foreignPod takes 2 GB of a node and belongs to another scheduler.
+func foreignPod(node string) *v1.Pod {
+	return testobjects.Pod("foreign", "", "2G").SchedulerName("other").Node(node).Obj()
 }
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
@@ -371,9 +391,6 @@ func (c *cluster) bind(binding *v1.Binding) error {
 	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
 	pod.Status.StartTime = &metav1.Time{Time: c.clock.Now()}
 	pod.Annotations = maps.Clone(binding.Annotations)
-	c.mu.Lock()
-	c.boundAt[pod.UID] = c.clock.Now()
-	c.mu.Unlock()
 	return c.client.Tracker().Update(podsResource, pod, pod.Namespace)
 }
 

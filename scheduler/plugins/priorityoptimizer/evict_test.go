@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -54,105 +54,79 @@ func TestEvictionNamesThePodAndKeepsItsGrace(t *testing.T) {
 	}
 }
 
-// A pod of the same name is another pod; its eviction is not even tried.
-func TestAnotherPodOfTheSameNameIsNotEvicted(t *testing.T) {
-	client := fake.NewClientset(testPod("p", 1, 0))
-	meant := testPod("p", 1, 0)
-	meant.UID = "former"
-
-	err := evictorOf(t, client, testPod("p", 1, 0)).evict(t.Context(), meant)
-
-	if !errors.Is(err, errGone) || len(client.Actions()) != 0 {
-		t.Errorf("err = %v after %v", err, client.Actions())
-	}
-}
-
-// The API's answers mean: gone, not now, or never.
-func TestAnswersOfTheEvictionAPIAreDistinguished(t *testing.T) {
-	gone := apierrors.NewNotFound(policyv1.Resource("pods"), "p")
-	later := apierrors.NewTooManyRequests("spent", 1)
-	never := apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget"))
-	slow := apierrors.NewTimeoutError("the server is busy", 1)
-	for answer, want := range map[error]error{gone: errGone, later: errLater, never: nil, slow: errLater, context.DeadlineExceeded: errLater} {
-		client := fake.NewClientset(testPod("p", 1, 0))
+// A pod that is gone, must stay or must wait is told apart: by what the informers show, without a request, since even a
+// failed one may use up a disruption of the budget; else by the API's answer.
+func TestEvictionsThatCannotBeAreDistinguished(t *testing.T) {
+	former, guarded := testPod("p", 1, 0), testPod("p", 1, 0)
+	former.UID = "former"
+	guarded.Annotations = map[string]string{snapshot.DoNotMove: "true"}
+	never := errors.New("never")
+	for text, c := range map[string]struct {
+		live   *v1.Pod
+		answer error
+		want   error
+	}{
+		"another pod has its name":      {former, nil, errGone},
+		"a user has protected it":       {guarded, nil, never},
+		"the server does not know it":   {nil, apierrors.NewNotFound(policyv1.Resource("pods"), "p"), errGone},
+		"its budget is spent":           {nil, apierrors.NewTooManyRequests("spent", 1), errLater},
+		"it has two disruption budgets": {nil, apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget")), never},
+		"the server is busy":            {nil, apierrors.NewTimeoutError("the server is busy", 1), errLater},
+		"the server does not answer":    {nil, context.DeadlineExceeded, errLater},
+	} {
+		pod := testPod("p", 1, 0)
+		client := fake.NewClientset(pod)
 		client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, answer
+			return true, nil, c.answer
 		})
+		live := pod
+		if c.live != nil {
+			live = c.live
+		}
 
-		err := evictorOf(t, client, testPod("p", 1, 0)).evict(t.Context(), testPod("p", 1, 0))
+		err := evictorOf(t, client, live).evict(t.Context(), pod)
 
-		if errors.Is(err, errGone) != errors.Is(want, errGone) || errors.Is(err, errLater) != errors.Is(want, errLater) {
-			t.Errorf("%v became %v", answer, err)
+		if err == nil || errors.Is(err, errGone) != errors.Is(c.want, errGone) || errors.Is(err, errLater) != errors.Is(c.want, errLater) {
+			t.Errorf("%s: %v, want %v", text, err, c.want)
+		}
+		if asked := len(client.Actions()) > 0; asked != (c.answer != nil) {
+			t.Errorf("%s: the API was asked: %t", text, asked)
 		}
 	}
 }
 
-// A user may protect a pod while a plan that moves it is being carried out.
-func TestPodThatHasBecomeProtectedIsNotEvicted(t *testing.T) {
-	pod := testPod("p", 1, 0)
-	client := fake.NewClientset(pod)
-	guarded := pod.DeepCopy()
-	guarded.Annotations = map[string]string{snapshot.DoNotMove: "true"}
-
-	err := evictorOf(t, client, guarded).evict(t.Context(), pod)
-
-	if err == nil || errors.Is(err, errGone) || errors.Is(err, errLater) || len(client.Actions()) != 0 {
-		t.Errorf("err = %v after %v", err, client.Actions())
-	}
-}
-
-func leaseOf(holder string) *coordinationv1.Lease {
-	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "stowage"},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
-}
-
-// underLease makes the plan's process one of two.
-func underLease(t *testing.T) *cluster {
+// losing starts figure 1 in one of two processes, and takes the lease from it while a pod is terminating.
+func losing(t *testing.T) (c *cluster, lead func(holder string)) {
 	t.Helper()
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4), leaseOf("me"))
-	c.stop()
-	c.lease = &leadership.Lease{Client: c.client.CoordinationV1(), Namespace: "system", Name: "stowage", Identity: "me"}
-	c.begin()
-	return c
+	c = slowTermination(t, func(c *cluster) {
+		c.lease = &leadership.Lease{Client: c.client.CoordinationV1(), Namespace: "system", Name: "stowage", Identity: "me"}
+	})
+	lead = func(holder string) {
+		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, testobjects.Lease("system", "stowage", holder), metav1.UpdateOptions{})
+		c.must(err)
+	}
+	lead("another")
+	c.endPods()
+	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
+	return c, lead
 }
 
 // A leader that was stopped continues after another process has taken over its plan. It must not write anything about
 // that plan.
 func TestProcessThatHasLostTheLeaseTouchesNothing(t *testing.T) {
-	c := underLease(t)
-	c.set(func(c *cluster) { c.slowTermination = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
-	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
-	_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, leaseOf("another"), metav1.UpdateOptions{})
-	c.must(err)
-	before := c.phases()
+	c, _ := losing(t)
 
-	c.endPods()
-	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
 	c.add(testPod("four", 4, 0))
 	c.advanceClock(5 * time.Second)
 
-	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != len(before) {
-		t.Errorf("before %v, after %v, evicted %v, reserved %v", before, after, c.evictions(), c.kept())
+	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != 1 {
+		t.Errorf("plans %v, evicted %v, reserved %v", after, c.evictions(), c.kept())
 	}
 }
 
 // The lease may be back before the scheduler has noticed that it was lost: then its plans go on.
 func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
-	c := underLease(t)
-	lead := func(holder string) {
-		_, err := c.client.CoordinationV1().Leases("system").Update(c.ctx, leaseOf(holder), metav1.UpdateOptions{})
-		c.must(err)
-	}
-	c.set(func(c *cluster) { c.slowTermination = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
-	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
-	lead("another")
-	c.endPods()
-	c.eventually("it has noticed", func() bool { return c.plugin.execution.Load() == nil })
+	c, lead := losing(t)
 
 	lead("me")
 
@@ -173,27 +147,22 @@ func sentTo(nodes ...string) *planExecution {
 }
 
 // The larger a plan, the more likely some node seems to be full for an instant: that is no reason to abort the plan as
-// long as it is another node each time.
-func TestPlanIsNotGivenUpForRoomThatLacksForAnInstant(t *testing.T) {
+// long as it is another node each time. But continuing a plan whose target has been filled by other pods would disrupt
+// more pods for nothing.
+func TestPlanIsGivenUpOnlyForRoomThatLacksForGood(t *testing.T) {
 	active, now := sentTo("a", "b"), time.Now()
-	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 1000}}
+	one := resources.Vector{CPUMilli: 1000}
 
 	for i := range 100 {
-		full := map[string]resources.Vector{"a": free["a"], "b": free["b"]}
-		delete(full, []string{"a", "b"}[i%2])
-		if why := active.missingRoom(active.Outstanding(), full, now.Add(time.Duration(i)*100*time.Millisecond)); why != "" {
+		free := map[string]resources.Vector{[]string{"a", "b"}[i%2]: one}
+		now = now.Add(100 * time.Millisecond)
+		if why := active.missingRoom(active.Outstanding(), free, now); why != "" {
 			t.Fatalf("aborted in pass %d: %s", i, why)
 		}
 	}
-}
-
-// Continuing a plan whose target has been filled by other pods would disrupt more pods for nothing.
-func TestPlanIsGivenUpForRoomThatLacksForGood(t *testing.T) {
-	active, now := sentTo("a", "b"), time.Now()
-	free := map[string]resources.Vector{"a": {CPUMilli: 1000}, "b": {CPUMilli: 500}}
-
-	first := active.missingRoom(active.Outstanding(), free, now)
-	last := active.missingRoom(active.Outstanding(), free, now.Add(minShortage))
+	short := map[string]resources.Vector{"a": one, "b": {CPUMilli: 500}}
+	first := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute))
+	last := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute+minShortage))
 
 	if first != "" || !strings.Contains(last, `"b" has too little cpu`) {
 		t.Errorf("first %q, then %q", first, last)

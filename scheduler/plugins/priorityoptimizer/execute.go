@@ -279,7 +279,8 @@ func (e *planExecution) infeasible(progress executor.Progress, free map[string]r
 	if now.Sub(e.changed) >= vanishedAfter && e.GiveUpVanished() > 0 {
 		return ""
 	}
-	if timeout := e.stepTimeout(); now.Sub(e.changed) >= timeout {
+	// Pods that are leaving get their grace period on top.
+	if timeout := seconds(e.args.StepTimeoutSeconds) + e.LongestGrace(); now.Sub(e.changed) >= timeout {
 		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
 			"did their controllers create replacements?", timeout, progress.Arrivals, progress.Departures)
 	}
@@ -317,9 +318,4 @@ func (e *planExecution) missingRoom(outstanding, free map[string]resources.Vecto
 	}
 	e.shortSince = since
 	return ""
-}
-
-// stepTimeout is how long a plan may make no progress: pods that are leaving get their grace period on top.
-func (e *planExecution) stepTimeout() time.Duration {
-	return seconds(e.args.StepTimeoutSeconds) + e.LongestGrace()
 }

@@ -3,18 +3,17 @@ package priorityoptimizer
 import (
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
@@ -97,45 +96,10 @@ func (c *cluster) total() (sum int64) {
 	return sum
 }
 
-// Holding room costs no write, however many pods arrive: a client at its stock limits could not make plans of
-// hundreds of pods otherwise.
-func TestRoomOfAPlanCostsNoWrite(t *testing.T) {
-	c := slowTermination(t)
-	c.eventually("the room is held", func() bool { return c.total() >= 3 })
-	c.endPods()
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
-
-	for _, action := range c.plans.Actions() {
-		if action.GetResource() == reservation.Resource && !slices.Contains([]string{"list", "watch"}, action.GetVerb()) {
-			t.Errorf("%s %s", action.GetVerb(), action.GetResource().Resource)
-		}
-	}
-}
-
-// A proposal has a completion time, but has not ended.
-func TestApprovedProposalHoldsItsRoom(t *testing.T) {
-	c := proposed(t)
-	before := c.ledger.Empty()
-	c.set(func(c *cluster) { c.slowTermination = true })
-
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
-	held := c.total()
-	c.endPods()
-	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
-
-	if !before || held < 3 {
-		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", before, held)
-	}
-	c.eventually("its room is free", c.ledger.Empty)
-}
-
 // When a new process starts, the pods of a plan's moves may be gone and their replacements not created yet: only the
 // plan's object says what they need.
 func TestNextProcessHoldsTheRoomOfAnOpenPlan(t *testing.T) {
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.withoutControllers = true })
+	c := startCluster(t, answers(solveFigureOne), func(c *cluster) { c.withoutControllers = true }, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 4, 0))
 	c.eventually("the pod is evicted", func() bool { return len(c.evictions()) == 1 })
@@ -154,9 +118,9 @@ func TestNextProcessHoldsTheRoomOfAnOpenPlan(t *testing.T) {
 // Pods of one workload differ if a reservation selects only some of them: its room keeps the others out, and a plan that
 // confuses them fails.
 func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
-	c := startCluster(t, startOptimizer(t, answers(solveFigureOne)).socket, manual, testNode("n1", 4))
+	c := startCluster(t, nothing, manual, testNode("n1", 4))
 	chosen, other := testPod("web", 9, 0), testPod("web", 9, 0)
-	chosen.Labels, other.Labels = map[string]string{"role": "leader"}, map[string]string{"role": "follower"}
+	chosen.Labels, other.Labels = map[string]string{"app": "leader"}, map[string]string{"app": "follower"}
 	other.Name, other.UID = "other", "uid-other"
 	c.add(chosen, other)
 	classes := func() sets.Set[string] {
@@ -171,36 +135,11 @@ func TestPodsThatAReservationSelectsAreAClassOfTheirOwn(t *testing.T) {
 	c.eventually("both are known", func() bool { s, _ := c.plugin.view.snapshot("s"); return s.Pending() == 2 })
 	before := classes()
 
-	c.ledger.Put(c.reservationFor(map[string]any{"matchLabels": map[string]any{"role": "leader"}}))
+	room, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceMemory, "1G", "leader"))
+	c.must(err)
+	c.ledger.Put(room)
 
 	if after := classes(); len(before) != 1 || len(after) != 2 {
 		t.Errorf("%d classes before, %d with the reservation", len(before), len(after))
 	}
-}
-
-// reservationFor is a reservation on n1 for the pods that the selector selects.
-func (c *cluster) reservationFor(selector map[string]any) *reservation.Record {
-	c.t.Helper()
-	record, err := reservation.Read(&unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": "room", "uid": "uid-room"},
-		"spec": map[string]any{
-			"owners": []any{map[string]any{"labelSelector": selector}},
-			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "c", "resources": map[string]any{"requests": map[string]any{"memory": "1G"}}}}}},
-		},
-		"status": map[string]any{"phase": "Available", "nodeName": "n1"},
-	}})
-	c.must(err)
-	return record
-}
-
-// A plan with the longest name that Kubernetes accepts is carried out and closed.
-func TestPlanWithTheLongestNameIsCarriedOut(t *testing.T) {
-	name := strings.Repeat("a", 253)
-	c, _ := figureOne(t, answers(solveFigureOne), manual)
-	c.createPlan(name, map[string]any{"mode": "Execute"}, nil)
-
-	c.eventually("the plan is completed", func() bool { return c.phaseOf(name) == packingplan.Completed })
-
-	c.eventually("its room is free", c.ledger.Empty)
 }

@@ -144,7 +144,7 @@ func (h *hold) keeps(pod *v1.Pod) bool {
 // activated again and again.
 type heldSet struct {
 	clock clock.PassiveClock
-	// onRemove is called with the time that a pod spent in the set.
+	// onRemove is called with the time that a pod spent in the set, unless nil.
 	onRemove func(time.Duration)
 
 	mu   sync.Mutex
@@ -156,8 +156,8 @@ type heldPod struct {
 	since time.Time
 }
 
-func newHeldSet(clock clock.PassiveClock, onRemove func(time.Duration)) *heldSet {
-	return &heldSet{clock: clock, onRemove: onRemove, pods: map[types.UID]heldPod{}}
+func newHeldSet(clock clock.PassiveClock) *heldSet {
+	return &heldSet{clock: clock, pods: map[types.UID]heldPod{}}
 }
 
 // add remembers the pod. One that is in the set already keeps its time.
@@ -177,7 +177,9 @@ func (s *heldSet) remove(uid types.UID) {
 	defer s.mu.Unlock()
 	if waiting, here := s.pods[uid]; here {
 		delete(s.pods, uid)
-		s.onRemove(s.clock.Since(waiting.since))
+		if s.onRemove != nil {
+			s.onRemove(s.clock.Since(waiting.since))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
@@ -46,7 +47,7 @@ type loop struct {
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	records := newPlanRecords(p, args, handle.EventRecorder(), with)
 	planner := &planner{plugin: p, args: args, clock: with.clock, solver: with.solver, records: records,
-		statusBytes: with.statusBytes}
+		statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
 	records.watch(func(object any) {
 		planner.cancelIfAborted(object)
 		p.wakeUp()
@@ -115,7 +116,9 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		l.startDue(ctx)
 	}
 	if l.execution != nil {
-		l.advance(ctx)
+		if end := l.execution.advance(ctx); end != nil {
+			l.endPlan(ctx, end)
+		}
 	}
 	l.update()
 	return l.tick()
@@ -237,13 +240,6 @@ func (l *loop) readAhead() {
 	}
 }
 
-// advance carries the active plan out as far as is possible now.
-func (l *loop) advance(ctx context.Context) {
-	if end := l.execution.advance(ctx); end != nil {
-		l.endPlan(ctx, end)
-	}
-}
-
 // endPlan releases everything that the plan held.
 func (l *loop) endPlan(ctx context.Context, end *ending) {
 	done := l.execution
@@ -254,7 +250,7 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 	case end.phase != packingplan.Completed:
 		l.plugin.trigger.failed()
 	case done.isProved():
-		l.planner.solvedStates.add(done.expected, l.clock.Now().Add(provedFor))
+		l.planner.solvedStates.Add(done.expected, nil, provedFor)
 		l.plugin.trigger.succeeded()
 		if !done.nextChange.IsZero() {
 			l.plugin.trigger.retryAt(done.nextChange)

@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,14 +46,14 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 	return ""
 }
 
-func manual(args *PriorityOptimizerArgs) { args.Mode = ModeManual }
+func manual(c *cluster) { c.args.Mode = ModeManual }
 
 // A dry run answers "would they fit?" without disrupting or holding any pod.
 func TestDryRunOnlyWritesThePlan(t *testing.T) {
-	c, _ := figureOne(t, answers(solveFigureOne), manual)
+	c := figureOne(t, nil, manual)
 
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
-	c.eventually("the plan is proposed", func() bool { return c.phaseOf("what-if") == packingplan.Proposed })
+	c.planReaches("what-if", packingplan.Proposed)
 	c.advanceClock(3 * time.Second)
 
 	status := c.plansOf()[0].Status
@@ -64,37 +65,38 @@ func TestDryRunOnlyWritesThePlan(t *testing.T) {
 	}
 }
 
-// A user's plan in mode Execute is carried out in every mode of the plugin.
+// A user's plan in mode Execute is carried out and closed in every mode of the plugin, also with the longest name that
+// Kubernetes accepts.
 func TestManualPlanIsCarriedOut(t *testing.T) {
-	c, o := figureOne(t, answers(solveFigureOne), manual)
+	name := strings.Repeat("a", 253)
+	c := figureOne(t, nil, manual)
 
-	c.createPlan("go", map[string]any{"mode": "Execute", "timeLimitSeconds": 7.5}, nil)
-	c.eventually("the plan is completed", func() bool { return c.phaseOf("go") == packingplan.Completed })
+	c.createPlan(name, map[string]any{"mode": "Execute", "timeLimitSeconds": 7.5}, nil)
+	c.planReaches(name, packingplan.Completed)
+	c.eventually("its room is free", c.ledger.Empty)
 
-	if c.nodeOf("three") == "" || o.requests[0].Options.TimeLimitS != 7.5 {
-		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), o.requests[0].Options.TimeLimitS)
+	if c.nodeOf("three") == "" || c.optimizer.received()[0].Options.TimeLimitS != 7.5 {
+		t.Errorf("three on %q, time limit %v", c.nodeOf("three"), c.optimizer.received()[0].Options.TimeLimitS)
 	}
 }
 
 // Without waiting pods there is nothing to gain: the answer needs no optimiser. Nor does it need a scheduling cycle, which
 // never comes if no pod waits.
 func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
-	o := startOptimizer(t, nothing)
-	c := startCluster(t, o.socket, manual, testNode("n1", 4))
+	c := startCluster(t, nothing, manual, testNode("n1", 4))
 
 	c.createPlan("idle", map[string]any{"mode": "Execute"}, nil)
-	c.eventually("the plan is answered", func() bool { return c.phaseOf("idle") == packingplan.NoImprovement })
+	c.planReaches("idle", packingplan.NoImprovement)
 
-	if o.asked() != 0 || !c.plansOf()[0].Status.Optimal {
-		t.Errorf("asked %d times, status %+v", o.asked(), c.plansOf()[0].Status)
+	if c.optimizer.asked() != 0 || !c.plansOf()[0].Status.Optimal {
+		t.Errorf("asked %d times, status %+v", c.optimizer.asked(), c.plansOf()[0].Status)
 	}
 }
 
 // A plan that a former process had not started to carry out is closed: the next solve starts from the present state. A
 // plan with nothing left to do is completed.
 func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
-	o := startOptimizer(t, nothing)
-	c := startCluster(t, o.socket, nil, testNode("n1", 4))
+	c := startCluster(t, nothing, nil, testNode("n1", 4))
 	for i, phase := range []string{"Solving", "Proposed", "Executing"} {
 		c.createPlan(fmt.Sprintf("old-%d", i), map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
 			object.Object["status"] = map[string]any{"phase": phase}
@@ -107,17 +109,17 @@ func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 	c.addInTurn(testPod("first", 1, 0))
 
 	c.eventually("the others are aborted", func() bool { return c.phases()[packingplan.Aborted] == 3 })
-	c.eventually("the one without a rest is completed", func() bool { return c.phaseOf("old-2") == packingplan.Completed })
+	c.planReaches("old-2", packingplan.Completed)
 }
 
 // Finished plans do not pile up; open ones are never deleted.
 func TestHistoryIsLimited(t *testing.T) {
-	c, _ := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.HistoryLimit = ModeManual, 2 })
+	c := fullNode(t, nothing, func(c *cluster) { c.args.Mode, c.args.HistoryLimit = ModeManual, 2 })
 
 	for i := range 5 {
 		name := fmt.Sprintf("plan-%d", i)
 		c.createPlan(name, map[string]any{"mode": "DryRun"}, nil)
-		c.eventually(name+" is answered", func() bool { return c.phaseOf(name) == packingplan.NoImprovement })
+		c.planReaches(name, packingplan.NoImprovement)
 		c.clock.Step(2 * time.Second) // timestamps have whole seconds
 	}
 
@@ -129,13 +131,11 @@ func TestHistoryIsLimited(t *testing.T) {
 
 // A dead optimiser fails a user's plan at once, with the reason.
 func TestManualPlanWithoutOptimizerFails(t *testing.T) {
-	c := startCluster(t, t.TempDir()+"/missing", manual, testNode("n1", 4))
-	c.addInTurn(testPod("resident", 2, 0))
-	c.add(testPod("waiting", 3, 0))
+	c := fullNode(t, nil, manual)
 
 	c.createPlan("go", map[string]any{"mode": "Execute"}, nil)
 
-	c.eventually("the plan failed", func() bool { return c.phaseOf("go") == packingplan.Failed })
+	c.planReaches("go", packingplan.Failed)
 }
 
 // patchPlan changes a plan as kubectl patch would.
@@ -147,39 +147,60 @@ func (c *cluster) patchPlan(name, patch string) {
 
 // proposed starts figure 1 with a proposal that has not been approved yet.
 func proposed(t *testing.T) *cluster {
-	c, _ := figureOne(t, answers(solveFigureOne), manual)
+	c := figureOne(t, nil, manual)
 	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
-	c.eventually("the plan is proposed", func() bool { return c.phaseOf("what-if") == packingplan.Proposed })
+	c.planReaches("what-if", packingplan.Proposed)
 	return c
 }
 
-// A user who has reviewed a plan wants that one to be carried out, not the result of another solve.
+// A user who has reviewed a plan wants that one to be carried out, not the result of another solve. A proposal has a
+// completion time, but has not ended: its room is held once it is approved.
 func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	c := proposed(t)
-	before := c.plansOf()[0].Status
+	before, free := c.plansOf()[0].Status, c.ledger.Empty()
+	c.set(func(c *cluster) { c.slowTermination = true })
 
 	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the plan is completed", func() bool { return c.phaseOf("what-if") == packingplan.Completed })
+	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
+	held := c.total()
+	c.endPods()
+	c.planReaches("what-if", packingplan.Completed)
 
 	after := c.plansOf()[0].Status
 	if len(after.Moves) != 1 || after.Moves[0].PodUID != before.Moves[0].PodUID || after.Moves[0].State != "Bound" || c.nodeOf("three") == "" {
 		t.Errorf("proposed %+v, carried out %+v", before.Moves, after.Moves)
 	}
+	if !free || held < 3 {
+		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", free, held)
+	}
+	c.eventually("its room is free", c.ledger.Empty)
 }
 
-// A proposal may be hours old when it is approved.
+// A proposal may be hours old when it is approved. Like any other plan, it does not move workloads that have just been
+// moved.
 func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
-	c := proposed(t)
-	pod := testPod("foreign", 2, 0)
-	pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.nodeOf("two")
-	c.add(pod)
-	c.advanceClock(time.Second)
+	for text, change := range map[string]func(*cluster){
+		"a foreign pod takes the room": func(c *cluster) { c.add(foreignPod(c.nodeOf("two"))) },
+		"its workload has been moved": func(c *cluster) {
+			c.createPlan("earlier", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+				object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": time.Now().UTC().Format(time.RFC3339),
+					"optimal": false, "moves": []any{map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one",
+						"fromNode": "x", "toNode": "y", "state": "Bound"}}}
+			})
+		},
+	} {
+		t.Run(text, func(t *testing.T) {
+			c := proposed(t)
+			change(c)
+			c.advanceClock(time.Second)
 
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
-	c.eventually("the plan is aborted", func() bool { return c.phaseOf("what-if") == packingplan.Aborted })
+			c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
+			c.planReaches("what-if", packingplan.Aborted)
 
-	if len(c.evictions()) != 0 {
-		t.Errorf("evicted %v", c.evictions())
+			if len(c.evictions()) != 0 {
+				t.Errorf("evicted %v", c.evictions())
+			}
+		})
 	}
 }
 
@@ -187,12 +208,12 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	resting := proposed(t)
 	resting.patchPlan("what-if", `{"spec":{"abort":true}}`)
-	resting.eventually("the proposal is aborted", func() bool { return resting.phaseOf("what-if") == packingplan.Aborted })
+	resting.planReaches("what-if", packingplan.Aborted)
 
 	running := slowTermination(t)
 	name := running.plansOf()[0].Name()
 	running.patchPlan(name, `{"spec":{"abort":true}}`)
-	running.eventually("the plan is aborted", func() bool { return running.phaseOf(name) == packingplan.Aborted })
+	running.planReaches(name, packingplan.Aborted)
 	if running.plugin.execution.Load() != nil {
 		t.Error("the plan is still running")
 	}

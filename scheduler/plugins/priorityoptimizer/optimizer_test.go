@@ -4,17 +4,16 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
-	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
-
-func klogBackground() klog.Logger { return klog.Background() }
 
 // script is what the scripted optimiser does with a request.
 type script func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error
@@ -56,10 +55,13 @@ func (o *optimizer) Solve(request *contract.SolveRequest, stream grpc.ServerStre
 	return does(request, stream)
 }
 
-func (o *optimizer) asked() int {
+func (o *optimizer) asked() int { return len(o.received()) }
+
+// received are the requests so far.
+func (o *optimizer) received() []*contract.SolveRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.requests)
+	return slices.Clone(o.requests)
 }
 
 // silent never answers.
@@ -72,6 +74,15 @@ func silent(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract
 func nothing(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT,
 		Plan: &contract.Plan{SnapshotId: request.Snapshot.Id, Optimal: true}})
+}
+
+// pausing answers as the script does, but only from when goOn is called.
+func pausing(does script) (paused script, goOn func()) {
+	over := make(chan struct{})
+	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		<-over
+		return does(request, stream)
+	}, func() { close(over) }
 }
 
 // answers makes a script of a function from snapshots to plans.
@@ -105,24 +116,28 @@ func solveFigureOne(snapshot *contract.Snapshot) *contract.Plan {
 	return plan
 }
 
-// figureOne starts the paper's figure 1: two nodes of 4 GB, pods of 2, 2 and 3 GB in sequence.
-func figureOne(t *testing.T, does script, change func(*PriorityOptimizerArgs)) (*cluster, *optimizer) {
-	o := startOptimizer(t, does)
-	c := startCluster(t, o.socket, change, testNode("n1", 4), testNode("n2", 4))
+// figureOne starts the paper's figure 1: two nodes of 4 GB, pods of 2, 2 and 3 GB in sequence. Without a script it is
+// solved.
+func figureOne(t *testing.T, does script, setting func(*cluster)) *cluster {
+	t.Helper()
+	if does == nil {
+		does = answers(solveFigureOne)
+	}
+	c := startCluster(t, does, setting, testNode("n1", 4), testNode("n2", 4), testobjects.Lease("system", "stowage", "me"))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.add(testPod("three", 3, 0))
 	c.await("the third pod is known", func() bool {
 		state, err := c.plugin.view.snapshot("")
 		return err == nil && len(state.Pods) == 3
 	}, false)
-	return c, o
+	return c
 }
 
 // The paper's example, whole: the third pod fits once another one has moved.
 func TestFigureOneEndsWithAllPodsPlaced(t *testing.T) {
-	c, _ := figureOne(t, answers(solveFigureOne), nil)
+	c := figureOne(t, nil, nil)
 
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	one, two, three := c.nodesOf("one"), c.nodesOf("two"), c.nodesOf("three")
 	if len(one) != 1 || len(two) != 1 || len(three) != 1 || one[0] != two[0] || three[0] == "" || three[0] == one[0] {

@@ -3,12 +3,12 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -36,7 +36,8 @@ type planner struct {
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
 
-	solvedStates solvedStates
+	// solvedStates are the fingerprints of the states for which the optimiser need not be asked again.
+	solvedStates *utilcache.LRUExpireCache
 	refusalCache refusalCache
 	// snapshots counts those that were sent to the optimiser.
 	snapshots int
@@ -95,7 +96,7 @@ func (p *planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
 // isKnown says whether no pod waits for a node, or the state is remembered as one that allows no improvement. The solve
 // does not use its snapshot: pods are bound until the hold begins, and the plan would be for an outdated state.
 func (p *planner) isKnown() bool {
-	if p.solvedStates.isEmpty(p.clock.Now()) && p.plugin.trigger.size() > 0 {
+	if len(p.solvedStates.Keys()) == 0 && p.plugin.trigger.all().Len() > 0 {
 		return false
 	}
 	began := p.clock.Now()
@@ -111,10 +112,13 @@ func (p *planner) isKnown() bool {
 		return true
 	}
 	// What is proved for a state without temporarily protected pods also holds for the same state with them.
-	known := p.solvedStates.has(state.Fingerprint(), began)
+	_, known := p.solvedStates.Get(state.Fingerprint())
 	session := &solveSession{planner: p, snapshot: state, history: p.records.history()}
 	session.applyConstraints()
-	if !known && !p.solvedStates.has(state.Fingerprint(), began) {
+	if !known {
+		_, known = p.solvedStates.Get(state.Fingerprint())
+	}
+	if !known {
 		return false
 	}
 	if !session.nextChange.IsZero() {
@@ -157,44 +161,6 @@ const (
 	// unprovedFor is the same for a search that found nothing in time. Another search may find something.
 	unprovedFor = time.Minute
 )
-
-// solvedStates knows the states for which the optimiser need not be asked again.
-type solvedStates struct {
-	states []solvedState
-}
-
-type solvedState struct {
-	fingerprint string
-	until       time.Time
-}
-
-func (s *solvedStates) add(fingerprint string, until time.Time) {
-	kept := s.states[:0]
-	for _, state := range s.states {
-		if state.fingerprint != fingerprint {
-			kept = append(kept, state)
-		}
-	}
-	s.states = append(kept, solvedState{fingerprint, until})
-	if len(s.states) > maxSolvedStates {
-		s.states = s.states[1:]
-	}
-}
-
-// isEmpty says that no state is remembered any more.
-func (s *solvedStates) isEmpty(now time.Time) bool {
-	return !slices.ContainsFunc(s.states, func(one solvedState) bool { return now.Before(one.until) })
-}
-
-// has says whether the state is remembered still.
-func (s *solvedStates) has(fingerprint string, now time.Time) bool {
-	for _, state := range s.states {
-		if state.fingerprint == fingerprint {
-			return now.Before(state.until)
-		}
-	}
-	return false
-}
 
 // refusalTTL is how long a refusal of the profile's plugins is assumed to hold. It may depend on anything, so nothing
 // shows when it ends.

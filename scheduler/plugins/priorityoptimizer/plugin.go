@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,8 +33,8 @@ type Plugin struct {
 	inFlight *inFlight
 	// keptOut are the pods that the active plan leaves no room for.
 	keptOut *heldSet
-	// rejected are the pods that PreFilter has just rejected.
-	rejected rejectedPods
+	// rejected are the UIDs of the pods that PreFilter has just rejected, until their failure is handled.
+	rejected sync.Map
 	// inSolve are the pods of the solve under way; nil if there is none.
 	inSolve atomic.Pointer[sets.Set[types.UID]]
 	// awaitingSolve are the pods that wait, untried, for the next solve, or for the end of a solve that covers them.
@@ -175,7 +176,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 func (p *Plugin) reject(state fwk.CycleState, pod *v1.Pod, message string) (*fwk.PreFilterResult, *fwk.Status) {
-	p.rejected.add(pod.UID)
+	p.rejected.Store(pod.UID, nil)
 	seen := &cycleState{}
 	seen.restricted.Store(true)
 	state.Write(cycleStateKey, seen)

@@ -3,41 +3,14 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
-
-// rejectedPods are the pods that this plugin has just rejected, until their failure is handled.
-type rejectedPods struct {
-	mu   sync.Mutex
-	pods sets.Set[types.UID]
-}
-
-func (t *rejectedPods) add(uid types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.pods == nil {
-		t.pods = sets.New[types.UID]()
-	}
-	t.pods.Insert(uid)
-}
-
-// take says whether the pod is one of them, and forgets it.
-func (t *rejectedPods) take(uid types.UID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	was := t.pods.Has(uid)
-	t.pods.Delete(uid)
-	return was
-}
 
 // HandleFailures puts the pods that the plugin rejected back into the queue without a status write: the plugin activates
 // them again, and the rejection says nothing about them. The scheduler writes each failure before it takes the next pod,
@@ -47,8 +20,11 @@ func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 	handle := of.FailureHandler
 	of.FailureHandler = func(ctx context.Context, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status,
 		nominating *fwk.NominatingInfo, start time.Time) {
-		ours := profile.ProfileName() == p.handle.ProfileName() && p.rejected.take(pod.Pod.UID)
-		if !ours || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
+		rejected := false
+		if profile.ProfileName() == p.handle.ProfileName() {
+			_, rejected = p.rejected.LoadAndDelete(pod.Pod.UID)
+		}
+		if !rejected || !requeue(ctx, of.SchedulingQueue, profile, pod, status) {
 			handle(ctx, profile, pod, status, nominating, start)
 		}
 	}

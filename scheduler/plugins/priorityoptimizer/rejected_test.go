@@ -8,11 +8,9 @@ import (
 
 	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -23,7 +21,7 @@ import (
 func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 	for text, rejected := range map[string]bool{"rejected by the plugin": true, "tried in vain": false} {
 		t.Run(text, func(t *testing.T) {
-			c, _ := fullNode(t, nothing, manual)
+			c := fullNode(t, nothing, manual)
 			c.await("it is tried", func() bool { return len(c.tried()) == 1 }, false)
 			// A scheduler that runs would take the pod out of the queue again at once (SchedulerPopFromBackoffQ).
 			c.stop()
@@ -36,7 +34,7 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			c.must(err)
 			c.scheduler.SchedulingQueue.Delete(waiting)
 			if rejected {
-				c.plugin.rejected.add(waiting.UID)
+				c.plugin.rejected.Store(waiting.UID, nil)
 			}
 
 			c.scheduler.FailureHandler(c.ctx, c.scheduler.Profiles[v1.DefaultSchedulerName], &framework.QueuedPodInfo{PodInfo: info},
@@ -72,12 +70,6 @@ func (c *cluster) keepsOff(app, node string) bool {
 	return app == "one" && c.refusingNode == node
 }
 
-func (c *cluster) filters() frameworkruntime.Registry {
-	return frameworkruntime.Registry{"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) {
-		return &selectiveFilter{c}, nil
-	}}
-}
-
 // solveAvoidingPairs moves pod one or pod two, whichever is not forbidden.
 func solveAvoidingPairs(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 	pods := map[string]*contract.Pod{}
@@ -103,14 +95,13 @@ func solveAvoidingPairs(request *contract.SolveRequest, stream grpc.ServerStream
 // The optimiser cannot know every Filter plugin. What the profile refuses is added to the snapshot, and only a plan that
 // every plugin accepts is carried out.
 func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
-	o := startOptimizer(t, solveAvoidingPairs)
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c := startCluster(t, solveAvoidingPairs, nil, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	home, away := c.nodeOf("one"), c.nodeOf("two")
 	c.set(func(c *cluster) { c.refusingNode = away })
 	c.add(testPod("three", 3, 0))
 
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	if got := c.evictions(); len(got) != 1 || got[0] != "two" || c.nodeOf("three") != away || c.nodeOf("one") != home {
 		t.Errorf("evicted %v, three on %q", got, c.nodeOf("three"))
@@ -120,22 +111,21 @@ func TestPlanHonoursAFilterThatTheOptimizerDoesNotKnow(t *testing.T) {
 		objections[0].Detail != `SelectiveFilter does not let pod default/one onto node "`+away+`": not here` {
 		t.Errorf("objections = %+v", objections)
 	}
-	if o.asked() != 2 || len(o.requests[1].Snapshot.ForbiddenPairs) != 1 || o.requests[1].Options.TimeLimitS > 1 {
-		t.Errorf("asked %d times", o.asked())
+	if c.optimizer.asked() != 2 || len(c.optimizer.received()[1].Snapshot.ForbiddenPairs) != 1 || c.optimizer.received()[1].Options.TimeLimitS > 1 {
+		t.Errorf("asked %d times", c.optimizer.asked())
 	}
 }
 
 // If the optimiser ignores the forbidden pairs, no plan is carried out, however often it is asked.
 func TestPlanThatAFilterRefusesIsNeverCarriedOut(t *testing.T) {
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4))
+	c := startCluster(t, answers(solveFigureOne), nil, testNode("n1", 4), testNode("n2", 4))
 	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 	c.set(func(c *cluster) { c.refusingNode = c.nodeOf("two") })
 	c.add(testPod("three", 3, 0))
 
-	c.eventually("the plan failed", func() bool { return c.phases()[packingplan.Failed] == 1 })
+	c.reaches(packingplan.Failed)
 
-	if len(c.evictions()) != 0 || o.asked() != 2 {
-		t.Errorf("evicted %v, asked %d times", c.evictions(), o.asked())
+	if len(c.evictions()) != 0 || c.optimizer.asked() != 2 {
+		t.Errorf("evicted %v, asked %d times", c.evictions(), c.optimizer.asked())
 	}
 }

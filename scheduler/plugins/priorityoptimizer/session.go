@@ -216,11 +216,11 @@ func (s *solveSession) noPlanFound() *ending {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + s.answer.Message}
 		}
-		message, until := "the optimiser found nothing better in time", s.clock.Now().Add(unprovedFor)
+		message, lasts := "the optimiser found nothing better in time", unprovedFor
 		if s.record.Status.Optimal {
-			message, until = "nothing better exists", s.clock.Now().Add(provedFor)
+			message, lasts = "nothing better exists", provedFor
 		}
-		s.solvedStates.add(s.snapshot.Fingerprint(), until)
+		s.solvedStates.Add(s.snapshot.Fingerprint(), nil, lasts)
 		s.plugin.trigger.foundNothing()
 		if !s.nextChange.IsZero() {
 			s.plugin.trigger.retryAt(s.nextChange)
@@ -244,9 +244,9 @@ func (s *solveSession) callOptimizer(ctx context.Context) error {
 			Seed:                   s.args.Seed,
 			Deterministic:          s.args.Deterministic,
 			Workers:                s.args.Workers,
-			MaxMoves:               s.maxMoves(s.args.Limits.maxMoves()),
-			MaxEvictions:           s.args.Limits.maxEvictions(),
-			MaxDisruptionsPerOwner: s.args.Limits.maxPerWorkload(),
+			MaxMoves:               s.maxMoves(unlessZero(s.args.Limits.MaxMoves)),
+			MaxEvictions:           unlessZero(s.args.Limits.MaxEvictions),
+			MaxDisruptionsPerOwner: unlessZero(s.args.Limits.MaxPerWorkload),
 		},
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

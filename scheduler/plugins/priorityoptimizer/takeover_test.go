@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -17,7 +18,7 @@ func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	status := c.plansOf()[0].Status
 	if len(c.evictions()) != 1 || c.nodeOf("three") == "" || c.nodesOf("one")[0] != c.nodeOf("two") {
@@ -28,58 +29,48 @@ func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
 	}
 }
 
-// A plan that no longer fits the cluster is closed within ten seconds of the restart, and its pods are scheduled like any
-// others.
-func TestPlanOfAProcessThatDiedIsClosedIfItNoLongerFits(t *testing.T) {
-	for name, change := range map[string]func(*cluster){
-		"the pod does not go away": func(*cluster) {},
-		"a foreign pod takes the room": func(c *cluster) {
-			c.endPods()
-			pod := testPod("foreign", 2, 0)
-			pod.Spec.SchedulerName, pod.Spec.NodeName = "other", c.plansOf()[0].Status.Placements[0].Node
-			c.add(pod)
-		},
-		"the target is gone": func(c *cluster) {
-			c.endPods()
-			c.must(c.client.CoreV1().Nodes().Delete(c.ctx, c.plansOf()[0].Status.Placements[0].Node, metav1.DeleteOptions{}))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := slowTermination(t)
-			c.stop()
-			change(c)
-			c.begin()
-			began := c.clock.Now()
-
-			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
-
-			if took := c.clock.Since(began); took > 10*time.Second || len(c.evictions()) != 1 {
-				t.Errorf("took %s, evicted %v", took, c.evictions())
-			}
-		})
-	}
-}
-
-// The target of an active plan is changed: to continue would only disrupt more pods.
-func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
-	changes := map[string]func(*v1.Node){
-		"cordoned": func(node *v1.Node) { node.Spec.Unschedulable = true },
-		"tainted":  func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
-		"shrunk":   func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = gigabytes(1) },
-	}
-	for name, change := range changes {
-		t.Run(name, func(t *testing.T) {
-			c := slowTermination(t)
-			began := c.clock.Now()
-			node := testNode(c.plansOf()[0].Status.Placements[0].Node, 4)
+// To continue a plan that no longer fits the cluster would only disrupt more pods: it is closed at once, or within ten
+// seconds of the restart of its process, and its pods are scheduled like any others.
+func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
+	changing := func(change func(*v1.Node)) func(*cluster, string) {
+		return func(c *cluster, target string) {
+			node := testNode(target, 4)
 			change(node)
 			_, err := c.client.CoreV1().Nodes().Update(c.ctx, node, metav1.UpdateOptions{})
 			c.must(err)
+		}
+	}
+	for text, row := range map[string]struct {
+		restarts bool
+		change   func(c *cluster, target string)
+	}{
+		"cordoned": {false, changing(func(node *v1.Node) { node.Spec.Unschedulable = true })},
+		"tainted":  {false, changing(func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} })},
+		"shrunk":   {false, changing(func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = resource.MustParse("1G") })},
+		"restarted, and the pod does not go away":     {true, func(*cluster, string) {}},
+		"restarted, and a foreign pod takes the room": {true, func(c *cluster, target string) { c.endPods(); c.add(foreignPod(target)) }},
+		"restarted, and the target is gone": {true, func(c *cluster, target string) {
+			c.endPods()
+			c.must(c.client.CoreV1().Nodes().Delete(c.ctx, target, metav1.DeleteOptions{}))
+		}},
+	} {
+		t.Run(text, func(t *testing.T) {
+			c, most := slowTermination(t), 2*time.Second
+			began, target := c.clock.Now(), c.plansOf()[0].Status.Placements[0].Node
+			if row.restarts {
+				c.stop()
+				most = 10 * time.Second
+			}
+			row.change(c, target)
+			if row.restarts {
+				c.begin()
+				began = c.clock.Now()
+			}
 
-			c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+			c.reaches(packingplan.Aborted)
 
-			if took := c.clock.Since(began); took > 2*time.Second {
-				t.Errorf("took %s", took)
+			if took := c.clock.Since(began); took > most || len(c.evictions()) != 1 {
+				t.Errorf("took %s, evicted %v", took, c.evictions())
 			}
 		})
 	}
@@ -88,16 +79,11 @@ func TestPlanWhoseTargetChangesIsGivenUpAtOnce(t *testing.T) {
 // If a replacement never comes, because its owner was scaled down or a quota is used up, its room must not be held for
 // long.
 func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
-	o := startOptimizer(t, answers(solveFigureOne))
-	c := startCluster(t, o.socket, func(args *PriorityOptimizerArgs) { args.StepTimeoutSeconds = 10 },
-		testNode("n1", 4), testNode("n2", 4))
-	c.set(func(c *cluster) { c.withoutControllers = true })
-	c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
-	c.add(testPod("three", 3, 0))
+	c := figureOne(t, nil, func(c *cluster) { c.args.StepTimeoutSeconds, c.withoutControllers = 10, true })
 	c.eventually("the pod is gone", func() bool { return len(c.evictions()) == 1 })
 	began := c.clock.Now()
 
-	c.eventually("the plan is aborted", func() bool { return c.phases()[packingplan.Aborted] == 1 })
+	c.reaches(packingplan.Aborted)
 
 	if took := c.clock.Since(began); took > 12*time.Second || c.nodeOf("three") == "" {
 		t.Errorf("took %s, three on %q", took, c.nodeOf("three"))

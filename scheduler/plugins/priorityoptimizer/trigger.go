@@ -265,13 +265,6 @@ func (t *trigger) isMarked() func(*v1.Pod) bool {
 	return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" || marked.Has(pod.UID) }
 }
 
-// size is how many pods are marked.
-func (t *trigger) size() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.marked.Len()
-}
-
 // failed backs off: 1 s, 2 s, 4 s and so on to a minute.
 func (t *trigger) failed() {
 	t.retry()

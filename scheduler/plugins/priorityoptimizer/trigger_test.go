@@ -1,7 +1,6 @@
 package priorityoptimizer
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -23,47 +21,96 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// dueIn is how long from now the next solve starts; negative is never.
+// dueIn is how long from now the next solve starts; never is none.
 func dueIn(t *trigger) time.Duration {
 	at, ok := t.due()
 	if !ok {
-		return -1
+		return never
 	}
 	return at.Sub(t.clock.Now())
 }
 
-// There is one solve for a burst of pods, once it has settled.
-func TestSolveWaitsUntilTheBurstHasSettled(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
+const never = time.Duration(-1)
 
-	trigger.mark("a", "", trigger.clock.Now())
-	clock.Step(900 * time.Millisecond)
-	trigger.mark("b", "", trigger.clock.Now())
-	afterNew := dueIn(trigger)
-	clock.Step(500 * time.Millisecond)
-	trigger.mark("a", "", trigger.clock.Now())
-	afterOld := dueIn(trigger)
-
-	if afterNew != time.Second || afterOld != 500*time.Millisecond {
-		t.Errorf("due in %s after a new pod, in %s after an old one", afterNew, afterOld)
-	}
+// happening is what a trigger is told after a while, and when the next solve is due then.
+type happening struct {
+	after time.Duration
+	is    func(*trigger)
+	due   time.Duration
 }
 
-// A scheduler with a long queue tries the last pods of a burst long after their creation: that is no reason to wait longer.
-func TestPodThatWaitedInTheQueueDoesNotDelayTheSolve(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
-	began := clock.Now()
-	trigger.mark("a", "", began)
+func marks(uid types.UID) func(*trigger) {
+	return func(t *trigger) { t.mark(uid, "", t.clock.Now()) }
+}
 
-	clock.Step(1500 * time.Millisecond)
-	trigger.mark("b", "", began)
-	late := dueIn(trigger)
-	trigger.mark("c", "", clock.Now())
+func collects(uid types.UID) func(*trigger) { return func(t *trigger) { t.collect(uid) } }
 
-	if late != 500*time.Millisecond || dueIn(trigger) != time.Second {
-		t.Errorf("due in %s after a pod that waited, in %s after a new one", late, dueIn(trigger))
+func nothingHappens(*trigger) {}
+
+// When a solve is due decides how long pods wait, and how much the optimiser costs: each row has its own reason.
+func TestSolveIsDueWhenItsModeSays(t *testing.T) {
+	began := time.Now()
+	onUnschedulable := pace{mode: ModeOnUnschedulable, settle: time.Second}
+	periodic := pace{mode: ModePeriodic, interval: 30 * time.Second}
+	ofThree := pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3}
+	failure := func(t *trigger) { t.started(); t.failed() }
+	for text, row := range map[string]struct {
+		pace    pace
+		happens []happening
+	}{
+		"there is one solve for a burst of pods, once it has settled": {onUnschedulable, []happening{
+			{0, marks("a"), time.Second},
+			{900 * time.Millisecond, marks("b"), time.Second},
+			{500 * time.Millisecond, marks("a"), 500 * time.Millisecond},
+		}},
+		// A scheduler with a long queue tries the last pods of a burst long after their creation.
+		"a pod that waited in the queue does not delay the solve": {onUnschedulable, []happening{
+			{0, marks("a"), time.Second},
+			{1500 * time.Millisecond, func(t *trigger) { t.mark("b", "", began) }, 500 * time.Millisecond},
+			{0, marks("c"), time.Second},
+		}},
+		"periodic keeps its interval, whatever comes and goes meanwhile": {periodic, []happening{
+			{0, nothingHappens, never},
+			{0, marks("a"), 30 * time.Second},
+			{10 * time.Second, marks("b"), 20 * time.Second},
+			{10 * time.Second, marks("c"), 10 * time.Second},
+			{10 * time.Second, (*trigger).started, 30 * time.Second},
+		}},
+		"a broken optimiser is asked less and less often, and normally again once it works": {onUnschedulable, []happening{
+			{0, marks("a"), time.Second},
+			{time.Second, failure, time.Second}, {0, failure, 2 * time.Second}, {0, failure, 4 * time.Second},
+			{0, failure, 8 * time.Second}, {0, failure, 16 * time.Second}, {0, failure, 32 * time.Second},
+			{0, failure, time.Minute}, {0, failure, time.Minute},
+			{time.Second, (*trigger).succeeded, 0},
+		}},
+		"a batch is over when it is full, or its first pod has waited long enough": {ofThree, []happening{
+			{0, nothingHappens, never},
+			{0, collects("a"), 30 * time.Second},
+			{10 * time.Second, collects("a"), 20 * time.Second},
+			{0, collects("b"), 20 * time.Second},
+			{0, collects("c"), 0},
+			{0, (*trigger).started, 30 * time.Second},
+			{time.Second, collects("d"), 30 * time.Second},
+		}},
+		// The scheduler does not place the pods of a batch.
+		"what is left of a batch is tried again, and after a failure at once when the back-off ends": {ofThree, []happening{
+			{0, collects("a"), 30 * time.Second},
+			{0, (*trigger).started, 30 * time.Second},
+			{0, (*trigger).failed, time.Second},
+			{0, func(t *trigger) { t.unmark("a") }, never},
+		}},
+	} {
+		t.Run(text, func(t *testing.T) {
+			clock := testingclock.NewFakeClock(began)
+			trigger := newTrigger(clock, row.pace)
+			for i, one := range row.happens {
+				clock.Step(one.after)
+				one.is(trigger)
+				if got := dueIn(trigger); got != one.due {
+					t.Errorf("step %d: due in %s, want %s", i, got, one.due)
+				}
+			}
+		})
 	}
 }
 
@@ -74,7 +121,7 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	began := clock.Now()
 
 	for i := range 100 {
-		trigger.mark(types.UID(fmt.Sprint(i)), "", trigger.clock.Now())
+		marks(types.UID(fmt.Sprint(i)))(trigger)
 		if dueIn(trigger) <= 0 {
 			break
 		}
@@ -86,57 +133,20 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	}
 }
 
-// Periodic means every interval while pods wait, whatever comes and goes meanwhile.
-func TestPeriodicKeepsItsIntervalUnderSteadyArrivals(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModePeriodic, interval: 30 * time.Second})
-	idle := dueIn(trigger)
-
-	for i := range 20 {
-		trigger.mark(types.UID(fmt.Sprint(i)), "", trigger.clock.Now())
-		clock.Step(time.Second)
-	}
-	busy := dueIn(trigger)
-	clock.Step(10 * time.Second)
-	trigger.started()
-
-	if idle != -1 || busy != 10*time.Second || dueIn(trigger) != 30*time.Second {
-		t.Errorf("idle %s, busy %s, after a solve %s", idle, busy, dueIn(trigger))
-	}
-}
-
-// A broken optimiser is asked less and less often, and normally again once it works.
-func TestFailuresBackOff(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable})
-	trigger.mark("a", "", trigger.clock.Now())
-	var waits []time.Duration
-	for range 8 {
-		trigger.started()
-		trigger.failed()
-		waits = append(waits, dueIn(trigger))
-	}
-	trigger.succeeded()
-
-	if waits[0] != time.Second || waits[1] != 2*time.Second || waits[7] != time.Minute || dueIn(trigger) != 0 {
-		t.Errorf("waits %v, then %s", waits, dueIn(trigger))
-	}
-}
-
 // The optimiser is not asked twice about the same state, whatever the names of its pods are; after a change it is.
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	for _, mode := range []Mode{ModeOnUnschedulable, ModePeriodic} {
 		t.Run(string(mode), func(t *testing.T) {
-			c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode, args.IntervalSeconds = mode, 1 })
-			c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+			c := fullNode(t, nothing, func(c *cluster) { c.args.Mode, c.args.IntervalSeconds = mode, 1 })
+			c.reaches(packingplan.NoImprovement)
 			first := c.plansOf()[0].Status
 
 			c.replaceByHand("waiting")
 			c.advanceClock(10 * time.Second)
-			again := o.asked()
+			again := c.optimizer.asked()
 			c.addInTurn(testPod("change", 1, 0))
 			c.add(testPod("another", 3, 0))
-			c.eventually("the changed state is asked about", func() bool { return o.asked() == 2 })
+			c.eventually("the changed state is asked about", func() bool { return c.optimizer.asked() == 2 })
 
 			if again != 1 {
 				t.Errorf("asked %d times about one state", again)
@@ -148,27 +158,14 @@ func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	}
 }
 
-// A completed plan that was proved optimal leads to a state that need not be asked about.
-func TestStateAfterAnOptimalPlanIsNotAskedAbout(t *testing.T) {
-	c, o := figureOne(t, answers(solveFigureOne), nil)
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
-	asked := o.asked()
-
-	c.advanceClock(20 * time.Second)
-
-	if o.asked() != asked {
-		t.Errorf("asked %d times, want %d", o.asked(), asked)
-	}
-}
-
 // In mode Manual nothing starts by itself.
 func TestManualModeNeverStartsByItself(t *testing.T) {
-	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.Mode = ModeManual })
+	c := fullNode(t, nothing, manual)
 
 	c.advanceClock(time.Minute)
 
-	if o.asked() != 0 {
-		t.Errorf("asked %d times", o.asked())
+	if c.optimizer.asked() != 0 {
+		t.Errorf("asked %d times", c.optimizer.asked())
 	}
 }
 
@@ -196,16 +193,16 @@ func (c *cluster) advanceClock(most time.Duration) {
 
 // No event tells a waiting pod that others have become old enough to be moved for it: it must not wait for ever.
 func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
-	c, o := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.MinPodAgeSeconds = 30 })
-	c.eventually("the first answer", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+	c := fullNode(t, nothing, func(c *cluster) { c.args.MinPodAgeSeconds = 30 })
+	c.reaches(packingplan.NoImprovement)
 	c.advanceClock(10 * time.Second)
-	early := o.asked()
+	early := c.optimizer.asked()
 
-	c.eventually("they are old enough", func() bool { return o.asked() == 2 })
+	c.eventually("they are old enough", func() bool { return c.optimizer.asked() == 2 })
 	c.advanceClock(10 * time.Second)
 
-	if early != 1 || o.asked() != 2 {
-		t.Errorf("asked %d times while they were young, %d in all", early, o.asked())
+	if early != 1 || c.optimizer.asked() != 2 {
+		t.Errorf("asked %d times while they were young, %d in all", early, c.optimizer.asked())
 	}
 	protected := map[string]int32{}
 	for _, record := range c.plansOf() {
@@ -252,23 +249,12 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 }
 
 // change gives the node a label, and returns once the scheduler has seen it.
-func (c *cluster) change(node string) error {
-	before, err := c.plugin.view.snapshot("")
-	if err != nil {
-		return err
-	}
-	found, err := c.client.CoreV1().Nodes().Get(c.ctx, node, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	found.Labels = map[string]string{"changed": "yes"}
-	if _, err := c.client.CoreV1().Nodes().Update(c.ctx, found, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
-	return wait.PollUntilContextTimeout(c.ctx, time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
-		now, err := c.plugin.view.snapshot("")
-		return err == nil && now.Nodes[node].State != before.Nodes[node].State, err
-	})
+func (c *cluster) change(node string) {
+	before, changed := c.seen(), testNode(node, 1)
+	changed.Labels["changed"] = "yes"
+	_, err := c.client.CoreV1().Nodes().Update(c.ctx, changed, metav1.UpdateOptions{})
+	c.must(err)
+	c.await("the change is seen", func() bool { return c.seen() != before }, false)
 }
 
 // A proof is about the snapshot that the optimiser got. A change during the solve may be what a pod that still waits has
@@ -278,28 +264,24 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			var c *cluster
 			first := true
-			o := startOptimizer(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+			c = startCluster(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 				if first && changes {
-					if err := c.change("n3"); err != nil {
-						return err
-					}
+					c.change("n3")
 				}
 				first = false
 				return answers(solveFigureOne)(request, stream)
-			})
-			c = startCluster(t, o.socket, nil, testNode("n1", 4), testNode("n2", 4), testNode("n3", 1))
+			}, nil, testNode("n1", 4), testNode("n2", 4), testNode("n3", 1))
 			c.addInTurn(testPod("one", 2, 0), testPod("two", 2, 0))
 			c.add(testPod("three", 3, 0), testPod("large", 5, 0))
 
-			c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+			c.reaches(packingplan.Completed)
 			if changes {
-				c.eventually("the optimiser is asked again", func() bool { return o.asked() == 2 })
+				c.eventually("the optimiser is asked again", func() bool { return c.optimizer.asked() == 2 })
 				return
 			}
-			until := c.clock.Now().Add(10 * time.Second)
-			c.eventually("ten seconds have passed", func() bool { return c.clock.Now().After(until) })
-			if o.asked() != 1 {
-				t.Errorf("asked %d times about what is proved", o.asked())
+			c.advanceClock(10 * time.Second)
+			if c.optimizer.asked() != 1 {
+				t.Errorf("asked %d times about what is proved", c.optimizer.asked())
 			}
 		})
 	}

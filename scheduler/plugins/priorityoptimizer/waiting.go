@@ -2,7 +2,6 @@ package priorityoptimizer
 
 import (
 	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -76,18 +75,18 @@ func (p *Plugin) releaseAwaiting() {
 // as in the other modes. A nil batch holds no pods.
 type batch struct {
 	held *heldSet
-
-	mu       sync.Mutex
-	ordinary sets.Set[types.UID]
+	// ordinary are the UIDs of the pods that are scheduled without a plan.
+	ordinary sync.Map
 }
 
-func newBatch(clock clock.PassiveClock) *batch {
-	return &batch{held: newHeldSet(clock, func(time.Duration) {}), ordinary: sets.New[types.UID]()}
-}
+func newBatch(clock clock.PassiveClock) *batch { return &batch{held: newHeldSet(clock)} }
 
 // collects says whether the pod has to wait for a plan, and adds it to the batch if so.
 func (p *Plugin) collects(pod *v1.Pod) bool {
-	if p.batch == nil || p.batch.isOrdinary(pod.UID) || p.isPlanned(pod) {
+	if p.batch == nil || p.isPlanned(pod) {
+		return false
+	}
+	if _, ordinary := p.batch.ordinary.Load(pod.UID); ordinary {
 		return false
 	}
 	p.batch.held.add(pod)
@@ -113,20 +112,12 @@ func (b *batch) size() int {
 	return b.held.size()
 }
 
-func (b *batch) isOrdinary(uid types.UID) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ordinary.Has(uid)
-}
-
 // forget drops a pod that has a node or is gone.
 func (b *batch) forget(uid types.UID) {
 	if b == nil {
 		return
 	}
 	b.held.remove(uid)
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.ordinary.Delete(uid)
 }
 
@@ -144,13 +135,9 @@ func (p *Plugin) scheduleWithoutPlan(why string, which func(*v1.Pod) bool) {
 	if len(passing) == 0 {
 		return
 	}
-	p.batch.mu.Lock()
-	for uid := range passing {
-		p.batch.ordinary.Insert(types.UID(uid))
-	}
-	p.batch.mu.Unlock()
-	for uid := range passing {
-		p.batch.held.remove(types.UID(uid))
+	for _, pod := range passing {
+		p.batch.ordinary.Store(pod.UID, nil)
+		p.batch.held.remove(pod.UID)
 	}
 	p.logger.Info("Pods of a batch are scheduled without a plan", "pods", len(passing), "reason", why)
 	p.activate(passing)

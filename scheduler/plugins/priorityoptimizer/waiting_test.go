@@ -30,26 +30,20 @@ func (c *cluster) tried() (names []string) {
 // Five hundred pods of a burst that fit nowhere are not tried one by one before a solve starts: at the stock limits the
 // scheduler would do nothing else for eight seconds.
 func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
-	thinking, goOn := make(chan struct{}, 8), make(chan struct{})
-	c, o := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-		thinking <- struct{}{}
-		<-goOn
-		return nothing(request, stream)
-	}, nil)
+	does, goOn := pausing(nothing)
+	c := fullNode(t, does, nil)
 	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	for i := range 5 {
 		c.add(testPod(fmt.Sprintf("like-%d", i), 3, 0))
 	}
 	c.await("the others wait", func() bool { return c.plugin.awaitingSolve.size() == 5 }, false)
-	c.eventually("the optimiser is asked", func() bool { return len(thinking) > 0 })
+	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() > 0 })
 	if names := c.tried(); slices.ContainsFunc(names, func(name string) bool { return name != "waiting" }) {
 		t.Errorf("tried before the solve: %v", names)
 	}
-	close(goOn)
-	o.mu.Lock()
-	pending := slices.DeleteFunc(slices.Clone(o.requests[0].Snapshot.Pods), func(pod *contract.Pod) bool { return pod.Node != "" })
-	o.mu.Unlock()
+	goOn()
+	pending := slices.DeleteFunc(slices.Clone(c.optimizer.received()[0].Snapshot.Pods), func(pod *contract.Pod) bool { return pod.Node != "" })
 	if len(pending) != 6 {
 		t.Errorf("asked about %d pods, want all six", len(pending))
 	}
@@ -66,7 +60,7 @@ func TestBurstIsSolvedForAfterOneOfItsPodsWasTried(t *testing.T) {
 
 // A pod with another signature than those that found no node may find one: it is tried at once.
 func TestPodWithAnotherSignatureIsTriedAtOnce(t *testing.T) {
-	c, _ := fullNode(t, nothing, nil)
+	c := fullNode(t, nothing, nil)
 	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	c.add(testPod("small", 1, 0))
@@ -76,7 +70,7 @@ func TestPodWithAnotherSignatureIsTriedAtOnce(t *testing.T) {
 
 // Where the next solve is far off, or its time has come and gone, a pod is tried like any other.
 func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
-	c, _ := fullNode(t, nothing, func(args *PriorityOptimizerArgs) { args.SettleSeconds = 30 })
+	c := fullNode(t, nothing, func(c *cluster) { c.args.SettleSeconds = 30 })
 	c.await("the first one is tried", c.plugin.trigger.hasFailedSignatures, false)
 
 	c.add(testPod("like", 3, 0))
@@ -88,7 +82,7 @@ func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
-		awaitingSolve: newHeldSet(clock, func(time.Duration) {}), hold: testHold(clock), activator: activations{}}
+		awaitingSolve: newHeldSet(clock), hold: testHold(clock), activator: activations{}}
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
 	p.trigger.mark(tried.UID, snapshot.SignatureOf(tried), clock.Now())
@@ -112,12 +106,9 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 // A solve on a large cluster takes longer than a hold may last. Its pods found no node before: trying hundreds of them
 // meanwhile would take CPU time from the solver.
 func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
-	goOn := make(chan struct{})
-	c, o := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-		<-goOn
-		return nothing(request, stream)
-	}, func(args *PriorityOptimizerArgs) { args.MaxHoldSeconds = 0.2 })
-	c.eventually("the optimiser is asked", func() bool { return o.asked() == 1 })
+	does, goOn := pausing(nothing)
+	c := fullNode(t, does, func(c *cluster) { c.args.MaxHoldSeconds = 0.2 })
+	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() == 1 })
 	before := len(c.tried())
 
 	c.advanceClock(500 * time.Millisecond)
@@ -129,15 +120,13 @@ func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
 	if kept.IsSuccess() || len(c.tried()) != before {
 		t.Errorf("the pod is let in: %v; tried meanwhile: %v", kept, c.tried()[before:])
 	}
-	close(goOn)
+	goOn()
 	c.eventually("it is let in afterwards", func() bool { return c.plugin.PreEnqueue(c.ctx, waiting).IsSuccess() })
 }
 
 // batches puts the plugin into mode Batch.
-func batches(pods int32, most time.Duration) func(*PriorityOptimizerArgs) {
-	return func(args *PriorityOptimizerArgs) {
-		args.Mode, args.BatchPods, args.BatchSeconds = ModeBatch, pods, most.Seconds()
-	}
+func batches(pods int32, most time.Duration) func(*cluster) {
+	return func(c *cluster) { c.args.Mode, c.args.BatchPods, c.args.BatchSeconds = ModeBatch, pods, most.Seconds() }
 }
 
 // allOn sends every waiting pod to one node.
@@ -153,67 +142,24 @@ func allOn(node string) func(*contract.Snapshot) *contract.Plan {
 	}
 }
 
-// A batch is over when it is full, or when its first pod has waited long enough; later pods make
-// another one.
-func TestABatchIsOverWhenItIsFullOrItsTimeIsUp(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3})
-	empty := dueIn(trigger)
-
-	trigger.collect("a")
-	clock.Step(10 * time.Second)
-	trigger.collect("a")
-	trigger.collect("b")
-	waiting := dueIn(trigger)
-	trigger.collect("c")
-	full := dueIn(trigger)
-	trigger.started()
-	clock.Step(time.Second)
-	trigger.collect("d")
-	another := dueIn(trigger)
-
-	if empty != -1 || waiting != 20*time.Second || full != 0 || another != 30*time.Second {
-		t.Errorf("due in %s, %s with two, %s when full, %s for one more", empty, waiting, full, another)
-	}
-}
-
-// Pods of a batch that found no room are in the next solve again, and after a failure at once when the back-off ends:
-// the scheduler does not place them.
-func TestWhatIsLeftOfABatchIsTriedAgain(t *testing.T) {
-	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3})
-	trigger.collect("a")
-
-	trigger.started()
-	inTurn := dueIn(trigger)
-	trigger.failed()
-	afterFailure := dueIn(trigger)
-	trigger.unmark("a")
-
-	if inTurn != 30*time.Second || afterFailure != time.Second || dueIn(trigger) != -1 {
-		t.Errorf("due in %s, after a failure in %s, without pods in %s", inTurn, afterFailure, dueIn(trigger))
-	}
-}
-
 // The paper's batches: no pod is placed before the whole batch is solved together.
 func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
-	o := startOptimizer(t, answers(allOn("n2")))
-	c := startCluster(t, o.socket, batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
+	c := startCluster(t, answers(allOn("n2")), batches(3, time.Minute), testNode("n1", 8), testNode("n2", 4))
 	c.add(testPod("one", 1, 0), testPod("two", 1, 0))
 	c.await("two pods wait", func() bool { return c.plugin.batch.size() == 2 }, false)
 	c.advanceClock(10 * time.Second)
-	before := o.asked()
+	before := c.optimizer.asked()
 
 	c.add(testPod("three", 2, 0))
-	c.eventually("the plan is completed", func() bool { return c.phases()[packingplan.Completed] == 1 })
+	c.reaches(packingplan.Completed)
 
 	for _, name := range []string{"one", "two", "three"} {
 		if node := c.nodeOf(name); node != "n2" {
 			t.Errorf("%s is on %q, want n2", name, node)
 		}
 	}
-	if before != 0 || o.asked() != 1 || c.plugin.batch.size() != 0 {
-		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, o.asked(), c.plugin.batch.size())
+	if before != 0 || c.optimizer.asked() != 1 || c.plugin.batch.size() != 0 {
+		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.batch.size())
 	}
 	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(ModeBatch) {
 		t.Errorf("the plan says it was asked for by %q", trigger)
@@ -222,15 +168,14 @@ func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 
 // All or nothing: what the optimiser does not place stays pending, though there is room for some.
 func TestABatchWithoutAPlanStaysPendingWhole(t *testing.T) {
-	o := startOptimizer(t, nothing)
-	c := startCluster(t, o.socket, batches(99, 2*time.Second), testNode("n1", 4))
+	c := startCluster(t, nothing, batches(99, 2*time.Second), testNode("n1", 4))
 	c.add(testPod("small", 1, 0), testPod("large", 9, 0))
 
-	c.eventually("the batch is answered", func() bool { return c.phases()[packingplan.NoImprovement] == 1 })
+	c.reaches(packingplan.NoImprovement)
 	c.advanceClock(10 * time.Second)
 
-	if node := c.nodeOf("small"); node != "" || o.asked() != 1 {
-		t.Errorf("small is on %q, asked %d times about one state", node, o.asked())
+	if node := c.nodeOf("small"); node != "" || c.optimizer.asked() != 1 {
+		t.Errorf("small is on %q, asked %d times about one state", node, c.optimizer.asked())
 	}
 }
 
@@ -239,22 +184,16 @@ func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 	failing := func(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
 	}
-	for name, begin := range map[string]func(t *testing.T) *cluster{
-		"no optimiser": func(t *testing.T) *cluster {
-			return startCluster(t, t.TempDir()+"/missing", batches(99, time.Second), testNode("n1", 4))
-		},
-		"a broken optimiser": func(t *testing.T) *cluster {
-			return startCluster(t, startOptimizer(t, failing).socket, batches(99, time.Second), testNode("n1", 4))
-		},
-		"no PackingPlans": func(t *testing.T) *cluster {
-			c := startCluster(t, startOptimizer(t, answers(allOn("n1"))).socket, batches(99, time.Second), testNode("n1", 4))
-			c.set(func(c *cluster) { c.apiDown = true })
-			c.restart()
-			return c
-		},
+	for name, row := range map[string]struct {
+		does    script
+		apiDown bool
+	}{
+		"no optimiser":       {nil, false},
+		"a broken optimiser": {failing, false},
+		"no PackingPlans":    {answers(allOn("n1")), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := begin(t)
+			c := startCluster(t, row.does, func(c *cluster) { batches(99, time.Second)(c); c.apiDown = row.apiDown }, testNode("n1", 4))
 			for i := range 3 {
 				c.add(testPod(fmt.Sprintf("pod-%d", i), 1, 0))
 			}
@@ -278,12 +217,11 @@ func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT,
 			Plan: &contract.Plan{SnapshotId: request.Snapshot.Id}, Refusals: refusals})
 	}
-	o := startOptimizer(t, refusing)
-	c := startCluster(t, o.socket, batches(2, time.Minute), testNode("n1", 4))
+	c := startCluster(t, refusing, batches(2, time.Minute), testNode("n1", 4))
 
 	c.add(testPod("odd", 1, 0), testPod("even", 2, 0))
 
-	c.eventually("the refused pod is placed", func() bool { return c.nodeOf("odd") != "" })
+	c.hasNode("odd")
 	if node := c.nodeOf("even"); node != "" {
 		t.Errorf("even is on %q without a plan", node)
 	}
@@ -294,7 +232,7 @@ func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
 		trigger: newTrigger(clock, pace{mode: ModeBatch, interval: time.Second, batch: 9})}
-	p.hold = &hold{clock: clock, held: newHeldSet(clock, func(time.Duration) {})}
+	p.hold = &hold{clock: clock, held: newHeldSet(clock)}
 	pod := testPod("elsewhere", 1, 0)
 	if p.PreEnqueue(t.Context(), pod).IsSuccess() {
 		t.Fatal("the pod was not kept for its batch")

@@ -9,9 +9,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -23,6 +20,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -50,11 +48,7 @@ func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
 }
 
 // waiter is a pod of that name.
-func waiter(name string) *v1.Pod {
-	pod := podOf("stranger")
-	pod.Name, pod.UID = name, types.UID(name)
-	return pod
-}
+func waiter(name string) *v1.Pod { return testobjects.Pod(name, "500m", "").Obj() }
 
 // refuse runs a cycle in which the given nodes have no room beside what is held; found says whether the pod found another
 // node.
@@ -65,10 +59,7 @@ func refuse(t *testing.T, plugin *Plugin, pod *v1.Pod, found bool, nodes ...stri
 		t.Fatalf("PreFilter %v", status)
 	}
 	for _, name := range nodes {
-		node := &v1.Node{}
-		node.Name = name
-		info := framework.NewNodeInfo()
-		info.SetNode(node)
+		info := testobjects.NodeInfos(testobjects.Node(name, "0", "0").Obj())[0]
 		if status := plugin.Filter(context.Background(), cycle, pod, info); name == "n1" && status.IsSuccess() {
 			t.Fatalf("%s is not refused", name)
 		}
@@ -76,12 +67,6 @@ func refuse(t *testing.T, plugin *Plugin, pod *v1.Pod, found bool, nodes ...stri
 	if !found {
 		plugin.PostFilter(context.Background(), cycle, pod, nil)
 	}
-}
-
-func eventually(ctx context.Context, holds func() bool) error {
-	return wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
-		return holds(), nil
-	})
 }
 
 // Most pods that are refused one node find another. Remembering them all would take memory, and activate them all at every
@@ -146,21 +131,21 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	remembered := func() []string {
+	remembered := func() []types.UID {
 		plugin.rejected.mu.Lock()
 		defer plugin.rejected.mu.Unlock()
-		var names []string
-		for uid := range plugin.rejected.pods {
-			names = append(names, string(uid))
-		}
-		return names
+		return slices.Collect(maps.Keys(plugin.rejected.pods))
 	}
-	if err := eventually(ctx, func() bool { return slices.Equal(remembered(), []string{"stays"}) }); err != nil {
+	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		return slices.Equal(remembered(), []types.UID{"stays"}), nil
+	})
+	if err != nil {
 		t.Errorf("%v are remembered", remembered())
 	}
 }
 
-// Where nothing is reserved, the plugin costs nothing: it does not even store a cycle state.
+// Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
+// node, and does not even store a cycle state.
 func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	plugin, err := New(nil, activating{}, reservation.NewLedger(), false)
 	if err != nil {
@@ -181,23 +166,18 @@ func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	}
 }
 
-// Where nothing is reserved, which is most of the time, the plugin neither filters nor scores a single node. Where room is
-// reserved, it does, for the owners and for all other pods.
+// Where room is reserved, the plugin scores nodes for the owners, and filters them for all other pods.
 func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 	for name, c := range map[string]struct {
-		reserved         bool
 		app              string
 		filtered, scored bool
 	}{
-		"nothing is reserved": {app: "a"},
-		"for the pod":         {reserved: true, app: "a", scored: true},
-		"for others":          {reserved: true, app: "b", filtered: true},
+		"for the pod": {app: "a", scored: true},
+		"for others":  {app: "b", filtered: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ledger := reservation.NewLedger()
-			if c.reserved {
-				ledger.Put(roomFor(t, "a"))
-			}
+			ledger.Put(roomFor(t, "a"))
 			plugin, err := New(nil, connected{}, ledger, false)
 			if err != nil {
 				t.Fatal(err)
@@ -216,27 +196,11 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 
 func roomFor(t *testing.T, app string) *reservation.Record {
 	t.Helper()
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"spec": map[string]any{
-			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "c", "resources": map[string]any{"requests": map[string]any{"cpu": "1"}}}}}},
-			"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
-		},
-		"status": map[string]any{"phase": "Available", "nodeName": "n1"},
-	}}
-	object.SetName("room")
-	object.SetUID("room")
-	record, err := reservation.Read(object)
+	record, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "1", app))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return record
 }
 
-func podOf(app string) *v1.Pod {
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: types.UID("p"), Labels: map[string]string{"app": app}},
-		Spec: v1.PodSpec{Containers: []v1.Container{{Name: "c", Resources: v1.ResourceRequirements{
-			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("500m")}}}}},
-	}
-}
+func podOf(app string) *v1.Pod { return testobjects.Pod("p", "500m", "").Label("app", app).Obj() }

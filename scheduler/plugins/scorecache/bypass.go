@@ -55,7 +55,10 @@ var rules = []rule{
 	{bypassDevices, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.hasDevices(pod) }},
 	{bypassPlugin, func(_ *Plugin, state fwk.CycleState, _ *v1.Pod) bool { return cachebypass.RequiredBy(state) != "" }},
 	{bypassExtender, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.isExtended(pod) }},
-	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool { return p.served.has(pod.UID) }},
+	{bypassRetry, func(p *Plugin, _ fwk.CycleState, pod *v1.Pod) bool {
+		_, served := p.served.Get(pod.UID)
+		return served
+	}},
 }
 
 // bypass is the first reason that holds, empty if none does.

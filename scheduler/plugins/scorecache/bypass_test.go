@@ -7,12 +7,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // handle is a framework's handle with what the rules ask for.
@@ -48,12 +49,7 @@ func (resolver) GetDeviceClass(name v1.ResourceName) *resourceapi.DeviceClass {
 	return nil
 }
 
-func plain() *v1.Pod {
-	pod := &v1.Pod{}
-	pod.UID = types.UID("plain")
-	pod.Spec.Containers = []v1.Container{{Name: "c", Image: "i"}}
-	return pod
-}
+func plain() *v1.Pod { return testobjects.Pod("plain", "", "").Obj() }
 
 func volume(source v1.VolumeSource) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.Volumes = []v1.Volume{{Name: "v", VolumeSource: source}} }
@@ -117,7 +113,7 @@ func TestPodsThatBypassTheCache(t *testing.T) {
 func TestOthersKeepPodsFromTheCache(t *testing.T) {
 	asked := func(by extender) *Plugin { return pluginWith(handle{extenders: []fwk.Extender{by}}) }
 	again, required := pluginWith(handle{}), framework.NewCycleState()
-	again.served.add("plain")
+	again.served.Add(plain().UID, nil)
 	cachebypass.Require(required, "Reservations")
 	for name, row := range map[string]struct {
 		plugin *Plugin
@@ -141,7 +137,7 @@ func TestOthersKeepPodsFromTheCache(t *testing.T) {
 }
 
 func pluginWith(h handle) *Plugin {
-	return &Plugin{handle: h, profile: func() profile { return profile{} }, served: newServedPods()}
+	return &Plugin{handle: h, profile: func() profile { return profile{} }, served: lru.New(1)}
 }
 
 func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(text)} }

@@ -139,12 +139,7 @@ func (p *Plugin) fits(c *cycle, skip sets.Set[string], node fwk.NodeInfo) bool {
 }
 
 func scoredBy(plugin string, scores []fwk.PluginScore) bool {
-	for _, score := range scores {
-		if score.Name == plugin {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(scores, func(score fwk.PluginScore) bool { return score.Name == plugin })
 }
 
 // refresh brings a ranking up to date: it filters the nodes that changed since the ranking was last used, and scores

@@ -6,29 +6,28 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 func infos(names ...string) []fwk.NodeInfo {
-	list := make([]fwk.NodeInfo, len(names))
-	for i, name := range names {
-		info := framework.NewNodeInfo()
-		info.SetNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		list[i] = info
+	var nodes []*v1.Node
+	for _, name := range names {
+		nodes = append(nodes, nodeOf(name))
 	}
-	return list
+	return testobjects.NodeInfos(nodes...)
 }
 
 func podInfo(t *testing.T, uid string, affine bool) fwk.PodInfo {
 	t.Helper()
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: uid, UID: types.UID(uid)}}
+	pod := testobjects.Pod(uid, "", "")
 	if affine {
-		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname}}}}
+		pod.PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)
 	}
-	info, err := framework.NewPodInfo(pod)
+	info, err := framework.NewPodInfo(pod.Obj())
 	if err != nil {
 		t.Fatal(err)
 	}

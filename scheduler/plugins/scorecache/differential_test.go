@@ -46,7 +46,7 @@ func randomInstance(seed uint64) simulation.Instance {
 	random := rand.New(rand.NewPCG(seed, 1))
 	var instance simulation.Instance
 	for i := range 5 + random.IntN(20) {
-		instance.Nodes = append(instance.Nodes, randomNode(random, nodeName(i)))
+		instance.Nodes = append(instance.Nodes, *randomNode(random, nodeName(i)))
 	}
 	kinds := make([]func(string) v1.Pod, 1+random.IntN(4))
 	for i := range kinds {
@@ -65,8 +65,8 @@ func randomInstance(seed uint64) simulation.Instance {
 	return instance
 }
 
-func randomNode(random *rand.Rand, name string) v1.Node {
-	changes := []func(*v1.Node){labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", random.IntN(3)))}
+func randomNode(random *rand.Rand, name string) *v1.Node {
+	changes := []func(*v1.Node){inZone(random.IntN(3))}
 	for _, key := range []string{"ssd", "fast"} {
 		if random.IntN(3) == 0 {
 			changes = append(changes, labelled(key, "yes"))
@@ -98,25 +98,13 @@ func randomKind(random *rand.Rand) func(string) v1.Pod {
 			p.Spec.Tolerations = []v1.Toleration{{Key: "hard", Operator: v1.TolerationOpExists}}
 		})
 	case 3:
-		changes = append(changes, func(p *v1.Pod) {
-			p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
-		})
+		changes = append(changes, withPort)
 	case 4:
 		changes = append(changes, apart)
 	case 5:
-		changes = append(changes, func(p *v1.Pod) {
-			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-				MaxSkew: 2, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.DoNotSchedule,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-			}}
-		})
+		changes = append(changes, spread(v1.LabelTopologyZone, 2, v1.DoNotSchedule))
 	case 6:
-		changes = append(changes, func(p *v1.Pod) {
-			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-				MaxSkew: 1, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-			}}
-		})
+		changes = append(changes, spread(v1.LabelHostname, 1, v1.ScheduleAnyway))
 	}
 	return func(name string) v1.Pod { return pod(name, cpuMilli, memoryMiB, changes...) }
 }
@@ -130,6 +118,10 @@ func prefers(label string, weight int32) func(*v1.Pod) {
 		*terms = append(*terms, v1.PreferredSchedulingTerm{Weight: weight, Preference: v1.NodeSelectorTerm{
 			MatchExpressions: []v1.NodeSelectorRequirement{{Key: label, Operator: v1.NodeSelectorOpExists}}}})
 	}
+}
+
+func withPort(p *v1.Pod) {
+	p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
 }
 
 // apart keeps pods of a name's first letters off each other's nodes, and off those of others.
@@ -147,11 +139,9 @@ func randomChange(random *rand.Rand, instance *simulation.Instance) simulation.C
 	existing := instance.Nodes[random.IntN(len(instance.Nodes))].Name
 	switch random.IntN(6) {
 	case 0, 1:
-		changed := randomNode(random, existing)
-		return simulation.Change{After: after, Node: &changed}
+		return simulation.Change{After: after, Node: randomNode(random, existing)}
 	case 2:
-		added := randomNode(random, fmt.Sprintf("late-%d", random.IntN(1000)))
-		return simulation.Change{After: after, Node: &added}
+		return simulation.Change{After: after, Node: randomNode(random, fmt.Sprintf("late-%d", random.IntN(1000)))}
 	default:
 		gone := 0
 		if after > 0 {

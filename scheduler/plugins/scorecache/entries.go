@@ -1,7 +1,6 @@
 package scorecache
 
 import (
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/lru"
 
@@ -67,21 +66,6 @@ func (e entries) of(key podkey.Key) *entry {
 	e.kept.Add(key, made)
 	entriesGauge.Set(float64(e.kept.Len()))
 	return made
-}
-
-// servedPods remembers the pods that were recently given a cached node. One that comes again was not bound to it.
-type servedPods struct{ pods *lru.Cache }
-
-// servedLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
-const servedLimit = 10_000
-
-func newServedPods() servedPods { return servedPods{lru.New(servedLimit)} }
-
-func (g servedPods) add(uid types.UID) { g.pods.Add(uid, nil) }
-
-func (g servedPods) has(uid types.UID) bool {
-	_, found := g.pods.Get(uid)
-	return found
 }
 
 // budget keeps a key whose rankings do not last from costing more than it saves. Each pod of the key earns one credit,

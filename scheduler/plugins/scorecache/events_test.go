@@ -40,25 +40,21 @@ func TestTheThresholdIsHowMuchOfARankingMayBeUsed(t *testing.T) {
 // what the cache must make of it.
 func TestWhateverHappensThePlacementIsThatOfScoringAllNodes(t *testing.T) {
 	const count = 12
-	changed := func(changes ...func(*v1.Node)) *v1.Node {
-		n := node(nodeName(6), 4000, 8192, changes...)
-		return &n
-	}
-	added := node("a-new-one", 4000, 8192)
+	changed := func(changes ...func(*v1.Node)) *v1.Node { return node(nodeName(6), 4000, 8192, changes...) }
 	for _, row := range []struct {
 		name   string
 		change simulation.Change
 		// retired is the cause for which the ranking must go; without one it must stay.
 		retired string
 	}{
-		{"a node is added", simulation.Change{Node: &added}, "nodes"},
+		{"a node is added", simulation.Change{Node: node("a-new-one", 4000, 8192)}, "nodes"},
 		{"a node is removed", simulation.Change{NodeGone: nodeName(6)}, "nodes"},
 		{"a node is cordoned", simulation.Change{Node: changed(cordoned)}, ""},
 		{"a node is tainted", simulation.Change{Node: changed(tainted("t", v1.TaintEffectNoSchedule))}, "node-properties"},
 		{"a node is softly tainted", simulation.Change{Node: changed(tainted("t", v1.TaintEffectPreferNoSchedule))}, "node-properties"},
 		{"a node is labelled", simulation.Change{Node: changed(labelled("a", "b"))}, "node-properties"},
-		{"a node shrinks", simulation.Change{Node: func() *v1.Node { n := node(nodeName(6), 100, 8192); return &n }()}, "node-properties"},
-		{"a node grows", simulation.Change{Node: func() *v1.Node { n := node(nodeName(6), 9000, 8192); return &n }()}, "node-properties"},
+		{"a node shrinks", simulation.Change{Node: node(nodeName(6), 100, 8192)}, "node-properties"},
+		{"a node grows", simulation.Change{Node: node(nodeName(6), 9000, 8192)}, "node-properties"},
 		{"a node's heartbeat", simulation.Change{Node: changed(func(n *v1.Node) {
 			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady"}}
 		})}, ""},
@@ -102,11 +98,8 @@ func TestPodsOfOneKindCountInTheRankingsOfOthers(t *testing.T) {
 
 // TestANodeThatIsFullIsSkipped: room and ports run out while the ranking still lists the node.
 func TestANodeThatIsFullIsSkipped(t *testing.T) {
-	port := func(p *v1.Pod) {
-		p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
-	}
 	for name, list := range map[string][]v1.Pod{
-		"room": pods(25, 900, 128), "port": pods(25, 100, 128, port),
+		"room": pods(25, 900, 128), "port": pods(25, 100, 128, withPort),
 	} {
 		instance := simulation.Instance{Nodes: nodes(10, 2000, 8192), Pods: list}
 		got := asStock(t, instance, map[string]any{"refreshThreshold": 1})

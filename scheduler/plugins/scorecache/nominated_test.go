@@ -9,8 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	basemetrics "k8s.io/component-base/metrics"
@@ -24,6 +22,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
 // nominationCluster is a framework with a few equal nodes, which only nominations change.
@@ -41,7 +41,7 @@ func newNominationCluster(t *testing.T, change func(*v1.Pod)) *nominationCluster
 	var nodes []*v1.Node
 	for i := range 6 {
 		node := nodeOf(fmt.Sprintf("node-%d", i))
-		node.Labels = map[string]string{v1.LabelHostname: node.Name, "number": fmt.Sprint(i)}
+		node.Labels["number"] = fmt.Sprint(i)
 		nodes = append(nodes, node)
 	}
 	c := &nominationCluster{t: t, nominated: nominated{to: map[string][]fwk.PodInfo{}}, change: change}
@@ -73,10 +73,7 @@ func (c *nominationCluster) given() string {
 // nominate fills a node with a pod that is nominated to it.
 func (c *nominationCluster) nominate(node string) {
 	c.t.Helper()
-	pod := plain()
-	pod.Name, pod.UID = "nominated", "nominated"
-	pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("8")}
-	info, err := framework.NewPodInfo(pod)
+	info, err := framework.NewPodInfo(testobjects.Pod("nominated", "8", "").Obj())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -137,7 +134,6 @@ func TestARankingEndsWithTheNodeThatItsScoresDependOn(t *testing.T) {
 		causeFrame: func(p *v1.Pod) { towards(p, "3") },
 		// The hosts are weighed by how many there are.
 		causeFeasible: func(p *v1.Pod) {
-			p.Labels = map[string]string{"app": "a"}
 			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
 				MaxSkew: 1, TopologyKey: v1.LabelHostname, WhenUnsatisfiable: v1.ScheduleAnyway,
 			}}
@@ -192,19 +188,10 @@ func frameworkOf(t *testing.T, ctx context.Context, nodes []*v1.Node, nominator 
 	return built
 }
 
-func nodeOf(name string) *v1.Node {
-	capacity := v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("8"), v1.ResourceMemory: resource.MustParse("16Gi"), v1.ResourcePods: resource.MustParse("110"),
-	}
-	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Capacity: capacity, Allocatable: capacity},
-	}
-}
+func nodeOf(name string) *v1.Node { return testobjects.Node(name, "8", "16Gi").Obj() }
 
 func numbered(number int) *v1.Pod {
-	pod := plain()
-	pod.Name, pod.UID = fmt.Sprintf("pod-%d", number), types.UID(fmt.Sprintf("pod-%d", number))
-	return pod
+	return testobjects.Pod(fmt.Sprintf("pod-%d", number), "", "").Label("app", "a").Obj()
 }
 
 // TestOneRankingIsMadeForConcurrentCallers: the paper's in-flight guard. Callers that come meanwhile wait and use it.

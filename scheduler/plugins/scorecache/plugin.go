@@ -78,10 +78,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/pluginargs"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
 )
+
+// servedLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
+const servedLimit = 10_000
 
 // Plugin is the ScoreCache plugin of one profile.
 type Plugin struct {
@@ -89,7 +93,8 @@ type Plugin struct {
 	handle   fwk.Handle
 	owners   *podkey.Owners
 	features podkey.Features
-	served   servedPods
+	// served are the pods that were recently given a cached node. One that comes again was not bound to it.
+	served *lru.Cache
 	// profile is read once, when the profile is complete: plugins are made before that.
 	profile func() profile
 
@@ -124,7 +129,7 @@ func (p *Plugin) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Po
 		hitsTotal.Inc()
 		pickSeconds.Observe(time.Since(began).Seconds())
 	}
-	p.served.add(pod.UID)
+	p.served.Add(pod.UID, nil)
 	return &fwk.PreFilterResult{NodeNames: sets.New(node)}, nil
 }
 
@@ -184,7 +189,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	registerMetrics()
 	return &Plugin{
 		args: args, handle: handle, owners: podkey.NewOwners(handle.SharedInformerFactory()), features: features,
-		served: newServedPods(), entries: newEntries(args.MaxEntries),
+		served: lru.New(servedLimit), entries: newEntries(args.MaxEntries),
 		profile: sync.OnceValue(func() profile {
 			found := profileOf(handle, args.TrustedPlugins)
 			if found.unavailable != "" {

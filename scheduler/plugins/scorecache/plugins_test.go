@@ -41,11 +41,17 @@ func registryOf(plugin fwk.Plugin) frameworkruntime.Registry {
 	}
 }
 
+// trusting is a profile with a plugin that the cache is told to trust.
+func trusting(t *testing.T, plugin string) string {
+	t.Helper()
+	return composed(t, "default", map[string]any{"ScoreCache": map[string]any{"trustedPlugins": []any{plugin}}}, plugin, "ScoreCache")
+}
+
 // TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt: the framework would take the refusal for a pod that fits
 // nowhere, and preempt others on the one node that it looked at.
 func TestACachedNodeThatIsRefusedAfterAllCostsOneAttempt(t *testing.T) {
 	plugin := &inconsistent{about: "pod-0007"}
-	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
+	path := trusting(t, plugin.Name())
 	instance := simulation.Instance{Nodes: nodes(12, 1000, 8192), Pods: pods(12, 700, 128, withPriority(5))}
 	for i := range 12 {
 		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("victim-%02d", i), 200, 128, onNode(nodeName(i)), withPriority(1)))
@@ -94,7 +100,7 @@ func (*late) Filter(_ context.Context, _ fwk.CycleState, _ *v1.Pod, node fwk.Nod
 // a key. If they apply by now, each further pod would be given a node that is refused.
 func TestSkippedPluginsAreFoundAgainAfterARefusal(t *testing.T) {
 	plugin := &late{}
-	path := withPlugin(t, "default", plugin.Name(), map[string]any{"trustedPlugins": []any{plugin.Name()}})
+	path := trusting(t, plugin.Name())
 	instance := simulation.Instance{Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
 	result := place(t, simulatorOf(t, path, registryOf(plugin)), instance)
 	if refused := counted(result, "refused_total"); refused != 1 {
@@ -127,7 +133,7 @@ func TestTheCacheIsOffInAProfileThatItCannotServe(t *testing.T) {
 		path string
 		more frameworkruntime.Registry
 	}{
-		"an unknown plugin": {withPlugin(t, "default", "Inconsistent", nil), unknown},
+		"an unknown plugin": {composed(t, "default", nil, "Inconsistent", "ScoreCache"), unknown},
 		"not the last PreFilter": {profile(map[string]any{"preFilter": enabled("ScoreCache"), "postFilter": enabled("ScoreCache"),
 			"multiPoint": enabled("ScoreCache", "Reservations")}), nil},
 		"not the first PostFilter": {profile(map[string]any{"multiPoint": enabled("ScoreCache")}), nil},

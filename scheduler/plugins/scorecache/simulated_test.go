@@ -11,12 +11,13 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
@@ -34,58 +35,45 @@ func TestMain(m *testing.M) {
 // withCache is a shipped profile with the cache added as the last plugin, and its arguments.
 func withCache(t *testing.T, profile string, args map[string]any) string {
 	t.Helper()
-	return composed(t, profile, args, "ScoreCache")
+	return composed(t, profile, map[string]any{"ScoreCache": args}, "ScoreCache")
 }
 
-// withPlugin is the same with another plugin before the cache.
-func withPlugin(t *testing.T, profile, plugin string, args map[string]any) string {
-	t.Helper()
-	return composed(t, profile, args, plugin, "ScoreCache")
-}
-
+// composed is a shipped profile with further plugins, and their arguments by name. The cache is first at postFilter.
 func composed(t *testing.T, profile string, args map[string]any, added ...string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(profiles, profile+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, err := os.ReadFile(shipped(profile))
+	must(t, err)
 	var content map[string]any
-	if err := yaml.Unmarshal(data, &content); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(data, &content))
 	only := content["profiles"].([]any)[0].(map[string]any)
-	all, _ := only["plugins"].(map[string]any)
-	if all == nil {
-		all = map[string]any{}
-	}
-	multiPoint, _ := all["multiPoint"].(map[string]any)
-	if multiPoint == nil {
-		multiPoint = map[string]any{}
-	}
-	enabled, _ := multiPoint["enabled"].([]any)
+	enabled, _, err := unstructured.NestedSlice(only, "plugins", "multiPoint", "enabled")
+	must(t, err)
 	for _, name := range added {
 		enabled = append(enabled, map[string]any{"name": name})
 	}
-	multiPoint["enabled"] = enabled
-	all["multiPoint"] = multiPoint
-	all["postFilter"] = map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}}
-	only["plugins"] = all
-	if args != nil {
-		only["pluginConfig"] = []any{map[string]any{"name": "ScoreCache", "args": args}}
+	must(t, unstructured.SetNestedSlice(only, enabled, "plugins", "multiPoint", "enabled"))
+	must(t, unstructured.SetNestedSlice(only, []any{map[string]any{"name": "ScoreCache"}}, "plugins", "postFilter", "enabled"))
+	var config []any
+	for name, given := range args {
+		config = append(config, map[string]any{"name": name, "args": given})
 	}
+	only["pluginConfig"] = config
 	return written(t, content)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func written(t *testing.T, content any) string {
 	t.Helper()
 	data, err := yaml.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "profile.yaml")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -94,17 +82,11 @@ func shipped(profile string) string { return filepath.Join(profiles, profile+".y
 func simulatorOf(t *testing.T, path string, more frameworkruntime.Registry) *simulation.Simulator {
 	t.Helper()
 	configuration, err := simulation.LoadConfiguration(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	registry := plugins.Registry()
-	if err := registry.Merge(more); err != nil {
-		t.Fatal(err)
-	}
+	must(t, registry.Merge(more))
 	simulator, err := simulation.New(context.Background(), configuration, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return simulator
 }
 
@@ -113,9 +95,7 @@ func place(t *testing.T, simulator *simulation.Simulator, instance simulation.In
 	t.Helper()
 	instance.ID, instance.Measure = t.Name(), true
 	result, err := simulator.Run(context.Background(), instance)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return result
 }
 
@@ -161,17 +141,10 @@ func same(t *testing.T, instance simulation.Instance, want, got simulation.Resul
 	t.Logf("counted: %v", got.Measurement.Counters)
 }
 
-func node(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Node)) v1.Node {
-	n := v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
-		Status: v1.NodeStatus{Capacity: v1.ResourceList{
-			v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
-			v1.ResourceMemory: *resource.NewQuantity(memoryMiB<<20, resource.BinarySI),
-			v1.ResourcePods:   *resource.NewQuantity(110, resource.DecimalSI),
-		}},
-	}
+func node(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Node)) *v1.Node {
+	n := testobjects.Node(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Obj()
 	for _, change := range changes {
-		change(&n)
+		change(n)
 	}
 	return n
 }
@@ -179,7 +152,7 @@ func node(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Node)) v1.
 func nodes(count int, cpuMilli, memoryMiB int64) []v1.Node {
 	list := make([]v1.Node, count)
 	for i := range list {
-		list[i] = node(nodeName(i), cpuMilli, memoryMiB)
+		list[i] = *node(nodeName(i), cpuMilli, memoryMiB)
 	}
 	return list
 }
@@ -196,21 +169,13 @@ func tainted(key string, effect v1.TaintEffect) func(*v1.Node) {
 
 func cordoned(n *v1.Node) { n.Spec.Unschedulable = true }
 
+// pod is of app a, like all others.
 func pod(name string, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) v1.Pod {
-	p := v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", Labels: map[string]string{"name": name, "app": "a"}},
-		Spec: v1.PodSpec{Containers: []v1.Container{{
-			Name: "c", Image: "image",
-			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{
-				v1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
-				v1.ResourceMemory: *resource.NewQuantity(memoryMiB<<20, resource.BinarySI),
-			}},
-		}}},
-	}
+	p := testobjects.Pod(name, fmt.Sprint(cpuMilli, "m"), fmt.Sprint(memoryMiB, "Mi")).Label("app", "a").Obj()
 	for _, change := range changes {
-		change(&p)
+		change(p)
 	}
-	return p
+	return *p
 }
 
 func pods(count int, cpuMilli, memoryMiB int64, changes ...func(*v1.Pod)) []v1.Pod {
@@ -225,4 +190,34 @@ func onNode(name string) func(*v1.Pod) { return func(p *v1.Pod) { p.Spec.NodeNam
 
 func withPriority(priority int32) func(*v1.Pod) {
 	return func(p *v1.Pod) { p.Spec.Priority = &priority }
+}
+
+// spread spreads a pod among those of app a.
+func spread(topologyKey string, maxSkew int32, action v1.UnsatisfiableConstraintAction) func(*v1.Pod) {
+	return func(p *v1.Pod) {
+		p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
+			MaxSkew: maxSkew, TopologyKey: topologyKey, WhenUnsatisfiable: action,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
+		}}
+	}
+}
+
+// inZone puts a node into the zone of a number.
+func inZone(zone int) func(*v1.Node) {
+	return labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", zone))
+}
+
+// perZone counts the pods on the nodes of each zone.
+func perZone(result simulation.Result, nodes []v1.Node) map[string]int {
+	zones, counts := map[string]string{}, map[string]int{}
+	for i := range nodes {
+		zone := nodes[i].Labels[v1.LabelTopologyZone]
+		zones[nodes[i].Name], counts[zone] = zone, 0
+	}
+	for _, at := range result.Placements {
+		if zone, there := zones[at]; there {
+			counts[zone]++
+		}
+	}
+	return counts
 }

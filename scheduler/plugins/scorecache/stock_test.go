@@ -2,6 +2,7 @@ package scorecache_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -78,23 +79,14 @@ func jain(result simulation.Result, instance simulation.Instance) float64 {
 // TestAServicesPodsAreSpreadOverZones: this is how a Deployment's pods come, and a ranking that listed one zone's
 // nodes first would fill that zone.
 func TestAServicesPodsAreSpreadOverZones(t *testing.T) {
-	const zones, perZone, count = 3, 20, 90
+	const zones, each, count = 3, 20, 90
 	instance := simulation.Instance{Objects: []simulation.Object{aService()}, Pods: pods(count, 100, 128)}
-	for i := range zones * perZone {
+	for i := range zones * each {
 		// The names of a zone's nodes follow each other.
-		zone := labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i/perZone))
-		instance.Nodes = append(instance.Nodes, node(nodeName(i), 8000, 16384, zone))
+		instance.Nodes = append(instance.Nodes, *node(nodeName(i), 8000, 16384, inZone(i/each)))
 	}
 	result := place(t, simulatorOf(t, shipped("score-cache"), nil), instance)
-	inZone := map[string]int{}
-	for _, at := range result.Placements {
-		for i := range instance.Nodes {
-			if instance.Nodes[i].Name == at {
-				inZone[instance.Nodes[i].Labels[v1.LabelTopologyZone]]++
-			}
-		}
-	}
-	for zone, pods := range inZone {
+	for zone, pods := range perZone(result, instance.Nodes) {
 		if pods != count/zones {
 			t.Errorf("%s has %d pods, should have %d", zone, pods, count/zones)
 		}
@@ -113,11 +105,12 @@ func TestSpreadIsWeighedByThePluginsWhereItIsInDoubt(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		instance := simulation.Instance{Objects: []simulation.Object{aService()}}
 		for i := range 12 {
-			zone := labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", i%3))
-			instance.Nodes = append(instance.Nodes, node(nodeName(i), 2000*(1+random.Int64N(4)), 16384, zone))
+			instance.Nodes = append(instance.Nodes, *node(nodeName(i), 2000*(1+random.Int64N(4)), 16384, inZone(i%3)))
 		}
 		instance.Pods = pods(30+random.IntN(40), 100+100*random.Int64N(3), 256)
-		want, got := zones(place(t, stock, instance), instance), zones(place(t, cached, instance), instance)
+		// Fewest first.
+		want := slices.Sorted(maps.Values(perZone(place(t, stock, instance), instance.Nodes)))
+		got := slices.Sorted(maps.Values(perZone(place(t, cached, instance), instance.Nodes)))
 		for i := range want {
 			if difference := want[i] - got[i]; difference < -1 || difference > 1 {
 				t.Errorf("seed %d: the zones have %v pods, should have %v", seed, got, want)
@@ -125,20 +118,6 @@ func TestSpreadIsWeighedByThePluginsWhereItIsInDoubt(t *testing.T) {
 			}
 		}
 	}
-}
-
-// zones counts the pods of each zone, fewest first.
-func zones(result simulation.Result, instance simulation.Instance) []int {
-	counts := make([]int, 3)
-	for _, at := range result.Placements {
-		for i := range instance.Nodes {
-			if instance.Nodes[i].Name == at {
-				counts[i%3]++
-			}
-		}
-	}
-	slices.Sort(counts)
-	return counts
 }
 
 // aService selects the pods that the tests spread.

@@ -6,14 +6,10 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/simulation"
 )
-
-func inZone(zone int) func(*v1.Node) {
-	return labelled(v1.LabelTopologyZone, fmt.Sprintf("zone-%d", zone))
-}
 
 // TestARankingEndsWhenAFullZoneGetsRoom: PodTopologySpread has counted no pods of a zone without a feasible node,
 // and fails on such a node for good if it is asked to score it by what it counted then.
@@ -69,7 +65,7 @@ func zonedInstance(seed uint64) simulation.Instance {
 	zones := 2 + random.IntN(3)
 	full := random.IntN(zones)
 	for i := range zones * (2 + random.IntN(4)) {
-		instance.Nodes = append(instance.Nodes, node(nodeName(i), 2000*(1+random.Int64N(2)), 16384, inZone(i%zones)))
+		instance.Nodes = append(instance.Nodes, *node(nodeName(i), 2000*(1+random.Int64N(2)), 16384, inZone(i%zones)))
 		if i%zones == full || random.IntN(4) == 0 {
 			free := instance.Nodes[i].Status.Capacity.Cpu().MilliValue() - 50
 			instance.Pods = append(instance.Pods, pod(fmt.Sprintf("blocker-%d", i), free, 64, onNode(nodeName(i))))
@@ -96,12 +92,7 @@ func zonedKind(random *rand.Rand) func(string) v1.Pod {
 	cpuMilli, skew := 100*(1+random.Int64N(4)), 1+random.Int32N(3)
 	var changes []func(*v1.Pod)
 	if random.IntN(2) == 0 {
-		changes = append(changes, func(p *v1.Pod) {
-			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{{
-				MaxSkew: skew, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-			}}
-		})
+		changes = append(changes, spread(v1.LabelTopologyZone, skew, v1.ScheduleAnyway))
 	}
 	return func(name string) v1.Pod { return pod(name, cpuMilli, 64, changes...) }
 }
@@ -142,13 +133,10 @@ func checkPlacement(t *testing.T, seed uint64, instance simulation.Instance, res
 func TestOnlyPodsOnNodesThatCountAreCounted(t *testing.T) {
 	for name, row := range map[string]struct {
 		out    func(*v1.Node)
-		policy func(*v1.TopologySpreadConstraint)
+		taints *v1.NodeInclusionPolicy
 	}{
-		"affinity": {func(n *v1.Node) { delete(n.Labels, "ssd") }, func(*v1.TopologySpreadConstraint) {}},
-		"taints": {tainted("hard", v1.TaintEffectNoSchedule), func(c *v1.TopologySpreadConstraint) {
-			honor := v1.NodeInclusionPolicyHonor
-			c.NodeTaintsPolicy = &honor
-		}},
+		"affinity": {func(n *v1.Node) { delete(n.Labels, "ssd") }, nil},
+		"taints":   {tainted("hard", v1.TaintEffectNoSchedule), ptr.To(v1.NodeInclusionPolicyHonor)},
 	} {
 		instance := simulation.Instance{Nodes: nodes(18, 8000, 16384)}
 		for i := range instance.Nodes {
@@ -156,28 +144,16 @@ func TestOnlyPodsOnNodesThatCountAreCounted(t *testing.T) {
 			labelled("ssd", "yes")(&instance.Nodes[i])
 		}
 		row.out(&instance.Nodes[0])
-		instance.Pods = pods(64, 100, 128, func(p *v1.Pod) {
-			constraint := v1.TopologySpreadConstraint{
-				MaxSkew: 1, TopologyKey: v1.LabelTopologyZone, WhenUnsatisfiable: v1.ScheduleAnyway,
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
-			}
-			row.policy(&constraint)
-			p.Spec.TopologySpreadConstraints = []v1.TopologySpreadConstraint{constraint}
+		instance.Pods = pods(64, 100, 128, spread(v1.LabelTopologyZone, 1, v1.ScheduleAnyway), func(p *v1.Pod) {
+			p.Spec.TopologySpreadConstraints[0].NodeTaintsPolicy = row.taints
 			p.Spec.NodeSelector = map[string]string{"ssd": "yes"}
 		})
 		for i := 8; i < 40; i += 2 {
 			instance.Pods[i] = pod(instance.Pods[i].Name, 100, 128, onNode(nodeName(0)))
 		}
 		got := place(t, simulatorOf(t, withCache(t, "deterministic", map[string]any{"refreshThreshold": 1}), nil), instance)
-		var counts [2]int
-		for _, at := range got.Placements {
-			for i := 1; i < len(instance.Nodes); i++ {
-				if instance.Nodes[i].Name == at {
-					counts[i%2]++
-				}
-			}
-		}
-		if difference := counts[0] - counts[1]; difference < -1 || difference > 1 {
+		counts := perZone(got, instance.Nodes[1:])
+		if difference := counts["zone-0"] - counts["zone-1"]; difference < -1 || difference > 1 {
 			t.Errorf("%s: the zones should have as many, have %v", name, counts)
 		}
 		if counted(got, "hits_total") < 10 {
@@ -195,23 +171,13 @@ func TestDefaultConstraintsThatAreNotTheArgumentsKeepPodsFromTheCache(t *testing
 	}{
 		{v1.LabelTopologyZone, "rack", false}, {"rack", "rack", true},
 	} {
-		path := written(t, map[string]any{
-			"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-			"profiles": []any{map[string]any{
-				"schedulerName": "default-scheduler",
-				"plugins": map[string]any{
-					"multiPoint": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
-					"postFilter": map[string]any{"enabled": []any{map[string]any{"name": "ScoreCache"}}},
-				},
-				"pluginConfig": []any{
-					map[string]any{"name": "ScoreCache", "args": map[string]any{"defaultSpreadTopologyKeys": []any{row.said}}},
-					map[string]any{"name": "PodTopologySpread", "args": map[string]any{
-						"defaultingType":     "List",
-						"defaultConstraints": []any{map[string]any{"topologyKey": row.real, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}},
-					}},
-				},
-			}},
-		})
+		path := composed(t, "default", map[string]any{
+			"ScoreCache": map[string]any{"defaultSpreadTopologyKeys": []any{row.said}},
+			"PodTopologySpread": map[string]any{
+				"defaultingType":     "List",
+				"defaultConstraints": []any{map[string]any{"topologyKey": row.real, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}},
+			},
+		}, "ScoreCache")
 		instance := simulation.Instance{Objects: []simulation.Object{aService()}, Nodes: nodes(12, 8000, 8192), Pods: pods(24, 100, 128)}
 		for i := range instance.Nodes {
 			inZone(i % 3)(&instance.Nodes[i])

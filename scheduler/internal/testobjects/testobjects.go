@@ -1,0 +1,74 @@
+// Package testobjects makes the objects that the tests of several packages need. Nodes and pods come as the builders of
+// Kubernetes' own scheduler tests, which set whatever else a test is about.
+package testobjects
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	st "k8s.io/kubernetes/pkg/scheduler/testing"
+	"k8s.io/utils/ptr"
+)
+
+// Node is a node for 110 pods, whose host name and UID are its name.
+func Node(name, cpu, memory string) *st.NodeWrapper {
+	return st.MakeNode().Name(name).UID(name).Label(v1.LabelHostname, name).Capacity(map[v1.ResourceName]string{
+		v1.ResourceCPU: cpu, v1.ResourceMemory: memory, v1.ResourcePods: "110"})
+}
+
+// NodeInfos are the nodes as a scheduling cycle sees them, without pods.
+func NodeInfos(nodes ...*v1.Node) []fwk.NodeInfo {
+	infos := make([]fwk.NodeInfo, len(nodes))
+	for i, node := range nodes {
+		infos[i] = framework.NewNodeInfo()
+		infos[i].SetNode(node)
+	}
+	return infos
+}
+
+// Pod is a pending pod of the ReplicaSet of the same name, with its name as UID and as label app. It asks for that much;
+// "" is no request.
+func Pod(name, cpu, memory string) *st.PodWrapper {
+	requests := map[v1.ResourceName]string{}
+	for resource, amount := range map[v1.ResourceName]string{v1.ResourceCPU: cpu, v1.ResourceMemory: memory} {
+		if amount != "" {
+			requests[resource] = amount
+		}
+	}
+	pod := st.MakePod().Namespace(metav1.NamespaceDefault).Name(name).UID(name).Label("app", name).
+		SchedulerName(v1.DefaultSchedulerName).Phase(v1.PodPending).
+		Containers([]v1.Container{st.MakeContainer().Name("c").Image("image").ResourceRequests(requests).Obj()})
+	pod.OwnerReferences = []metav1.OwnerReference{ReplicaSet(name)}
+	return pod
+}
+
+// ReplicaSet refers to a ReplicaSet as the controller of a pod.
+func ReplicaSet(name string) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: types.UID("rs-" + name),
+		Controller: ptr.To(true)}
+}
+
+// Reservation holds that much room of one resource on a node, for the pods of an app.
+func Reservation(name, node string, resource v1.ResourceName, amount, app string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "c", "resources": map[string]any{"requests": map[string]any{string(resource): amount}}}}}},
+			"owners": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": app}}}},
+		},
+		"status": map[string]any{"phase": "Available", "nodeName": node},
+	}}
+	object.SetName(name)
+	object.SetUID(types.UID("uid-" + name))
+	return object
+}
+
+// Lease is held by the process of that identity.
+func Lease(namespace, name, holder string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+}
