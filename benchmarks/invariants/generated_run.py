@@ -302,7 +302,7 @@ def _plan(name: str, phase: str, uids: list[str]) -> dict[str, Any]:
     ]
     return {
         "metadata": {"name": name, "uid": f"uid-{name}"},
-        "spec": {"mode": "Execute", "trigger": "Automatic"},
+        "spec": {"executionMode": "Execute", "trigger": "Automatic"},
         "status": {"phase": phase, "moves": moves} if phase else {},
     }
 

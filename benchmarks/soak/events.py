@@ -95,9 +95,11 @@ def reserve(soak_cluster: SoakCluster, context: FaultContext) -> None:
 
 def ask_for_plan(soak_cluster: SoakCluster, context: FaultContext) -> None:
     """Ask for a plan, as a user does."""
-    mode = context.rng.choice(("Execute", "DryRun"))
+    execution_mode = context.rng.choice(("Execute", "DryRun"))
     metadata = {"name": soak_cluster.fresh_name("asked")}
-    soak_cluster.run.objects.create(manual_plan(metadata, time_limit_s=1, mode=mode))
+    soak_cluster.run.objects.create(
+        manual_plan(metadata, time_limit_s=1, execution_mode=execution_mode)
+    )
 
 
 ORDINARY: Mapping[str, Event] = {

@@ -24,12 +24,12 @@ func (r *Record) Ours() bool { return r.Labels()[CreatedByLabel] == CreatedByVal
 
 // AwaitsApproval says that the plan is a proposal that no user has approved or aborted yet.
 func (r *Record) AwaitsApproval() bool {
-	return r.Status.Phase == Proposed && r.Spec.Mode == DryRun && !r.Spec.Abort
+	return r.Status.Phase == Proposed && r.Spec.ExecutionMode == DryRun && !r.Spec.Abort
 }
 
 // Approved says that the plan was a proposal and is to be carried out.
 func (r *Record) Approved() bool {
-	return r.Status.Phase == Proposed && r.Spec.Mode == Execute && r.Status.CompletionTime != nil
+	return r.Status.Phase == Proposed && r.Spec.ExecutionMode == Execute && r.Status.CompletionTime != nil
 }
 
 // NewInformer watches the plans. It holds *Record values, which must not be changed: Read makes a copy.
@@ -43,8 +43,8 @@ func Read(object any) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if read.Spec.Mode == "" {
-		read.Spec.Mode = DryRun
+	if read.Spec.ExecutionMode == "" {
+		read.Spec.ExecutionMode = DryRun
 	}
 	return &Record{*read}, nil
 }

@@ -22,7 +22,7 @@ func created(ctx context.Context, t *testing.T) (*dynamicfake.FakeDynamicClient,
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List"})
 	store := packingplan.NewStore(client)
-	record, err := store.Create(ctx, packingplan.Spec{Mode: packingplan.Execute})
+	record, err := store.Create(ctx, packingplan.Spec{ExecutionMode: packingplan.Execute})
 	must(t, err)
 	return client, store, record
 }

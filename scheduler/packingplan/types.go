@@ -24,12 +24,12 @@ const (
 	CreatedByValue = "stowage-scheduler"
 )
 
-// Mode says whether a plan is carried out.
-type Mode string
+// ExecutionMode says whether a plan is carried out.
+type ExecutionMode string
 
 const (
-	DryRun  Mode = "DryRun"
-	Execute Mode = "Execute"
+	DryRun  ExecutionMode = "DryRun"
+	Execute ExecutionMode = "Execute"
 )
 
 // Phase is how far a plan has come.
@@ -54,10 +54,10 @@ func (p Phase) Final() bool {
 
 // Spec is what is asked for.
 type Spec struct {
-	Mode             Mode     `json:"mode,omitempty"`
-	Trigger          string   `json:"trigger,omitempty"`
-	TimeLimitSeconds *float64 `json:"timeLimitSeconds,omitempty"`
-	Abort            bool     `json:"abort,omitempty"`
+	ExecutionMode    ExecutionMode `json:"executionMode,omitempty"`
+	Trigger          string        `json:"trigger,omitempty"`
+	TimeLimitSeconds *float64      `json:"timeLimitSeconds,omitempty"`
+	Abort            bool          `json:"abort,omitempty"`
 }
 
 // Status is what came of it.

@@ -63,7 +63,7 @@ class PlanApi:
         phase = _phase(self.plan(name))
         if phase != "Proposed":
             raise _wrong_phase(name, phase, "and only a proposal can be approved")
-        self._patch(name, {"spec": {"mode": "Execute"}})
+        self._patch(name, {"spec": {"executionMode": "Execute"}})
 
     def abort(self, name: str) -> None:
         """Give a plan up, unless it has ended; what was moved stays where it is."""
@@ -126,7 +126,7 @@ def _lines(plan: JsonObject) -> Iterator[str]:
     spec = plan.get("spec") or {}
     yield (
         f"{plan['metadata']['name']}: {status.get('phase') or 'not taken up yet'} "
-        f"({spec.get('mode', 'DryRun')}, {spec.get('trigger', 'Manual')})"
+        f"({spec.get('executionMode', 'DryRun')}, {spec.get('trigger', 'Manual')})"
     )
     if status.get("message"):
         yield f"  {status['message']}"

@@ -101,7 +101,7 @@ class HistoryBuilder:
         name: str,
         phase: str,
         *moved: str,
-        mode: str = "Execute",
+        execution_mode: str = "Execute",
         to: str = "",
         placed: Sequence[str] = (),
     ) -> Self:
@@ -121,7 +121,8 @@ class HistoryBuilder:
             "moves": [arrival(pod, ownerUID="uid-rs", toNode=to) for pod in moved],
             "placements": [arrival(pod, node=to) for pod in placed],
         }
-        return self._seen("PackingPlan", name, spec={"mode": mode}, status=status)
+        spec = {"executionMode": execution_mode}
+        return self._seen("PackingPlan", name, spec=spec, status=status)
 
     def plan_refused(self, name: str) -> Self:
         """Refuse to write a plan's status, as after a change by somebody else."""

@@ -146,7 +146,7 @@ def a_plan(name: str = "plan-1", phase: str = "Completed") -> ObservedPlan:
     return observed_plan(
         {
             "metadata": {"uid": f"uid-{name}", "name": name},
-            "spec": {"trigger": "OnUnschedulable", "mode": "Execute"},
+            "spec": {"trigger": "OnUnschedulable", "executionMode": "Execute"},
             "status": {
                 "phase": phase,
                 "optimal": True,

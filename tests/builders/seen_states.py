@@ -59,7 +59,7 @@ def plan(
     phase: str,
     *,
     optimal: bool = True,
-    mode: str = "Execute",
+    execution_mode: str = "Execute",
     created: str = "",
 ) -> Seen:
     """Return a plan in a phase."""
@@ -68,7 +68,7 @@ def plan(
         "PackingPlan",
         {
             "metadata": metadata,
-            "spec": {"mode": mode},
+            "spec": {"executionMode": execution_mode},
             "status": {"phase": phase, "optimal": optimal, "message": "so it is"},
         },
     )

@@ -26,7 +26,10 @@ pytestmark = pytest.mark.chart
         ("scheduler.resources.requests.cpu=-1", r"/scheduler/resources/requests/cpu"),
         ("scheduler.securePort=70000", r"securePort': maximum"),
         ("profile=fastest", r"'/profile': value must be one of 'default'"),
-        ("priorityOptimizer.mode=Always", r"mode': value must be one of 'Manual'"),
+        (
+            "priorityOptimizer.trigger=Always",
+            r"trigger': value must be one of 'Manual'",
+        ),
         ("paths.socket=relative", r"/paths/socket"),
         (f"paths.socket=/{'x' * 100}", r"/paths/socket': maxLength"),
         ("scheduler.command={}", r"/scheduler/command/0': minLength"),

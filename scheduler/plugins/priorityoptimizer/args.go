@@ -19,20 +19,20 @@ const APIVersion = "stowage.dev/v1alpha1"
 // ArgsKind is the kind of the plugin's arguments.
 const ArgsKind = "PriorityOptimizerArgs"
 
-// Mode says what triggers a solve. A PackingPlan created by a user triggers one in every mode.
-type Mode string
+// TriggerKind says what starts a solve. A PackingPlan created by a user starts one whatever it says.
+type TriggerKind string
 
 const (
-	// ModeManual solves only for PackingPlans that a user creates.
-	ModeManual Mode = "Manual"
-	// ModeOnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
-	ModeOnUnschedulable Mode = "OnUnschedulable"
-	// ModePeriodic solves every interval as long as there are unschedulable pods.
-	ModePeriodic Mode = "Periodic"
-	// ModeBatch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
+	// TriggerManual solves only for PackingPlans that a user creates.
+	TriggerManual TriggerKind = "Manual"
+	// TriggerOnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
+	TriggerOnUnschedulable TriggerKind = "OnUnschedulable"
+	// TriggerPeriodic solves every interval as long as there are unschedulable pods.
+	TriggerPeriodic TriggerKind = "Periodic"
+	// TriggerBatch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
 	// plans place pods. With the strategy boreas it is the scheduler of "Boreas - A Service Scheduler for Optimal
 	// Kubernetes Deployment", section 3.
-	ModeBatch Mode = "Batch"
+	TriggerBatch TriggerKind = "Batch"
 )
 
 // Policy says what a plan may do to running pods.
@@ -52,16 +52,16 @@ type PriorityOptimizerArgs struct {
 
 	// Socket is the absolute path of the optimiser's Unix socket.
 	Socket string `json:"socket,omitempty"`
-	// Mode is the trigger: Manual, OnUnschedulable, Periodic or Batch.
-	Mode Mode `json:"mode,omitempty"`
+	// Trigger is what starts a solve: Manual, OnUnschedulable, Periodic or Batch.
+	Trigger TriggerKind `json:"trigger,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
-	// (mode OnUnschedulable). A steady stream of them delays it to ten times this at most.
+	// (trigger OnUnschedulable). A steady stream of them delays it to ten times this at most.
 	SettleSeconds float64 `json:"settleSeconds,omitempty"`
-	// IntervalSeconds is the time between two solves of mode Periodic.
+	// IntervalSeconds is the time between two solves of trigger Periodic.
 	IntervalSeconds float64 `json:"intervalSeconds,omitempty"`
-	// BatchPods is how many new pods fill a batch (mode Batch).
+	// BatchPods is how many new pods fill a batch (trigger Batch).
 	BatchPods int32 `json:"batchPods,omitempty"`
-	// BatchSeconds is how long a batch waits for more pods (mode Batch). What did not fit is tried
+	// BatchSeconds is how long a batch waits for more pods (trigger Batch). What did not fit is tried
 	// again after the same time, if anything has changed.
 	BatchSeconds float64 `json:"batchSeconds,omitempty"`
 	// TimeLimitSeconds is the wall-clock limit of one solve, once the optimiser has read the snapshot.
@@ -118,7 +118,7 @@ type PriorityOptimizerArgs struct {
 func defaultArgs() *PriorityOptimizerArgs {
 	return &PriorityOptimizerArgs{
 		Socket:              "/run/stowage/optimizer.sock",
-		Mode:                ModeOnUnschedulable,
+		Trigger:             TriggerOnUnschedulable,
 		SettleSeconds:       0.5,
 		IntervalSeconds:     30,
 		BatchPods:           99,
@@ -153,7 +153,7 @@ func DecodeArgs(object runtime.Object) (*PriorityOptimizerArgs, error) {
 	}
 	// An empty word is one that was left out.
 	usual := defaultArgs()
-	args.Socket, args.Mode = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Mode, usual.Mode)
+	args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
 	args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
 	if err := append(errs, validate(args)...).ToAggregate(); err != nil {
 		return nil, argsKind.Wrap(err)

@@ -22,7 +22,7 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if args.Mode != ModeOnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
+		if args.Trigger != TriggerOnUnschedulable || args.TimeLimitSeconds != 1 || args.HistoryLimit != 20 {
 			t.Errorf("%s: unexpected defaults %+v", name, args)
 		}
 	}
@@ -43,7 +43,7 @@ func TestArgsKeepExplicitZeros(t *testing.T) {
 // A user who edits a profile should need one restart to see all errors, not one for each.
 func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := DecodeArgs(rawArgs(`{
-		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "mode": "Sometimes",
+		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "trigger": "Sometimes",
 		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
 		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
@@ -53,7 +53,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, field := range []string{"apiVersion", "kind", "socket", "mode", "policy", "strategy",
+	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "strategy",
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {

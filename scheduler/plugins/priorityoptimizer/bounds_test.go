@@ -69,7 +69,7 @@ func TestHoldsKeepTheirBoundAndTheirShareOfAnyMinute(t *testing.T) {
 // A user who aborts a plan need not wait until the optimiser has an answer.
 func TestAbortEndsASolve(t *testing.T) {
 	c := fullNode(t, silent, manual)
-	c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 50.0}, nil)
+	c.createPlan("long", map[string]any{"executionMode": "Execute", "timeLimitSeconds": 50.0}, nil)
 	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
 	began := c.clock.Now()
 
@@ -87,7 +87,7 @@ func TestUsersPlansNeitherPileUpNorKeepOthersOut(t *testing.T) {
 	c := fullNode(t, silent, nil)
 	c.eventually("the optimiser is asked", func() bool { return c.optimizer.asked() == 1 })
 	for i := range 60 {
-		c.createPlan(fmt.Sprintf("user-%d", i), map[string]any{"mode": "DryRun"}, nil)
+		c.createPlan(fmt.Sprintf("user-%d", i), map[string]any{"executionMode": "DryRun"}, nil)
 	}
 
 	c.eventually("some are refused, and the cluster's own pods have their turn before the others", func() bool {

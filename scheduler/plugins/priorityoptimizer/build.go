@@ -115,7 +115,7 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 		return p, nil
 	}
-	if args.Mode == ModeBatch {
+	if args.Trigger == TriggerBatch {
 		p.batch = newBatch(with.clock)
 	}
 	loop := newLoop(p, args, handle, with)

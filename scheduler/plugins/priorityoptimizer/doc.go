@@ -6,7 +6,7 @@
 //
 //  1. PreEnqueue holds new pods back while a solve goes on, never longer than MaxHoldSeconds. It
 //     holds the pods of a solve until the solve ends, pods with the signature of one that found no
-//     node until the next solve, and a plan's pods until their place is free. In mode Batch it
+//     node until the next solve, and a plan's pods until their place is free. In trigger Batch it
 //     also holds pods until a plan has a place for them.
 //  2. PreFilter does the same for the pods that were already queued, sends the pods a plan moves
 //     or places to the node the plan gave them, and keeps all other pods out of the room the plan

@@ -77,7 +77,7 @@ func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
 		"as many": {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(1)) }, false},
 		"fewer":   {func(p *Plugin) { p.budgetHandler().OnUpdate(allows(1), allows(0)) }, false},
 	} {
-		trigger := newTrigger(testingclock.NewFakeClock(time.Now()), pace{mode: ModeOnUnschedulable, settle: time.Second, interval: time.Minute})
+		trigger := newTrigger(testingclock.NewFakeClock(time.Now()), pace{kind: TriggerOnUnschedulable, settle: time.Second, interval: time.Minute})
 		trigger.marked = sets.New[types.UID]("waiting")
 
 		c.change(&Plugin{trigger: trigger, wake: make(chan struct{}, 1)})

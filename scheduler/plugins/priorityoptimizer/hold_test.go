@@ -42,7 +42,7 @@ func TestHoldEndsBeforeASolveThatTakesTooLong(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			c := fullNode(t, silent, row.setting)
 			if row.setting != nil {
-				c.createPlan("long", map[string]any{"mode": "Execute", "timeLimitSeconds": 3600.0}, nil)
+				c.createPlan("long", map[string]any{"executionMode": "Execute", "timeLimitSeconds": 3600.0}, nil)
 			}
 			c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
 			began := c.clock.Now()

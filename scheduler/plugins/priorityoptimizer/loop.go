@@ -58,8 +58,8 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 
 // run works until the context ends.
 func (l *loop) run(ctx context.Context) {
-	if l.args.Mode != ModeManual {
-		l.plugin.logger.Info("Waiting for pods that cannot be scheduled", "mode", l.args.Mode, "socket", l.args.Socket)
+	if l.args.Trigger != TriggerManual {
+		l.plugin.logger.Info("Waiting for pods that cannot be scheduled", "trigger", l.args.Trigger, "socket", l.args.Socket)
 	}
 	defer l.plugin.hold.end()
 	for {

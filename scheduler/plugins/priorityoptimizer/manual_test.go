@@ -46,13 +46,13 @@ func (c *cluster) phaseOf(name string) packingplan.Phase {
 	return ""
 }
 
-func manual(c *cluster) { c.args.Mode = ModeManual }
+func manual(c *cluster) { c.args.Trigger = TriggerManual }
 
 // A dry run answers "would they fit?" without disrupting or holding any pod.
 func TestDryRunOnlyWritesThePlan(t *testing.T) {
 	c := figureOne(t, nil, manual)
 
-	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
+	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
 	c.planReaches("what-if", packingplan.Proposed)
 	c.advanceClock(3 * time.Second)
 
@@ -65,13 +65,13 @@ func TestDryRunOnlyWritesThePlan(t *testing.T) {
 	}
 }
 
-// A user's plan in mode Execute is carried out and closed in every mode of the plugin, also with the longest name that
+// A user's plan in mode Execute is carried out and closed whatever triggers the plugin's own, also with the longest name that
 // Kubernetes accepts.
 func TestManualPlanIsCarriedOut(t *testing.T) {
 	name := strings.Repeat("a", 253)
 	c := figureOne(t, nil, manual)
 
-	c.createPlan(name, map[string]any{"mode": "Execute", "timeLimitSeconds": 7.5}, nil)
+	c.createPlan(name, map[string]any{"executionMode": "Execute", "timeLimitSeconds": 7.5}, nil)
 	c.planReaches(name, packingplan.Completed)
 	c.eventually("its room is free", c.ledger.Empty)
 
@@ -85,7 +85,7 @@ func TestManualPlanIsCarriedOut(t *testing.T) {
 func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
 	c := startCluster(t, nothing, manual, testNode("n1", 4))
 
-	c.createPlan("idle", map[string]any{"mode": "Execute"}, nil)
+	c.createPlan("idle", map[string]any{"executionMode": "Execute"}, nil)
 	c.planReaches("idle", packingplan.NoImprovement)
 
 	if c.optimizer.asked() != 0 || !c.plansOf()[0].Status.Optimal {
@@ -98,11 +98,11 @@ func TestManualPlanWithNothingWaitingIsAnswered(t *testing.T) {
 func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 	c := startCluster(t, nothing, nil, testNode("n1", 4))
 	for i, phase := range []string{"Solving", "Proposed", "Executing"} {
-		c.createPlan(fmt.Sprintf("old-%d", i), map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+		c.createPlan(fmt.Sprintf("old-%d", i), map[string]any{"executionMode": "Execute"}, func(object *unstructured.Unstructured) {
 			object.Object["status"] = map[string]any{"phase": phase}
 		})
 	}
-	c.createPlan("unborn", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+	c.createPlan("unborn", map[string]any{"executionMode": "Execute"}, func(object *unstructured.Unstructured) {
 		object.SetLabels(map[string]string{packingplan.CreatedByLabel: packingplan.CreatedByValue})
 	})
 
@@ -114,11 +114,11 @@ func TestPlansOfAFormerProcessAreAborted(t *testing.T) {
 
 // Finished plans do not pile up; open ones are never deleted.
 func TestHistoryIsLimited(t *testing.T) {
-	c := fullNode(t, nothing, func(c *cluster) { c.args.Mode, c.args.HistoryLimit = ModeManual, 2 })
+	c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.HistoryLimit = TriggerManual, 2 })
 
 	for i := range 5 {
 		name := fmt.Sprintf("plan-%d", i)
-		c.createPlan(name, map[string]any{"mode": "DryRun"}, nil)
+		c.createPlan(name, map[string]any{"executionMode": "DryRun"}, nil)
 		c.planReaches(name, packingplan.NoImprovement)
 		c.clock.Step(2 * time.Second) // timestamps have whole seconds
 	}
@@ -133,7 +133,7 @@ func TestHistoryIsLimited(t *testing.T) {
 func TestManualPlanWithoutOptimizerFails(t *testing.T) {
 	c := fullNode(t, nil, manual)
 
-	c.createPlan("go", map[string]any{"mode": "Execute"}, nil)
+	c.createPlan("go", map[string]any{"executionMode": "Execute"}, nil)
 
 	c.planReaches("go", packingplan.Failed)
 }
@@ -148,7 +148,7 @@ func (c *cluster) patchPlan(name, patch string) {
 // proposed starts figure 1 with a proposal that has not been approved yet.
 func proposed(t *testing.T) *cluster {
 	c := figureOne(t, nil, manual)
-	c.createPlan("what-if", map[string]any{"mode": "DryRun"}, nil)
+	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
 	c.planReaches("what-if", packingplan.Proposed)
 	return c
 }
@@ -160,7 +160,7 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 	before, free := c.plansOf()[0].Status, c.ledger.Empty()
 	c.set(func(c *cluster) { c.slowTermination = true })
 
-	c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
+	c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)
 	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
 	held := c.total()
 	c.endPods()
@@ -182,7 +182,7 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 	for text, change := range map[string]func(*cluster){
 		"a foreign pod takes the room": func(c *cluster) { c.add(foreignPod(c.nodeOf("two"))) },
 		"its workload has been moved": func(c *cluster) {
-			c.createPlan("earlier", map[string]any{"mode": "Execute"}, func(object *unstructured.Unstructured) {
+			c.createPlan("earlier", map[string]any{"executionMode": "Execute"}, func(object *unstructured.Unstructured) {
 				object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": time.Now().UTC().Format(time.RFC3339),
 					"optimal": false, "moves": []any{map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one",
 						"fromNode": "x", "toNode": "y", "state": "Bound"}}}
@@ -194,7 +194,7 @@ func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
 			change(c)
 			c.advanceClock(time.Second)
 
-			c.patchPlan("what-if", `{"spec":{"mode":"Execute"}}`)
+			c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)
 			c.planReaches("what-if", packingplan.Aborted)
 
 			if len(c.evictions()) != 0 {

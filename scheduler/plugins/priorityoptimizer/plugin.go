@@ -39,7 +39,7 @@ type Plugin struct {
 	inSolve atomic.Pointer[sets.Set[types.UID]]
 	// awaitingSolve are the pods that wait, untried, for the next solve, or for the end of a solve that covers them.
 	awaitingSolve *heldSet
-	// batch are the pods that wait for a plan of their own; nil but in mode Batch.
+	// batch are the pods that wait for a plan of their own; nil but in trigger Batch.
 	batch *batch
 	// execution is that of the active plan, or nil.
 	execution atomic.Pointer[executor.Execution]

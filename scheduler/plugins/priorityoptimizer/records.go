@@ -29,7 +29,7 @@ const (
 )
 
 const (
-	messageProposed = "nothing was done yet; set spec.mode to Execute to have the plan carried out"
+	messageProposed = "nothing was done yet; set spec.executionMode to Execute to have the plan carried out"
 	messageAborted  = "aborted at a user's request"
 	// messageQueueFull is the message of a user's plan that is refused because too many others wait.
 	messageQueueFull = "too many plans wait for the optimiser; create it again when some of them are done"

@@ -30,7 +30,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	create, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	record, err := l.records.store.Create(create, packingplan.Spec{Mode: packingplan.Execute, Trigger: string(l.args.Mode)})
+	record, err := l.records.store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.plugin.trigger.failed()
@@ -44,7 +44,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 // solveManual answers a user's plan.
 func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 	l.records.handled.Insert(record.UID())
-	if record.Spec.Mode == packingplan.Execute {
+	if record.Spec.ExecutionMode == packingplan.Execute {
 		l.plugin.trigger.started()
 	}
 	if err := l.planner.ready(ctx); err != nil {
@@ -67,7 +67,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	l.enter(solving)
 	session := l.planner.newSession(record)
-	if record.Spec.Mode == packingplan.Execute {
+	if record.Spec.ExecutionMode == packingplan.Execute {
 		if !l.plugin.hold.begin(session.limit + holdMargin) {
 			l.plugin.releaseAwaiting()
 		}
@@ -77,7 +77,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	checked, end := session.findPlan(ctx)
 	defer func() { l.plugin.trigger.pause(pauseFactor * session.ownTime) }()
-	if record.Spec.Mode == packingplan.Execute {
+	if record.Spec.ExecutionMode == packingplan.Execute {
 		defer l.plugin.scheduleRefused(session)
 	}
 	switch {
@@ -90,7 +90,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		if failed {
 			l.plugin.scheduleWithoutPlan("the optimiser failed", anyPod)
 		}
-	case record.Spec.Mode == packingplan.DryRun:
+	case record.Spec.ExecutionMode == packingplan.DryRun:
 		l.records.finish(ctx, record, packingplan.Proposed, messageProposed)
 	default:
 		l.startPlan(ctx, session, checked)

@@ -19,21 +19,21 @@ const (
 
 // pace says how a trigger waits for more pods.
 type pace struct {
-	mode Mode
-	// settle is the settle time of mode OnUnschedulable.
+	kind TriggerKind
+	// settle is the settle time of trigger OnUnschedulable.
 	settle time.Duration
-	// interval is the time between two solves of mode Periodic, and the longest that a batch waits.
+	// interval is the time between two solves of trigger Periodic, and the longest that a batch waits.
 	interval time.Duration
-	// batch is how many pods fill one (mode Batch).
+	// batch is how many pods fill one (trigger Batch).
 	batch int
 }
 
 func paceOf(args *PriorityOptimizerArgs) pace {
 	interval := args.IntervalSeconds
-	if args.Mode == ModeBatch {
+	if args.Trigger == TriggerBatch {
 		interval = args.BatchSeconds
 	}
-	return pace{mode: args.Mode, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods)}
+	return pace{kind: args.Trigger, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods)}
 }
 
 // trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
@@ -121,7 +121,7 @@ func (t *trigger) collect(uid types.UID) {
 func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
+	if t.kind != TriggerOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
@@ -167,16 +167,16 @@ func (t *trigger) due() (at time.Time, ok bool) {
 
 func (t *trigger) dueAt() (at time.Time, ok bool) {
 	switch {
-	case t.mode == ModeOnUnschedulable && !t.first.IsZero():
+	case t.kind == TriggerOnUnschedulable && !t.first.IsZero():
 		at = t.last.Add(t.settle)
 		if latest := t.first.Add(settleAtMost * t.settle); latest.Before(at) {
 			at = latest
 		}
-	case t.mode == ModeBatch && t.fresh.Len() >= t.batch:
+	case t.kind == TriggerBatch && t.fresh.Len() >= t.batch:
 		at = t.last
-	case t.mode == ModeBatch && t.fresh.Len() > 0:
+	case t.kind == TriggerBatch && t.fresh.Len() > 0:
 		at = t.first.Add(t.interval)
-	case (t.mode == ModePeriodic || t.mode == ModeBatch) && t.marked.Len() > 0:
+	case (t.kind == TriggerPeriodic || t.kind == TriggerBatch) && t.marked.Len() > 0:
 		at = t.next
 	}
 	if !t.retryTime.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.retryTime.Before(at)) {
@@ -219,7 +219,7 @@ func (t *trigger) started() {
 func (t *trigger) retryAt(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mode != ModeManual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
+	if t.kind != TriggerManual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
 		t.retryTime = at
 	}
 }
@@ -245,7 +245,7 @@ func (t *trigger) retry() {
 		return
 	}
 	now := t.clock.Now()
-	if t.mode == ModeBatch {
+	if t.kind == TriggerBatch {
 		t.next = now
 	} else if t.first.IsZero() {
 		t.first, t.last = now, now

@@ -50,9 +50,9 @@ func nothingHappens(*trigger) {}
 // When a solve is due decides how long pods wait, and how much the optimiser costs: each row has its own reason.
 func TestSolveIsDueWhenItsModeSays(t *testing.T) {
 	began := time.Now()
-	onUnschedulable := pace{mode: ModeOnUnschedulable, settle: time.Second}
-	periodic := pace{mode: ModePeriodic, interval: 30 * time.Second}
-	ofThree := pace{mode: ModeBatch, interval: 30 * time.Second, batch: 3}
+	onUnschedulable := pace{kind: TriggerOnUnschedulable, settle: time.Second}
+	periodic := pace{kind: TriggerPeriodic, interval: 30 * time.Second}
+	ofThree := pace{kind: TriggerBatch, interval: 30 * time.Second, batch: 3}
 	failure := func(t *trigger) { t.started(); t.failed() }
 	for text, row := range map[string]struct {
 		pace    pace
@@ -117,7 +117,7 @@ func TestSolveIsDueWhenItsModeSays(t *testing.T) {
 // A steady stream of pods delays the solve to ten settle times, not for ever.
 func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})
+	trigger := newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})
 	began := clock.Now()
 
 	for i := range 100 {
@@ -135,9 +135,9 @@ func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 
 // The optimiser is not asked twice about the same state, whatever the names of its pods are; after a change it is.
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
-	for _, mode := range []Mode{ModeOnUnschedulable, ModePeriodic} {
-		t.Run(string(mode), func(t *testing.T) {
-			c := fullNode(t, nothing, func(c *cluster) { c.args.Mode, c.args.IntervalSeconds = mode, 1 })
+	for _, kind := range []TriggerKind{TriggerOnUnschedulable, TriggerPeriodic} {
+		t.Run(string(kind), func(t *testing.T) {
+			c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = kind, 1 })
 			c.reaches(packingplan.NoImprovement)
 			first := c.plansOf()[0].Status
 
@@ -158,7 +158,7 @@ func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
 	}
 }
 
-// In mode Manual nothing starts by itself.
+// In trigger Manual nothing starts by itself.
 func TestManualModeNeverStartsByItself(t *testing.T) {
 	c := fullNode(t, nothing, manual)
 
@@ -222,7 +222,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	core := factory.Core().V1()
 	p := &Plugin{
-		trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}),
+		trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}),
 		view: &view{
 			nodes: core.Nodes().Lister(), pods: core.Pods().Lister(), namespaces: core.Namespaces().Lister(),
 			budgets: factory.Policy().V1().PodDisruptionBudgets().Lister(),
@@ -290,7 +290,7 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 // The state decides what the loop does: each fact leads to its own, and the last one here overrides those before.
 func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second})}
+	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second})}
 	l := &loop{plugin: p, clock: clock, records: &planRecords{}}
 	for i, row := range []struct {
 		happens func()

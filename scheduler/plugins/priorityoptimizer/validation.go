@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	modes        = []Mode{ModeManual, ModeOnUnschedulable, ModePeriodic, ModeBatch}
+	triggers     = []TriggerKind{TriggerManual, TriggerOnUnschedulable, TriggerPeriodic, TriggerBatch}
 	policies     = []Policy{PolicyStrict, PolicyPaper}
 	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 )
@@ -72,8 +72,8 @@ func validateWords(args *PriorityOptimizerArgs) field.ErrorList {
 	if len(args.Socket) > maxSocketPath {
 		errs = append(errs, field.TooLong(socket, "", maxSocketPath))
 	}
-	if !slices.Contains(modes, args.Mode) {
-		errs = append(errs, field.NotSupported(field.NewPath("mode"), args.Mode, modes))
+	if !slices.Contains(triggers, args.Trigger) {
+		errs = append(errs, field.NotSupported(field.NewPath("trigger"), args.Trigger, triggers))
 	}
 	if !slices.Contains(policies, args.Policy) {
 		errs = append(errs, field.NotSupported(field.NewPath("policy"), args.Policy, policies))

@@ -68,11 +68,11 @@ func (p *Plugin) releaseAwaiting() {
 	}
 }
 
-// batch holds the pods that only a plan may place (mode Batch).
+// batch holds the pods that only a plan may place (trigger Batch).
 //
 // A pod is scheduled without a plan where none can be made for it: while the optimiser is unreachable or fails, while
 // plans cannot be recorded, and where the optimiser leaves the pod to the scheduler. From then on it is an ordinary pod,
-// as in the other modes. A nil batch holds no pods.
+// as in the other triggers. A nil batch holds no pods.
 type batch struct {
 	held *heldSet
 	// ordinary are the UIDs of the pods that are scheduled without a plan.

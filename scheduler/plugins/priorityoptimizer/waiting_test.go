@@ -81,7 +81,7 @@ func TestPodWaitsForTheSolveNoLongerThanForAHold(t *testing.T) {
 // A steady stream of pods delays a solve, but no pod waits for it longer than a hold may last.
 func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{trigger: newTrigger(clock, pace{mode: ModeOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
+	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}), wake: make(chan struct{}, 1),
 		awaitingSolve: newHeldSet(clock), hold: testHold(clock), activator: activations{}}
 	p.hold.longest = 2 * time.Second
 	first, tried := testPod("first", 1, 0), testPod("tried", 1, 0)
@@ -124,9 +124,11 @@ func TestPodsOfASolveWaitForItsEnd(t *testing.T) {
 	c.eventually("it is let in afterwards", func() bool { return c.plugin.PreEnqueue(c.ctx, waiting).IsSuccess() })
 }
 
-// batches puts the plugin into mode Batch.
+// batches puts the plugin into trigger Batch.
 func batches(pods int32, most time.Duration) func(*cluster) {
-	return func(c *cluster) { c.args.Mode, c.args.BatchPods, c.args.BatchSeconds = ModeBatch, pods, most.Seconds() }
+	return func(c *cluster) {
+		c.args.Trigger, c.args.BatchPods, c.args.BatchSeconds = TriggerBatch, pods, most.Seconds()
+	}
 }
 
 // allOn sends every waiting pod to one node.
@@ -161,7 +163,7 @@ func TestPodsOfABatchArePlacedTogetherByOnePlan(t *testing.T) {
 	if before != 0 || c.optimizer.asked() != 1 || c.plugin.batch.size() != 0 {
 		t.Errorf("asked %d times before the batch was full, %d in all, %d pods left", before, c.optimizer.asked(), c.plugin.batch.size())
 	}
-	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(ModeBatch) {
+	if trigger := c.plansOf()[0].Spec.Trigger; trigger != string(TriggerBatch) {
 		t.Errorf("the plan says it was asked for by %q", trigger)
 	}
 }
@@ -231,7 +233,7 @@ func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
 func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
 	p := &Plugin{batch: newBatch(clock), inFlight: newInFlight(), wake: make(chan struct{}, 1),
-		trigger: newTrigger(clock, pace{mode: ModeBatch, interval: time.Second, batch: 9})}
+		trigger: newTrigger(clock, pace{kind: TriggerBatch, interval: time.Second, batch: 9})}
 	p.hold = &hold{clock: clock, held: newHeldSet(clock)}
 	pod := testPod("elsewhere", 1, 0)
 	if p.PreEnqueue(t.Context(), pod).IsSuccess() {

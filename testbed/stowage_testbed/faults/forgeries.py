@@ -114,7 +114,11 @@ def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> N
             "generateName": "plan-",
             "labels": dict(plan["metadata"].get("labels") or {}),
         },
-        "spec": {"mode": "Execute", "trigger": "Manual", "timeLimitSeconds": 1},
+        "spec": {
+            "executionMode": "Execute",
+            "trigger": "Manual",
+            "timeLimitSeconds": 1,
+        },
         "status": {**status, "phase": "Executing", "moves": [], "placements": []},
     }
     made = tenant.create(forged)

@@ -35,7 +35,7 @@ def moment_of(
         plans = state.plans()
         come = _has_come(settings, state, namespace, settled)
         over = bool(plans) and plans[-1].finished and not plans[-1].broken
-        missed = over and not come and settings.at != "refused"
+        missed = over and not come and settings.at != "unschedulable"
         words = plans_in_words(plans)
         return Verdict(come, words, error=f"it is over: {words}" if missed else "")
 
@@ -46,7 +46,7 @@ def _has_come(
     settings: FaultSettings, state: State, namespace: str, settled: Collection[str]
 ) -> bool:
     match settings.at:
-        case "refused":
+        case "unschedulable":
             return any(pod.unschedulable for pod in state.pods(namespace))
         case "evicted":
             left = set(settled) - {pod.uid for pod in state.pods(namespace)}

@@ -29,7 +29,7 @@ class ObservedPlan:
     name: str
     created: str
     trigger: str
-    mode: str
+    execution_mode: str
     phase: str
     strategy: str
     end_reason: str
@@ -45,13 +45,13 @@ class ObservedPlan:
     @property
     def finished(self) -> bool:
         """Whether the plan has ended, or is a proposal that waits for a user."""
-        rests = self.phase == "Proposed" and self.mode == "DryRun"
+        rests = self.phase == "Proposed" and self.execution_mode == "DryRun"
         return rests or self.phase in FINISHED_PHASES
 
     @property
     def executes(self) -> bool:
         """Whether the plan is to be carried out, and not only made."""
-        return self.mode != "DryRun"
+        return self.execution_mode != "DryRun"
 
     @property
     def broken(self) -> bool:
@@ -85,7 +85,7 @@ def observed_plan(body: JsonObject) -> ObservedPlan:
         name=metadata["name"],
         created=metadata.get("creationTimestamp", ""),
         trigger=spec.get("trigger", ""),
-        mode=spec.get("mode", ""),
+        execution_mode=spec.get("executionMode", ""),
         phase=status.get("phase", ""),
         strategy=status.get("strategy", ""),
         end_reason=status.get("endReason", ""),

@@ -10,7 +10,7 @@ from stowage_testbed.scenario.model import Scenario
 
 
 def manual_plan(
-    metadata: Manifest, *, time_limit_s: float, mode: str = "Execute"
+    metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute"
 ) -> Manifest:
     """Return a PackingPlan as a user creates it."""
     return {
@@ -18,7 +18,7 @@ def manual_plan(
         "kind": "PackingPlan",
         "metadata": metadata,
         "spec": {
-            "mode": mode,
+            "executionMode": execution_mode,
             "trigger": "Manual",
             "timeLimitSeconds": time_limit_s,
         },

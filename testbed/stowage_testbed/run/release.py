@@ -63,7 +63,7 @@ def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
     """Return the Helm values that carry a scenario's optimiser settings."""
     return {
         "priorityOptimizer": {
-            "mode": _in_chart(settings.trigger),
+            "trigger": _in_chart(settings.trigger),
             "settleSeconds": settings.settle_s,
             "timeLimitSeconds": settings.time_limit_s,
             "policy": _in_chart(settings.policy),

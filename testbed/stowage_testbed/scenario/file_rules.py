@@ -15,7 +15,7 @@ from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.scenario.steps.applying import TriggerPlan
+from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
 
@@ -140,7 +140,7 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
         message = f"the scheduler runs without the optimiser; {way_out}"
         yield DocumentIssue(("optimizer",), message, of_key=True)
     for step in draft.steps:
-        if isinstance(step.action, TriggerPlan):
+        if isinstance(step.action, AskForPlan):
             yield DocumentIssue(
                 step.place(), f"nobody makes plans; {way_out}", of_key=True
             )

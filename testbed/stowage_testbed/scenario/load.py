@@ -186,8 +186,8 @@ def _placing(workload: Sequence[Workload], arrival: str | None) -> Iterator[Acti
     else:
         for one in workload:
             yield Apply((one.name,))
-            yield Wait("decided")
-    yield Wait("decided", stable_s=QUIET_S)
+            yield Wait("settled")
+    yield Wait("settled", stable_s=QUIET_S)
 
 
 def _as_steps(actions: Iterable[Action]) -> tuple[Step, ...]:

@@ -32,7 +32,7 @@ Policy = Literal["strict", "paper"]
 """Which running pods a plan may leave unplaced (the optimiser's own policies)."""
 
 FaultMoment = Literal[
-    "refused", "solving", "proposed", "executing", "evicted", "arrived"
+    "unschedulable", "solving", "proposed", "executing", "evicted", "arrived"
 ]
 """When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
 

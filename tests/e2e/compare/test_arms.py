@@ -108,7 +108,7 @@ def test_plans_of_an_arm_go_with_it(
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
         "metadata": {"name": "mine"},
-        "spec": {"mode": "DryRun"},
+        "spec": {"executionMode": "DryRun"},
     }
     with stowage_arm().running(environment.cluster, tmp_path, None):
         objects: Any = CustomObjectsApi(environment.api)

@@ -29,7 +29,7 @@ def environment() -> Iterator[ReleaseEnvironment]:
                 optimizer_enabled=True,
                 values={
                     "priorityOptimizer": {
-                        "mode": "Manual",
+                        "trigger": "Manual",
                         "coolDownSeconds": 0,
                         **NO_PROTECTION,
                     }

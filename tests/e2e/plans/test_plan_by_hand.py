@@ -41,7 +41,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
 ) -> None:
     """The plan that was reviewed is the one that is carried out."""
     before = nodes(figure_1)
-    _ask(figure_1, "reviewed", mode="DryRun")
+    _ask(figure_1, "reviewed", executionMode="DryRun")
     proposed = wait_for(figure_1, "reviewed", "Proposed")
     page = _stowage(figure_1, "show", "reviewed")
 
@@ -67,7 +67,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
 def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) -> None:
     """After an abort nothing of the plan may happen, also not by an approval."""
     before = nodes(figure_1)
-    _ask(figure_1, "unwanted", mode="DryRun")
+    _ask(figure_1, "unwanted", executionMode="DryRun")
     wait_for(figure_1, "unwanted", "Proposed")
 
     _stowage(figure_1, "abort", "unwanted")
@@ -85,7 +85,7 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
     [
         ({"trigger": "Periodic"}, "trigger of a PackingPlan cannot be changed"),
         ({"timeLimitSeconds": 9}, "time limit of a PackingPlan cannot be changed"),
-        ({"mode": "DryRun"}, "cannot be turned into a dry run"),
+        ({"executionMode": "DryRun"}, "cannot be turned into a dry run"),
         ({"abort": False}, "an abort cannot be taken back"),
     ],
 )
@@ -95,7 +95,7 @@ def test_what_was_asked_for_cannot_be_changed(
     """The object says what was done, so it must not be made to say something else."""
     plans = CustomObjectsApi(environment.client)
     name = f"fixed-{next(iter(change)).lower()}"
-    _ask(environment, name, mode="Execute", timeLimitSeconds=1, abort=True)
+    _ask(environment, name, executionMode="Execute", timeLimitSeconds=1, abort=True)
 
     with pytest.raises(ApiException) as refused:
         plans.patch_cluster_custom_object(*PLANS, name, {"spec": change})
@@ -112,7 +112,7 @@ def test_a_plan_is_a_proposal_unless_it_says_otherwise(
 
     proposed = wait_for(figure_1, "unspecified", "Proposed")
 
-    assert proposed["spec"] == {"mode": "DryRun", "trigger": "Manual"}
+    assert proposed["spec"] == {"executionMode": "DryRun", "trigger": "Manual"}
     assert len(proposed["status"]["moves"]) == 1
     assert nodes(figure_1) == before
 
@@ -120,7 +120,7 @@ def test_a_plan_is_a_proposal_unless_it_says_otherwise(
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ({"mode": "Now"}, 'Unsupported value: \\"Now\\"'),
+        ({"executionMode": "Now"}, 'Unsupported value: \\"Now\\"'),
         ({"timeLimitSeconds": 0}, "timeLimitSeconds"),
     ],
 )

@@ -140,7 +140,7 @@ def test_what_a_scenario_catches_is_there_when_it_failed(
 steps:
   - apply: web
   - scale: {workload: web, to: 3}
-  - wait: {for: decided, of: web}
+  - wait: {for: settled, of: web}
   - check: {placed: 3, timeout_s: 0.2}
   - scale: {workload: web, to: 2}
   - wait: {for: bound, of: web}
@@ -362,7 +362,7 @@ steps:
   - taint: {nodes: node-0, key: busy, value: "yes", effect: NoSchedule}
   - taint: {nodes: node-0, key: other, effect: PreferNoSchedule}
   - burst: {workload: task, pods: 2}
-  - wait: {for: refused}
+  - wait: {for: unschedulable}
   - untaint: {nodes: node-0, key: busy, effect: NoExecute}
   - check: {placed: 0, stable_s: 0.5}
   - untaint: {nodes: node-0, key: busy}

@@ -80,7 +80,7 @@ steps:
   - add-nodes: {prefix: late, count: 1, cpu: 1, memory: 1G}
   - remove-nodes: late-0
   - usage: {workload: web, cpu: 1m}
-  - trigger: {plan: pack, mode: DryRun}
+  - ask-for-plan: {plan: pack, execution_mode: DryRun}
   - check: {placed: 1, objects: {peak: {phase: Available, currentOwners: {web: 1}}}}
   - measure: stop
   - delete: [web, peak]

@@ -21,8 +21,8 @@ def seen(at: FaultMoment, *objects: Seen, count: int = 1) -> Verdict:
 @pytest.mark.parametrize(
     ("at", "bodies", "comes"),
     [
-        ("refused", (*OLD, fresh("new")), False),
-        ("refused", (*OLD, refused("new")), True),
+        ("unschedulable", (*OLD, fresh("new")), False),
+        ("unschedulable", (*OLD, refused("new")), True),
         ("solving", (*OLD, plan("p", "")), False),
         ("solving", (*OLD, plan("p", "Solving")), True),
         ("solving", (*OLD, plan("p", "Executing")), True),

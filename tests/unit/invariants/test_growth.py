@@ -35,8 +35,8 @@ def a_run(pods: int) -> History:
         old, node, app = f"p{number * 5}", f"n{number}", {"app": f"a{number}"}
         run.plan("long", "Executing")
         run.reservation(f"r{number}")
-        run.plan(f"dry{number}", "Proposed", old, mode="DryRun")
-        run.plan(f"dry{number}", "Proposed", old, mode="DryRun")
+        run.plan(f"dry{number}", "Proposed", old, execution_mode="DryRun")
+        run.plan(f"dry{number}", "Proposed", old, execution_mode="DryRun")
         run.evict(old)
         run.pod(old, node=node, labels=app, terminating=True)
         run.pod(f"new{number}", labels=app)

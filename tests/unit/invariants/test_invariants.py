@@ -223,7 +223,7 @@ SOUND: dict[str, HistoryChange] = {
     ),
     "a reservation that has ended reports nothing": holding(phase="Failed"),
     "a dry run rests as a proposal": lambda s: s.plan(
-        "p", "Proposed", "a", mode="DryRun"
+        "p", "Proposed", "a", execution_mode="DryRun"
     ),
     "one plan after the other, seen in one list": lambda s: (
         s.plan("q", "Executing")

@@ -20,7 +20,7 @@ UNPROVED = plan("p", "Completed", optimal=False)
 OVERTAKEN = plan("z", "Completed", optimal=False, created="2026-01-01T00:00:01Z")
 NEWEST = plan("a", "NoImprovement", created="2026-01-01T00:00:09Z")
 PROPOSED = plan("p", "Proposed")
-PROPOSED_ONLY = plan("p", "Proposed", mode="DryRun")
+PROPOSED_ONLY = plan("p", "Proposed", execution_mode="DryRun")
 
 
 @pytest.mark.parametrize(

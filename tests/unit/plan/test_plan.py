@@ -47,7 +47,7 @@ def test_a_cluster_that_is_down_is_reported_without_a_traceback() -> None:
 def _plan(**status: Any) -> dict[str, Any]:
     return {
         "metadata": {"name": "p"},
-        "spec": {"mode": "Execute", "trigger": "OnUnschedulable"},
+        "spec": {"executionMode": "Execute", "trigger": "OnUnschedulable"},
         "status": status,
     }
 

@@ -22,7 +22,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
     )
 
     assert optimizer_values(settings)["priorityOptimizer"] == {
-        "mode": "Manual",
+        "trigger": "Manual",
         "settleSeconds": 0.2,
         "timeLimitSeconds": 10,
         "policy": "Paper",

@@ -117,7 +117,7 @@ def test_a_variant_is_a_scenario_with_other_parameters(tmp_path: Path) -> None:
     [
         (
             "sequential",
-            [Apply(("web",)), Wait("decided"), Apply(("db",)), Wait("decided")],
+            [Apply(("web",)), Wait("settled"), Apply(("db",)), Wait("settled")],
         ),
         ("burst", [Apply(("web", "db"))]),
     ],
@@ -132,7 +132,7 @@ def test_a_file_without_steps_stands_for_two_halves(
     assert (first.name, first.scheduler.optimizer) == ("deterministic", False)
     assert [step.action for step in first.steps] == [
         *placing,
-        Wait("decided", stable_s=QUIET_S),
+        Wait("settled", stable_s=QUIET_S),
     ]
     assert (second.name, second.scheduler.optimizer) == ("optimizer", True)
     assert [step.action for step in second.steps] == [Pack()]

@@ -46,7 +46,7 @@ def _batches() -> dict[str, object]:
     """Return values for batches, all or nothing, on the fewest nodes."""
     return {
         "priorityOptimizer": {
-            "mode": "Batch",
+            "trigger": "Batch",
             "strategy": "boreas",
             "batchSeconds": BATCH_S,
             "timeLimitSeconds": SOLVE_S,

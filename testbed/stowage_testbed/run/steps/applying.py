@@ -14,10 +14,10 @@ from stowage_testbed.scenario.manifests import (
 )
 from stowage_testbed.scenario.steps.applying import (
     Apply,
+    AskForPlan,
     Delete,
     Evict,
     Scale,
-    TriggerPlan,
     Usage,
 )
 
@@ -109,11 +109,15 @@ def usage(context: StepContext, step: Usage) -> None:
     context.facts["pods"] = len(pods)
 
 
-def trigger(context: StepContext, step: TriggerPlan) -> None:
+def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     """Create a PackingPlan; what becomes of it is for other steps to wait for."""
     time_limit_s = step.time_limit_s or context.scenario.optimizer.time_limit_s
     context.objects.create(
-        manual_plan({"name": step.plan}, mode=step.mode, time_limit_s=time_limit_s)
+        manual_plan(
+            {"name": step.plan},
+            execution_mode=step.execution_mode,
+            time_limit_s=time_limit_s,
+        )
     )
 
 

@@ -30,7 +30,7 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
     """
     if kind == "gone":
         return _gone(namespace, of)
-    if kind == "decided":
+    if kind == "settled":
         return _decided(namespace, of, count)
     is_such = _KINDS[kind]
 
@@ -103,8 +103,8 @@ def _is_refused(pod: ObservedPod) -> bool:
 _KINDS: dict[str, Callable[[ObservedPod], bool]] = {
     "bound": _is_bound,
     "ready": lambda pod: pod.ready or pod.finished,
-    "refused": _is_refused,
-    "leaving": lambda pod: pod.terminating,
+    "unschedulable": _is_refused,
+    "terminating": lambda pod: pod.terminating,
 }
 
 

@@ -17,7 +17,7 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
 from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.kinds import triggered_plans
+from stowage_testbed.scenario.steps.kinds import asked_plans
 
 
 def observed_moment(state: State, context: StepContext) -> Moment:
@@ -58,7 +58,7 @@ def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
 
 
 def _objects(state: State, context: StepContext) -> dict[str, JsonObject]:
-    kinds = dict.fromkeys(triggered_plans(context.scenario.steps), "PackingPlan")
+    kinds = dict.fromkeys(asked_plans(context.scenario.steps), "PackingPlan")
     kinds |= {name: str(one.kind) for name, one in context.scenario.objects.items()}
     found: dict[str, JsonObject] = {}
     for kind in set(kinds.values()):

@@ -153,12 +153,12 @@ class Usage(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class TriggerPlan(Action):
+class AskForPlan(Action):
     """Create a PackingPlan, as `kubectl create` does."""
 
-    kind = "trigger"
+    kind = "ask-for-plan"
     plan: Annotated[str, setting("Its name.", format="label")]
-    mode: Annotated[
+    execution_mode: Annotated[
         Literal["Execute", "DryRun"],
         setting("Whether it is carried out, or only made."),
     ] = "Execute"
@@ -172,7 +172,11 @@ class TriggerPlan(Action):
     ] = None
 
     def in_words(self) -> str:
-        end = "carried out" if self.mode == "Execute" else "made, not carried out"
+        end = (
+            "carried out"
+            if self.execution_mode == "Execute"
+            else "made, not carried out"
+        )
         text = f"ask for a plan named {self.plan} that is {end}"
         if self.time_limit_s is not None:
             text += f", solved in {self.time_limit_s:g} s"

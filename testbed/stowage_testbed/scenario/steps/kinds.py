@@ -10,10 +10,10 @@ from stowage_testbed.scenario.arrivals.trace import TracedPod
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import (
     Apply,
+    AskForPlan,
     Delete,
     Evict,
     Scale,
-    TriggerPlan,
     Usage,
 )
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
@@ -47,7 +47,7 @@ KINDS: dict[str, type[Action]] = {
         AddNodes,
         RemoveNodes,
         Usage,
-        TriggerPlan,
+        AskForPlan,
         Overload,
         Measure,
         Check,
@@ -84,6 +84,6 @@ def replayed_files(steps: Iterable[Step]) -> list[str]:
     return list(dict.fromkeys(one.file for one in actions_of(steps, Replay)))
 
 
-def triggered_plans(steps: Iterable[Step]) -> list[str]:
+def asked_plans(steps: Iterable[Step]) -> list[str]:
     """Return the names of the plans that steps ask for."""
-    return [one.plan for one in actions_of(steps, TriggerPlan)]
+    return [one.plan for one in actions_of(steps, AskForPlan)]

@@ -9,9 +9,9 @@ from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
 from stowage_testbed.scenario.steps.action import NameUsed, Sort
-from stowage_testbed.scenario.steps.applying import Scale, TriggerPlan
+from stowage_testbed.scenario.steps.applying import AskForPlan, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.kinds import replayed_owners, triggered_plans
+from stowage_testbed.scenario.steps.kinds import asked_plans, replayed_owners
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
@@ -34,7 +34,7 @@ def names_are_unique(draft: Draft) -> Iterator[DocumentIssue]:
             yield DocumentIssue(("objects", name), message, of_key=True)
         taken.setdefault(name, "an object")
     for step in draft.steps:
-        if isinstance(step.action, TriggerPlan):
+        if isinstance(step.action, AskForPlan):
             name = step.action.plan
             if name in taken:
                 message = f"{name!r} is {taken[name]} already; choose another name"
@@ -145,7 +145,7 @@ def _expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUs
 def _known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]:
     """Return what to call a name of each sort, the sections it is from, and all."""
     workloads = draft.workload_names
-    phased = [*draft.objects, *triggered_plans(draft.steps)]
+    phased = [*draft.objects, *asked_plans(draft.steps)]
     applied = [*workloads, *draft.objects, *replayed_owners(draft.steps)]
     return {
         "applied": ("workload or object", BRINGING, applied),

@@ -18,10 +18,12 @@ from stowage_testbed.scenario.steps.action import (
     names_used,
 )
 
-Condition = Literal["bound", "ready", "refused", "decided", "leaving", "gone", "phase"]
+Condition = Literal[
+    "bound", "ready", "unschedulable", "settled", "terminating", "gone", "phase"
+]
 """What a step can wait for."""
 
-POD_CONDITIONS = ("bound", "ready", "decided", "refused", "leaving", "gone")
+POD_CONDITIONS = ("bound", "ready", "settled", "unschedulable", "terminating", "gone")
 
 Stable = Annotated[
     float,
@@ -39,12 +41,12 @@ Timeout = Annotated[
 _STATES = {
     "bound": ("has a node", "have a node"),
     "ready": ("has become ready", "have become ready"),
-    "decided": (
+    "settled": (
         "has a node or is found unschedulable",
         "have a node or are found unschedulable",
     ),
-    "refused": ("has been found unschedulable", "have been found unschedulable"),
-    "leaving": ("is terminating", "are terminating"),
+    "unschedulable": ("has been found unschedulable", "have been found unschedulable"),
+    "terminating": ("is terminating", "are terminating"),
 }
 
 

@@ -37,10 +37,10 @@ def seen(kind: str, count: int, *pods: Seen) -> Verdict:
         ("bound", web(placed("a"), phase="Succeeded"), web(leaving("a"))),
         ("ready", web(placed("a"), **RUNNING), web(placed("a"), phase="Running")),
         ("ready", web(placed("a"), phase="Succeeded"), web(fresh("a"))),
-        ("refused", web(refused("a")), web(fresh("a"))),
-        ("leaving", web(leaving("a")), web(placed("a"))),
-        ("decided", web(refused("a")), web(fresh("a"))),
-        ("decided", web(placed("a")), web(leaving("a"))),
+        ("unschedulable", web(refused("a")), web(fresh("a"))),
+        ("terminating", web(leaving("a")), web(placed("a"))),
+        ("settled", web(refused("a")), web(fresh("a"))),
+        ("settled", web(placed("a")), web(leaving("a"))),
     ],
 )
 def test_a_condition_holds_for_enough_pods_and_not_for_fewer(
@@ -54,7 +54,7 @@ def test_a_condition_holds_for_enough_pods_and_not_for_fewer(
 
 def test_all_pods_are_decided_only_when_none_is_open() -> None:
     """A third pod that nobody has tried yet may still take a place."""
-    verdict = seen("decided", 1, web(placed("a")), web(fresh("b")))
+    verdict = seen("settled", 1, web(placed("a")), web(fresh("b")))
 
     assert not verdict.holds
     assert "ns/b: not tried by a scheduler yet" in verdict.state

@@ -122,7 +122,7 @@ def test_all_stands_for_generated_workloads_too(tmp_path: Path) -> None:
         tmp_path,
         "version: 1\nname: test/case\ndescription: One instance.\n"
         "instance: {seed: 1, nodes: 2, pods_per_node: 4, priorities: 2, usage: 1}\n"
-        "steps: [{apply: all}, {wait: {for: decided}}]\n"
+        "steps: [{apply: all}, {wait: {for: settled}}]\n"
         "expect: {end: {placed: {min: 1}}}\n",
     )
 
