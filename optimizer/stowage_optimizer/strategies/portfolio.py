@@ -56,12 +56,12 @@ class _Best:
     publish: Publish
     solution: Solution | None = None
     _value: tuple[Score, int] = field(init=False, default=((), -1))
-    _published: Score = field(init=False, default=())
+    _published: Score | None = field(init=False, default=None)
 
     def pass_on(self, found: Solution) -> None:
         """Publish ``found`` if it is better than what was published before."""
         reached = score(found.packing, found.assignment, self.policy)
-        if reached > self._published:
+        if self._published is None or reached > self._published:
             self._published = reached
             self.publish(found)
 
