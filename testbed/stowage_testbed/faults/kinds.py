@@ -48,6 +48,10 @@ from stowage_testbed.faults.workloads import (
 from stowage_testbed.faults.write_budget import refuse_writes, spend_budget
 
 
+def _nothing(_fault_context: FaultContext) -> None:
+    """Do nothing at this point."""
+
+
 @dataclass(frozen=True, slots=True)
 class FaultKind:
     """One fault.
@@ -65,8 +69,8 @@ class FaultKind:
     """
 
     inject: Callable[[FaultContext], None]
-    before: Callable[[FaultContext], None] = lambda _fault_context: None
-    after: Callable[[FaultContext], None] = lambda _fault_context: None
+    before: Callable[[FaultContext], None] = _nothing
+    after: Callable[[FaultContext], None] = _nothing
     values: Callable[[Cluster], Mapping[str, Any]] = lambda _cluster: {}
 
 
@@ -84,10 +88,11 @@ KINDS: dict[str, FaultKind] = {
     ),
     "kill-optimizer": FaultKind(kill_optimizer),
     "kill-scheduler": FaultKind(kill_scheduler),
-    "lie": FaultKind(lie, values=hostile_values),
+    # From before the first solve: one that began earlier is answered honestly.
+    "lie": FaultKind(_nothing, before=lie, values=hostile_values),
     "limit-pods": FaultKind(limit_pods),
     "make-unschedulable": FaultKind(make_unschedulable),
-    "nothing": FaultKind(lambda _fault_context: None),
+    "nothing": FaultKind(_nothing),
     "refuse-writes": FaultKind(refuse_writes, before=spend_budget),
     "restart-api-server": FaultKind(restart_api_server, after=forget_waiting),
     "shrink-budget": FaultKind(shrink_budget, before=allow_one),
