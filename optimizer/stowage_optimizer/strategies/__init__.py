@@ -1,1 +1,1 @@
-"""The ways to find a plan, one file (or folder) a strategy."""
+"""The strategies, the stages after them (`pipeline`), and what they share."""

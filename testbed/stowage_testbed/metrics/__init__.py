@@ -1,1 +1,1 @@
-"""Figures of a settled cluster: pure functions of one `ClusterState`."""
+"""Figures of a run: pure functions of one `RunRecord`, or of one `ClusterState`."""

@@ -1,1 +1,1 @@
-"""One file an arm: a scheduler, how it is started, and what it differs in."""
+"""The shipped arms, one file a scheduler, and what they share; see `run.arm.Arm`."""
