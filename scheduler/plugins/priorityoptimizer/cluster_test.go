@@ -134,7 +134,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := assemble(ctx, c.args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client,
-			solver: client, statusBytes: c.statusBytes})
+			solver: watchedSolver{client, c.optimizer}, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
@@ -310,7 +310,7 @@ func (c *cluster) eventually(what string, condition func() bool) {
 	c.await(what, condition, true)
 }
 
-// await waits in real time; the fake clock only advances if flows is set.
+// await waits in real time; the fake clock only advances if flows is set, and stands still while the optimiser is at work.
 func (c *cluster) await(what string, condition func() bool, flows bool) {
 	c.t.Helper()
 	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
@@ -318,12 +318,19 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 			return true, nil
 		}
 		if flows {
-			c.clock.Step(20 * time.Millisecond)
+			c.flow(20 * time.Millisecond)
 		}
 		return false, nil
 	})
 	if err != nil {
 		c.t.Fatalf("waiting until %s: %v; %s", what, err, c.state())
+	}
+}
+
+// flow advances the fake clock, unless the optimiser is at work.
+func (c *cluster) flow(step time.Duration) {
+	if !c.optimizer.isAtWork() {
+		c.clock.Step(step)
 	}
 }
 
