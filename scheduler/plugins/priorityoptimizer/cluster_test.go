@@ -100,6 +100,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("create", "*", c.named)
+	c.plans.PrependReactor("update", "*", c.writeStatus)
 	c.plans.PrependReactor("*", "*", c.unlessDown)
 	// The pods of the tests are singletons that have only just been created, and have no kubelet.
 	c.args.EvictSingletons, c.args.EvictNotReady, c.args.MinPodAgeSeconds = true, true, 0
@@ -462,6 +463,26 @@ func (c *cluster) unlessDown(clienttesting.Action) (bool, runtime.Object, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.apiDown, nil, errors.New("connection refused")
+}
+
+// writeStatus writes a status as the API server does: the rest of the stored object stays as it is, whatever the writer
+// has seen of it. The client's fake would replace the whole object.
+func (c *cluster) writeStatus(action clienttesting.Action) (bool, runtime.Object, error) {
+	update, ok := action.(clienttesting.UpdateAction)
+	if !ok || update.GetSubresource() != "status" {
+		return false, nil, nil
+	}
+	written, ok := update.GetObject().(*unstructured.Unstructured)
+	if !ok {
+		return false, nil, nil
+	}
+	found, err := c.plans.Tracker().Get(update.GetResource(), update.GetNamespace(), written.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	stored := found.DeepCopyObject().(*unstructured.Unstructured)
+	stored.Object["status"] = written.Object["status"]
+	return true, stored, c.plans.Tracker().Update(update.GetResource(), stored, update.GetNamespace())
 }
 
 // named gives a new object a UID of its own.
