@@ -132,6 +132,12 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	client, err := optimizerclient.New(c.args.Socket)
 	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
+	if c.optimizer.server != nil {
+		// How long it takes to connect depends on the load of the machine, and a user's plan fails if it takes too long.
+		connecting, cancel := context.WithTimeout(ctx, testTimeout)
+		defer cancel()
+		c.must(client.Ready(connecting))
+	}
 	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := assemble(ctx, c.args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client,
