@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -141,7 +140,7 @@ func TestTemporarilyProtectedPodsAreAskedAboutAfterwards(t *testing.T) {
 // The optimiser's messages are stored in an object: an answer of megabytes must not make it too large to be stored.
 func TestLongMessagesOfTheOptimizerAreShortened(t *testing.T) {
 	long := strings.Repeat("x", 2<<20)
-	c := fullNode(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	c := fullNode(t, func(request *contract.SolveRequest, stream *call) error {
 		tiers := make([]*contract.TierResult, 50_000)
 		for i := range tiers {
 			tiers[i] = &contract.TierResult{Priority: int32(i)}

@@ -100,6 +100,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 			reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("create", "*", c.named)
+	c.plans.PrependReactor("update", "*", c.writeStatus)
 	c.plans.PrependReactor("*", "*", c.unlessDown)
 	// The pods of the tests are singletons that have only just been created, and have no kubelet.
 	c.args.EvictSingletons, c.args.EvictNotReady, c.args.MinPodAgeSeconds = true, true, 0
@@ -131,10 +132,16 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	client, err := optimizerclient.New(c.args.Socket)
 	c.must(err)
 	c.t.Cleanup(func() { _ = client.Close() })
+	if c.optimizer.server != nil {
+		// How long it takes to connect depends on the load of the machine, and a user's plan fails if it takes too long.
+		connecting, cancel := context.WithTimeout(ctx, testTimeout)
+		defer cancel()
+		c.must(client.Ready(connecting))
+	}
 	plans := packingplan.NewInformer(c.plans)
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := assemble(ctx, c.args, handle, parts{clock: c.clock, dynamic: c.plans, plans: plans, evictions: c.client,
-			solver: client, statusBytes: c.statusBytes})
+			solver: watchedSolver{client, c.optimizer}, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
@@ -310,7 +317,7 @@ func (c *cluster) eventually(what string, condition func() bool) {
 	c.await(what, condition, true)
 }
 
-// await waits in real time; the fake clock only advances if flows is set.
+// await waits in real time; the fake clock only advances if flows is set, and stands still while the optimiser is at work.
 func (c *cluster) await(what string, condition func() bool, flows bool) {
 	c.t.Helper()
 	err := wait.PollUntilContextTimeout(c.ctx, 5*time.Millisecond, testTimeout, true, func(context.Context) (bool, error) {
@@ -318,12 +325,19 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 			return true, nil
 		}
 		if flows {
-			c.clock.Step(20 * time.Millisecond)
+			c.flow(20 * time.Millisecond)
 		}
 		return false, nil
 	})
 	if err != nil {
 		c.t.Fatalf("waiting until %s: %v; %s", what, err, c.state())
+	}
+}
+
+// flow advances the fake clock, unless the optimiser is at work.
+func (c *cluster) flow(step time.Duration) {
+	if !c.optimizer.isAtWork() {
+		c.clock.Step(step)
 	}
 }
 
@@ -455,6 +469,26 @@ func (c *cluster) unlessDown(clienttesting.Action) (bool, runtime.Object, error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.apiDown, nil, errors.New("connection refused")
+}
+
+// writeStatus writes a status as the API server does: the rest of the stored object stays as it is, whatever the writer
+// has seen of it. The client's fake would replace the whole object.
+func (c *cluster) writeStatus(action clienttesting.Action) (bool, runtime.Object, error) {
+	update, ok := action.(clienttesting.UpdateAction)
+	if !ok || update.GetSubresource() != "status" {
+		return false, nil, nil
+	}
+	written, ok := update.GetObject().(*unstructured.Unstructured)
+	if !ok {
+		return false, nil, nil
+	}
+	found, err := c.plans.Tracker().Get(update.GetResource(), update.GetNamespace(), written.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	stored := found.DeepCopyObject().(*unstructured.Unstructured)
+	stored.Object["status"] = written.Object["status"]
+	return true, stored, c.plans.Tracker().Update(update.GetResource(), stored, update.GetNamespace())
 }
 
 // named gives a new object a UID of its own.

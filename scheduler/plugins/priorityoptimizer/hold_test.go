@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -208,8 +207,8 @@ func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 			}
 			return plan
 		}),
-		"stream without an end": func(*contract.SolveRequest, grpc.ServerStreamingServer[contract.SolveUpdate]) error { return nil },
-		"error end": func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+		"stream without an end": func(*contract.SolveRequest, *call) error { return nil },
+		"error end": func(request *contract.SolveRequest, stream *call) error {
 			return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
 		},
 		"no plan in time": noPlanInTime,
@@ -228,7 +227,7 @@ func TestBrokenAnswersFailThePlanAndReleaseThePods(t *testing.T) {
 	}
 }
 
-func noPlanInTime(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+func noPlanInTime(_ *contract.SolveRequest, stream *call) error {
 	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_TIME_LIMIT})
 }
 
@@ -241,7 +240,7 @@ func TestAStateWithoutAnAnswerIsAskedAboutAgain(t *testing.T) {
 
 // The best plan that came in time counts, even if the optimiser never sends a final one.
 func TestPlanThatCameInTimeIsUsed(t *testing.T) {
-	c := figureOne(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	c := figureOne(t, func(request *contract.SolveRequest, stream *call) error {
 		plan := solveFigureOne(request.Snapshot)
 		plan.SnapshotId, plan.Optimal = request.Snapshot.Id, false
 		if err := stream.Send(&contract.SolveUpdate{Plan: plan}); err != nil {

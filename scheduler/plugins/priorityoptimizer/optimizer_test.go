@@ -1,22 +1,25 @@
 package priorityoptimizer
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 // script is what the scripted optimiser does with a request.
-type script func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error
+type script func(request *contract.SolveRequest, stream *call) error
 
 // optimizer is a real gRPC server on a real Unix socket with scripted answers.
 type optimizer struct {
@@ -27,6 +30,8 @@ type optimizer struct {
 	mu       sync.Mutex
 	script   script
 	requests []*contract.SolveRequest
+	// calls are those that the plugin waits for, by snapshot.
+	calls map[string]*call
 }
 
 func startOptimizer(t *testing.T, does script) *optimizer {
@@ -50,9 +55,75 @@ func startOptimizer(t *testing.T, does script) *optimizer {
 func (o *optimizer) Solve(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
 	o.mu.Lock()
 	o.requests = append(o.requests, request)
-	does := o.script
+	does, answering := o.script, o.calls[request.Snapshot.Id]
 	o.mu.Unlock()
-	return does(request, stream)
+	if answering == nil {
+		return context.Canceled // the plugin no longer waits
+	}
+	answering.ServerStreamingServer = stream
+	return does(request, answering)
+}
+
+// isAtWork says that an answer is being made or is on its way. How much real time that takes depends on the load of the
+// machine, so it must take no time of the fake clock: a time limit would end before the answer could come.
+func (o *optimizer) isAtWork() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, one := range o.calls {
+		if !one.rests.Load() || one.sent.Load() > one.taken.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// call is what the plugin and the script share of one request.
+type call struct {
+	grpc.ServerStreamingServer[contract.SolveUpdate]
+	// sent and taken count the plans that the script has sent and the plugin has read.
+	sent, taken atomic.Int32
+	rests       atomic.Bool
+}
+
+// Send sends an update to the plugin.
+func (c *call) Send(update *contract.SolveUpdate) error {
+	c.sent.Add(1)
+	return c.ServerStreamingServer.Send(update)
+}
+
+// rest lets the fake clock flow until something happens.
+func (c *call) rest(until <-chan struct{}) {
+	c.rests.Store(true)
+	defer c.rests.Store(false)
+	<-until
+}
+
+// watchedSolver tells the scripted optimiser what the plugin waits for.
+type watchedSolver struct {
+	solver
+	asks *optimizer
+}
+
+// Solve asks the optimiser.
+func (s watchedSolver) Solve(
+	ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error,
+) (*optimizerclient.Answer, error) {
+	waitsFor := &call{}
+	s.asks.mu.Lock()
+	if s.asks.calls == nil {
+		s.asks.calls = map[string]*call{}
+	}
+	s.asks.calls[request.Snapshot.Id] = waitsFor
+	s.asks.mu.Unlock()
+	defer func() {
+		s.asks.mu.Lock()
+		defer s.asks.mu.Unlock()
+		delete(s.asks.calls, request.Snapshot.Id)
+	}()
+	return s.solver.Solve(ctx, request, func(better *contract.Plan) error {
+		defer waitsFor.taken.Add(1)
+		return verify(better)
+	})
 }
 
 func (o *optimizer) asked() int { return len(o.received()) }
@@ -65,13 +136,13 @@ func (o *optimizer) received() []*contract.SolveRequest {
 }
 
 // silent never answers.
-func silent(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-	<-stream.Context().Done()
+func silent(_ *contract.SolveRequest, stream *call) error {
+	stream.rest(stream.Context().Done())
 	return stream.Context().Err()
 }
 
 // nothing proves that nothing can be gained.
-func nothing(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+func nothing(request *contract.SolveRequest, stream *call) error {
 	return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT,
 		Plan: &contract.Plan{SnapshotId: request.Snapshot.Id, Optimal: true}})
 }
@@ -79,15 +150,15 @@ func nothing(request *contract.SolveRequest, stream grpc.ServerStreamingServer[c
 // pausing answers as the script does, but only from when goOn is called.
 func pausing(does script) (paused script, goOn func()) {
 	over := make(chan struct{})
-	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
-		<-over
+	return func(request *contract.SolveRequest, stream *call) error {
+		stream.rest(over)
 		return does(request, stream)
 	}, func() { close(over) }
 }
 
 // answers makes a script of a function from snapshots to plans.
 func answers(plan func(*contract.Snapshot) *contract.Plan) script {
-	return func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	return func(request *contract.SolveRequest, stream *call) error {
 		answer := plan(request.Snapshot)
 		answer.SnapshotId = request.Snapshot.Id
 		return stream.Send(&contract.SolveUpdate{Last: true, Plan: answer, Strategy: "scripted",

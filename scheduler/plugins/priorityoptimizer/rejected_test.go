@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -71,7 +70,7 @@ func (c *cluster) keepsOff(app, node string) bool {
 }
 
 // solveAvoidingPairs moves pod one or pod two, whichever is not forbidden.
-func solveAvoidingPairs(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+func solveAvoidingPairs(request *contract.SolveRequest, stream *call) error {
 	pods := map[string]*contract.Pod{}
 	for _, pod := range request.Snapshot.Pods {
 		pods[pod.Name] = pod

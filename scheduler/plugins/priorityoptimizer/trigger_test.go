@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -186,7 +185,7 @@ func (c *cluster) advanceClock(most time.Duration) {
 	c.t.Helper()
 	until := c.clock.Now().Add(most)
 	c.await("time has passed", func() bool {
-		c.clock.Step(100 * time.Millisecond)
+		c.flow(100 * time.Millisecond)
 		return !c.clock.Now().Before(until)
 	}, false)
 }
@@ -264,7 +263,7 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			var c *cluster
 			first := true
-			c = startCluster(t, func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+			c = startCluster(t, func(request *contract.SolveRequest, stream *call) error {
 				if first && changes {
 					c.change("n3")
 				}

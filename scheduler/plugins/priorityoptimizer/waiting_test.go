@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -183,7 +182,7 @@ func TestABatchWithoutAPlanStaysPendingWhole(t *testing.T) {
 
 // Pods must not starve without an optimiser: they are scheduled as by the stock scheduler.
 func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
-	failing := func(_ *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	failing := func(_ *contract.SolveRequest, stream *call) error {
 		return stream.Send(&contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_ERROR})
 	}
 	for name, row := range map[string]struct {
@@ -209,7 +208,7 @@ func TestBatchesAreScheduledWithoutAnOptimizer(t *testing.T) {
 
 // Pods that the optimiser cannot place are left to the scheduler.
 func TestPodsThatTheOptimizerRefusesAreScheduledWithoutIt(t *testing.T) {
-	refusing := func(request *contract.SolveRequest, stream grpc.ServerStreamingServer[contract.SolveUpdate]) error {
+	refusing := func(request *contract.SolveRequest, stream *call) error {
 		var refusals []*contract.Refusal
 		for _, pod := range request.Snapshot.Pods {
 			if pod.Name == "odd" {
