@@ -155,15 +155,17 @@ const (
 	Executed = "Executed"
 )
 
-// maxText is the longest free text, in bytes.
+// maxText is the longest free text, in bytes: an event with a longer note is refused.
 const maxText = 1024
+
+const cutOff = " ..."
 
 // Shortened is the text, cut off where it is too long for an object.
 func Shortened(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxText], "") + " ..."
+	return strings.ToValidUTF8(text[:maxText-len(cutOff)], "") + cutOff
 }
 
 // Set notes that a condition holds, or does not, for a reason in one word.

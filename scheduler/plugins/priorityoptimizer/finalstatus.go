@@ -31,7 +31,8 @@ func (r *planRecords) finish(ctx context.Context, record *packingplan.Record, ph
 		return
 	}
 	now := metav1.NewTime(r.clock.Now())
-	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, packingplan.Shortened(message), &now
+	message = packingplan.Shortened(message) // it may be the optimiser's
+	record.Status.Phase, record.Status.Message, record.Status.CompletionTime = phase, message, &now
 	plansTotal.WithLabelValues(string(phase)).Inc()
 	r.logger(record).Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
 	if r.recorder != nil {
