@@ -12,6 +12,7 @@ from benchmarks.command import Say, write_figures
 from benchmarks.live.cluster import SELDOM_RENEWED
 from benchmarks.live.meter import METRICS_VALUES
 from benchmarks.soak.cluster import SoakCluster
+from benchmarks.soak.events import FAULTS, LASTING
 from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import CONFIDENCE, Point, slope_of
 from benchmarks.soak.turn import Turn
@@ -39,6 +40,10 @@ PROFILE = "optimizer"
 RESOLUTION_S = 60
 LEAST_INTERVAL_S, MOST_INTERVAL_S = 2.0, 15.0
 SAMPLES = 200
+ENDING_SHARE = 0.25
+"""The first part of the time, in which processes are killed as well. In the rest they
+live on, so that what grows in them can be seen."""
+
 MUST_NOT_GROW = ("of the scheduler", "of the optimizer")
 """Others keep what they are asked to, such as the API server's cache of events."""
 
@@ -114,7 +119,8 @@ def _turns(
     trials, journal = list[Trial](), Journal(folder / "turns.jsonl", Trial)
     while sampler.length_s < length_s:
         try:
-            trial = Turn(soak_cluster, len(trials), seed, folder).run()
+            faults = FAULTS if sampler.length_s < ENDING_SHARE * length_s else LASTING
+            trial = Turn(soak_cluster, len(trials), seed, faults, folder).run()
         except StowageError as beyond:
             say(f"turn {len(trials)}: the cluster cannot be put back: {beyond}")
             return trials, str(beyond)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.soak.cluster import NAMESPACE, SoakCluster
-from benchmarks.soak.events import FAULTS, ORDINARY
+from benchmarks.soak.events import ORDINARY
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import recovered
@@ -37,6 +38,8 @@ class Turn:
         Where.
     number, seed
         Which turn of which soak.
+    faults
+        Those of which it may have one.
     results
         Folder for the evidence of a turn that fails.
     """
@@ -44,13 +47,14 @@ class Turn:
     soak_cluster: SoakCluster
     number: int
     seed: int
+    faults: Sequence[str]
     results: Path
 
     def run(self) -> Trial:
         """Let things happen, check, and put the cluster back."""
         soak_cluster, rng = self.soak_cluster, self.soak_cluster.rng
         ordinary = rng.choice(sorted(ORDINARY))
-        fault = rng.choice(FAULTS) if rng.random() < FAULT_SHARE else "nothing"
+        fault = rng.choice(self.faults) if rng.random() < FAULT_SHARE else "nothing"
         seen = self._begin(ordinary, fault)
         context = self._fault_context(seen)
         seen.error = problem_of(lambda: self._happen(context, seen, ordinary))
