@@ -334,13 +334,6 @@ func (c *cluster) await(what string, condition func() bool, flows bool) {
 	}
 }
 
-// flow advances the fake clock, unless the optimiser is at work.
-func (c *cluster) flow(step time.Duration) {
-	if !c.optimizer.isAtWork() {
-		c.clock.Step(step)
-	}
-}
-
 // seen is the state of the cluster that the plugin sees.
 func (c *cluster) seen() string {
 	c.t.Helper()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -220,5 +221,12 @@ func TestFigureOneEndsWithAllPodsPlaced(t *testing.T) {
 	status := c.plansOf()[0].Status
 	if len(status.Moves) != 1 || status.Moves[0].State != "Bound" || !status.Optimal || status.EndReason != "OPTIMAL" {
 		t.Errorf("status = %+v", status)
+	}
+}
+
+// flow advances the fake clock, unless the optimiser is at work.
+func (c *cluster) flow(step time.Duration) {
+	if !c.optimizer.isAtWork() {
+		c.clock.Step(step)
 	}
 }

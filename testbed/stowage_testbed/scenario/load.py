@@ -164,7 +164,7 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         objects=made.objects,
         scheduler=build.scheduler_settings(data.get("scheduler", {})),
         steps=tuple(made.steps),
-        halves=() if made.stepped else _halves(workload, data.get("arrival")),
+        halves=() if made.stepped else halves_of(workload, data.get("arrival")),
         timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
         catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
         parameters=_parameters(data, variant),
@@ -172,7 +172,7 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
     )
 
 
-def _halves(workload: Sequence[Workload], arrival: str | None) -> tuple[Half, Half]:
+def halves_of(workload: Sequence[Workload], arrival: str | None) -> tuple[Half, Half]:
     """Return what happens in a scenario without steps."""
     return (
         Half(SchedulerSettings(), _as_steps(_placing(workload, arrival))),
