@@ -92,7 +92,7 @@ class TaskJournal(Generic[RecordT]):
     """
 
     def __init__(self, path: Path, row_type: type[RecordT]) -> None:
-        rows = tuple[row_type, ...]  # type: ignore[valid-type]
+        rows = tuple[row_type, ...]  # type: ignore[valid-type] # known at run time
         self._form: Any = msgspec.defstruct("Outcome", [("task", str), ("rows", rows)])
         self._file = Journal[Any](path, self._form)
         self._rows: dict[str, tuple[RecordT, ...]] = {

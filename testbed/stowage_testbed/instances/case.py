@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.constraint_mix import with_constraints
 from stowage_testbed.scenario.instances import generate
+from stowage_testbed.scenario.load import halves_of
 from stowage_testbed.scenario.model import Scenario
 
 _SEED_BYTES = 8
@@ -68,4 +69,6 @@ class Case:
             workload=drawn.workload,
             instance=drawn.spec,
         )
-        return with_constraints(scenario) if self.family is Family.MIX else scenario
+        if self.family is Family.MIX:
+            scenario = with_constraints(scenario)
+        return replace(scenario, halves=halves_of(scenario.workload, arrival=None))

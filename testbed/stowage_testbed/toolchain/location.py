@@ -8,6 +8,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from stowage_testbed import layout
@@ -40,8 +41,9 @@ def tool_path(name: str) -> Path:
     """
     tool = load_manifest().tool(name)
     file = binary_file(tool)
-    if tool.own and file.is_file():
-        _hold(file)
+    if tool.own:
+        with suppress(FileNotFoundError):
+            _hold(file)
     if not file.is_file():
         raise ToolMissingError(name, file)
     return file
@@ -50,10 +52,7 @@ def tool_path(name: str) -> Path:
 @functools.cache
 def _hold(file: Path) -> int:
     """Lock a binary for this process and others; return the open file's descriptor."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY)
-    except FileNotFoundError:
-        return -1  # it was just removed, as the caller will see
+    descriptor = os.open(file, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
     return descriptor
 

@@ -24,7 +24,6 @@ from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
-from stowage_testbed.scenario.load import halves_of
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, profile_file
@@ -143,9 +142,7 @@ def live_scenario(one: Categorised) -> Scenario:
         strategy=one.result.strategy,
         harm="any",  # the paper's pods have no harm to fear
     )
-    scenario = one.instance.scenario
-    halves = halves_of(scenario.workload, arrival=None)
-    return replace(scenario, optimizer=settings, halves=halves)
+    return replace(one.instance.scenario, optimizer=settings)
 
 
 class _OutcomeWriter(Listener):
