@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
+from distributed import default_client
 from sweep_tasks import LIMIT_S, Deadly, Harmless, same_rows
 
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
-from stowage_testbed.reproduce.sweep.on_dask import OnDask, local_workers
+from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.toolchain import install_tools
+from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -75,17 +78,41 @@ def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     same_rows(quiet, stormy)
 
 
-def test_a_task_that_kills_workers_is_set_aside_and_its_neighbours_are_not(
+def test_tasks_that_kill_workers_are_set_aside_and_their_neighbours_are_not(
     engine: OnDask,
 ) -> None:
-    """One bad instance must not cost the sweep, nor be blamed on another."""
-    tasks: list[Task[int]] = [Harmless("first"), Deadly("deadly")]
+    """Bad instances must not cost the sweep, nor be blamed on others.
+
+    Five of them kill 40 workers, one after the other, for longer than Dask by itself
+    waits for a worker to come back.
+    """
+    deadly = {f"deadly-{number}" for number in range(5)}
+    tasks: list[Task[int]] = [Harmless("first"), *(Deadly(name) for name in deadly)]
     tasks += [Harmless(f"{number}") for number in range(8)]
     outcomes = {outcome.task_id: outcome for outcome in engine.run(tasks)}
 
     assert set(outcomes) == {task.id for task in tasks}
-    assert "set aside" in outcomes["deadly"].failure
-    assert all(not one.failure for name, one in outcomes.items() if name != "deadly")
+    assert all("set aside" in outcomes[name].failure for name in deadly)
+    assert all(not one.failure for name, one in outcomes.items() if name not in deadly)
+
+
+def test_a_sweep_without_workers_ends_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What cannot be executed any more is reported, and not waited for."""
+    monkeypatch.setitem(SETTINGS, "distributed.scheduler.no-workers-timeout", "2s")
+    with local_workers(1) as engine:
+        client = default_client()
+        client.cluster.scale(0)
+        workers = partial(client.scheduler_info, n_workers=-1)
+        wait_until(
+            "no worker",
+            lambda: workers()["workers"],
+            lambda some: not some,
+            timeout_s=60,
+        )
+        (outcome,) = engine.run([Harmless("late")])
+    assert "no worker for 2 s" in outcome.failure
 
 
 def test_nothing_is_left_running(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from distributed import (
     WorkerPlugin,
     as_completed,
 )
+from distributed.scheduler import NoWorkerError
 from distributed.security import Security
 from distributed.worker import get_worker
 
@@ -103,6 +104,8 @@ class OnDask:
             error = future.exception()
             if isinstance(error, KilledWorker):
                 yield Outcome(task.id, failure=_set_aside(error)), task, True
+            elif isinstance(error, NoWorkerError):
+                yield Outcome(task.id, failure=_not_begun(error)), task, False
             else:
                 yield future.result(), task, False
 
@@ -121,6 +124,10 @@ def _set_aside(error: KilledWorker) -> str:
     )
 
 
+def _not_begun(error: NoWorkerError) -> str:
+    return f"not begun: there was no worker for {error.timeout:g} s, nor a new one"
+
+
 CONNECT_S = 20
 WORKERS_S = 60
 
@@ -132,6 +139,11 @@ SETTINGS = {
     "distributed.admin.tick.limit": "60s",
     # A worker holds the task that it works on and no other, which would die with it.
     "distributed.scheduler.worker-saturation": 1.0,
+    # A worker that has died is started anew. The cluster would take one away that is
+    # not there this long after one of its deaths, also after it was back in between.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # Where none can be started any more, the sweep ends and says so.
+    "distributed.scheduler.no-workers-timeout": "120s",
 }
 
 
