@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from importlib.resources import files
 from math import log
 from typing import Any
-
-from markupsafe import Markup
 
 from stowage_testbed.compare.curves import LATENCY_MEANINGS, LOAD_MEANINGS
 from stowage_testbed.compare.html.data import (
@@ -30,7 +26,7 @@ from stowage_testbed.compare.tables.verdict_table import (
     verdict_rows,
 )
 from stowage_testbed.compare.verdicts.verdict import Verdict
-from stowage_testbed.text.offline_page import policy_hash, templates_of
+from stowage_testbed.page.offline import BARS, offline_page
 
 WIDTH = 120
 REACH = log(2)
@@ -93,45 +89,30 @@ MARKS = {
 
 PACKAGE = "stowage_testbed.compare.html"
 
-SCRIPTS = (
-    "dom.js",
-    "axis.js",
-    "curves.js",
-    "moment.js",
-    "bars.js",
-    "node.js",
-    "page.js",
-)
+SCRIPTS = (*BARS, "curves.js", "page.js")
 """In the order in which they need each other."""
 
 
 def page(result: Result) -> str:
     """Return the report as HTML that loads nothing from anywhere."""
-    style, script = _asset("page.css"), _script()
     found = placements(result)
-    return (
-        templates_of(PACKAGE)
-        .get_template("page.html.j2")
-        .render(
-            result=result,
-            comparison=result.comparison,
-            marks=MARKS,
-            forest=forest,
-            parts=[_part(result, limits) for limits in result.comparison.limits],
-            overview=overview(result),
-            failed=failed_table(result),
-            settings=settings_table(result),
-            environment=environment_table(result),
-            latencies=LATENCY_MEANINGS,
-            loads=LOAD_MEANINGS,
-            style=Markup(style),  # noqa: S704 - a file of this package
-            script=Markup(script),  # noqa: S704 - files of this package
-            limits_options=list(enumerate(result.comparison.limits)),
-            left_out=found.left_out,
-            data=Markup(_data(result, found)),  # noqa: S704 - no "<" is left in it
-            style_hash=policy_hash(style),
-            script_hash=policy_hash(script),
-        )
+    return offline_page(
+        PACKAGE,
+        scripts=SCRIPTS,
+        data=_data(result, found),
+        result=result,
+        comparison=result.comparison,
+        marks=MARKS,
+        forest=forest,
+        parts=[_part(result, limits) for limits in result.comparison.limits],
+        overview=overview(result),
+        failed=failed_table(result),
+        settings=settings_table(result),
+        environment=environment_table(result),
+        latencies=LATENCY_MEANINGS,
+        loads=LOAD_MEANINGS,
+        limits_options=list(enumerate(result.comparison.limits)),
+        left_out=found.left_out,
     )
 
 
@@ -148,8 +129,8 @@ def _part(result: Result, limits: str) -> dict[str, Any]:
     }
 
 
-def _data(result: Result, found: Placements) -> str:
-    document = {
+def _data(result: Result, found: Placements) -> dict[str, Any]:
+    return {
         "arms": result.arms,
         "limits": result.comparison.limits,
         "clusters": found.clusters,
@@ -157,15 +138,3 @@ def _data(result: Result, found: Placements) -> str:
         "latencies": latency_lines(result),
         "loads": load_lines(result),
     }
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    # A name could end the script element otherwise; JSON means the same either way.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _script() -> str:
-    parts = "\n".join(_asset(name) for name in SCRIPTS)
-    return f'"use strict";\n(() => {{\n{parts}\n}})();\n'
-
-
-def _asset(name: str) -> str:
-    return (files(PACKAGE) / "assets" / name).read_text(encoding="utf-8")

@@ -8,15 +8,16 @@ from importlib.resources import files
 import pytest
 
 from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS
+from stowage_testbed.page.offline import PACKAGE as SHARED
 
-ASSETS = files(PACKAGE) / "assets"
+ASSETS = [files(package) / "assets" for package in (PACKAGE, SHARED)]
 TEXT = ("ink", "quiet", "accent", "good", "bad")
 LINES = (*(f"series-{number}" for number in range(8)), "series-other")
 
 
 def themes() -> dict[str, dict[str, str]]:
     """Return the colours of light, dark and print, by their names."""
-    style = (ASSETS / "page.css").read_text(encoding="utf-8")
+    style = (ASSETS[1] / "base.css").read_text(encoding="utf-8")
     blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     found = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks]
     light, dark, printed = found
@@ -59,6 +60,7 @@ def test_text_and_lines_stand_out_from_the_paper(theme: str) -> None:
 
 def test_every_script_of_the_folder_is_on_the_page() -> None:
     """A file that is forgotten in the list is a page that does not start."""
-    names = {one.name for one in ASSETS.iterdir() if one.name.endswith(".js")}
+    names = {file.name for folder in ASSETS for file in folder.iterdir()}
+    names = {name for name in names if name.endswith(".js")}
 
     assert names == set(SCRIPTS)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
-from importlib.resources import files
 
 import matplotlib as mpl
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from stowage_testbed.compare.plots import SETTINGS
+from stowage_testbed.page.offline import offline_page
 from stowage_testbed.reproduce.paper.categories import Baseline, Evaluation
 from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED
 from stowage_testbed.reproduce.paper.live import LiveRow
@@ -24,7 +23,6 @@ from stowage_testbed.reproduce.paper.tables import (
     table_1,
 )
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.text.offline_page import policy_hash, templates_of
 
 PACKAGE = "stowage_testbed.reproduce.paper.page"
 
@@ -36,25 +34,20 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
 
 
 def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
-    style = (files(PACKAGE) / "assets" / "page.css").read_text(encoding="utf-8")
-    return (
-        templates_of(PACKAGE)
-        .get_template("page.html.j2")
-        .render(
-            evaluation=evaluation,
-            header=header,
-            limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
-            sentences=headline_sentences(evaluation),
-            headlines=[headline_table(evaluation, one) for one in Baseline],
-            figures_3=_figures_3(evaluation),
-            figures_4=_figures_4(evaluation),
-            table_1=table_1(evaluation),
-            live=live_table(live),
-            differences=differences(evaluation),
-            seeds_tried=SEEDS_TRIED,
-            style=Markup(style),  # noqa: S704 - a file of this package
-            style_hash=policy_hash(style),
-        )
+    return offline_page(
+        PACKAGE,
+        images=True,
+        evaluation=evaluation,
+        header=header,
+        limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
+        sentences=headline_sentences(evaluation),
+        headlines=[headline_table(evaluation, one) for one in Baseline],
+        figures_3=_figures_3(evaluation),
+        figures_4=_figures_4(evaluation),
+        table_1=table_1(evaluation),
+        live=live_table(live),
+        differences=differences(evaluation),
+        seeds_tried=SEEDS_TRIED,
     )
 
 

@@ -1,0 +1,99 @@
+"""Pages that load nothing from anywhere, and let nothing run but what is in them.
+
+A page is a template, a style and scripts in the folder ``assets`` of its package. What
+such a folder does not hold is taken from this package's own: the frame that every page
+extends, its colours and tables, and the scripts that draw nodes as bars.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+PACKAGE = "stowage_testbed.page"
+STYLES = ("base.css", "page.css")
+
+BARS = ("dom.js", "axis.js", "moment.js", "bars.js", "node.js")
+"""Scripts that draw nodes as bars, in the order in which they need each other."""
+
+
+def offline_page(
+    package: str,
+    *,
+    scripts: Sequence[str] = (),
+    data: object = None,
+    images: bool = False,
+    **values: object,
+) -> str:
+    """Return a page as HTML.
+
+    Parameters
+    ----------
+    package
+        Whose ``page.html.j2`` and ``page.css`` it is.
+    scripts
+        Names of the scripts, in the order in which they need each other.
+    data
+        What the scripts read as JSON from the element ``data``.
+    images
+        Whether pictures are in the page, as ``data:`` addresses.
+    values
+        What the template shows.
+    """
+    style = "\n".join(_asset(package, name) for name in STYLES)
+    parts = "\n".join(_asset(package, name) for name in scripts)
+    script = f'"use strict";\n(() => {{\n{parts}\n}})();\n' if scripts else ""
+    policy = [
+        "default-src 'none'",
+        f"style-src '{_policy_hash(style)}'",
+        *([f"script-src '{_policy_hash(script)}'"] if scripts else []),
+        *(["img-src data:"] if images else []),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    template = _templates(package).get_template("page.html.j2")
+    return template.render(
+        policy="; ".join(policy),
+        style=Markup(style),  # noqa: S704 - files of these packages
+        script=Markup(script),  # noqa: S704 - files of these packages
+        data=Markup(_json(data)),  # noqa: S704 - no "<" is left in it
+        **values,
+    )
+
+
+@cache
+def _templates(package: str) -> Environment:
+    return Environment(
+        loader=ChoiceLoader(
+            [PackageLoader(package, "assets"), PackageLoader(PACKAGE, "assets")]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _asset(package: str, name: str) -> str:
+    own = files(package) / "assets" / name
+    found = own if own.is_file() else files(PACKAGE) / "assets" / name
+    return found.read_text(encoding="utf-8")
+
+
+def _policy_hash(content: str) -> str:
+    """Return what a content security policy names the one allowed content by."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _json(data: object) -> str:
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    # A name could end the script element otherwise; JSON means the same either way.
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
