@@ -19,6 +19,7 @@ from stowage_testbed.cli import (  # noqa: F401
     scenario,
     solve,
     tools,
+    try_out,
     whatif,
 )
 from stowage_testbed.cli.main import app, main

@@ -15,7 +15,7 @@ from stowage_testbed.report.document import run_document
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved import saved_run
+from stowage_testbed.report.saved import SavedRun, saved_run
 from stowage_testbed.report.showing import MARKDOWN, run_markdown, screen
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
@@ -60,6 +60,11 @@ class RunSession(Listener):
         self._writer = EvidenceWriter(self._bundle.folder, self._progress.say)
         _make_folders(self._bundle.folder, json_file, junit)
 
+    @property
+    def folder(self) -> Path:
+        """The bundle's folder."""
+        return self._bundle.folder
+
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
         listener = Listeners(self._progress, self._bundle, self._writer, self)
@@ -75,7 +80,7 @@ class RunSession(Listener):
         return 0 if outcome.passed else 1
 
     def run_finished(self, outcome: RunOutcome) -> None:
-        """Write the files and print the tables."""
+        """Write the files and show what is in them."""
         run = saved_run(outcome, self._environment)
         shown = run_markdown(run)
         write_whole(self._bundle.folder / MARKDOWN, shown)
@@ -88,7 +93,11 @@ class RunSession(Listener):
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
                 write_json(self._json_file, document)
-        text = screen(run, outcome.outcomes, self._bundle.folder)
+        self.show(outcome, run)
+
+    def show(self, outcome: RunOutcome, run: SavedRun) -> None:
+        """Print what came of it."""
+        text = screen(run, outcome.outcomes, self.folder)
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from browsing import Page
 from burst_runs import BurstArm, a_burst_run, burst_rounds
 from comparisons import a_comparison, a_result
+from outcomes import an_outcome
 from selenium.webdriver.common.keys import Keys
 
 from stowage_testbed.compare.html.page import page
 from stowage_testbed.compare.result import Result
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.report.before_after import write_page
 
 pytestmark = pytest.mark.browser
 
@@ -204,3 +207,21 @@ def test_playing_goes_on_to_the_end(open_page: Open, result: Result) -> None:
     opened.find("#play").click()
 
     assert opened.find("#play").text == "Play"
+
+
+def test_before_and_after_stand_side_by_side(open_page: Open, tmp_path: Path) -> None:
+    """The page of `stowage try`: both states, node for node, and their pods."""
+    outcome = an_outcome(
+        nodes={"a": ["n1", "n1"], "b": [""]}, after={"a": ["n2", "n2"], "b": ["n1"]}
+    )
+    opened = open_page(write_page(outcome, tmp_path).read_text(encoding="utf-8"))
+
+    assert opened.bar_labels("before") == [
+        "n1: 2 pods, cpu 20 %",
+        "n2: 0 pods, cpu 0 %",
+    ]
+    assert opened.bar_labels("after") == ["n1: 1 pod, cpu 10 %", "n2: 2 pods, cpu 20 %"]
+    opened.choose_bar("after", 0)
+    assert [cells[1:] for cells in opened.listed_pods()] == [["b", "0"]]
+    opened.choose("resource", "memory requested")
+    assert opened.bar_labels("after")[1] == "n2: 2 pods, memory 100 %"

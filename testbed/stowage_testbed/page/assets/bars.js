@@ -156,3 +156,31 @@ function whisker(slot, loads, scale) {
     })),
   ];
 }
+
+// Keys that pods are coloured by, the same in all of the runs.
+function keysOf(runs, colour) {
+  const counts = new Map();
+  for (const run of runs) {
+    for (const kind of run.kind) {
+      const key = run.kinds[kind][KIND[colour]];
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
+  const keys = [...counts.keys()];
+  return colour === "priority"
+    ? keys.sort((a, b) => b - a)
+    : keys.sort((a, b) => counts.get(b) - counts.get(a) || (a < b ? -1 : 1));
+}
+
+function drawKeys(keys) {
+  const list = element("ul", { class: "legend" });
+  keys.slice(0, SERIES).forEach((key, index) => {
+    list.append(element("li", {}, element("span", { class: `swatch fill-${series(index)}` }),
+      String(key)));
+  });
+  if (keys.length > SERIES) {
+    list.append(element("li", {}, element("span", { class: "swatch fill-series-other" }),
+      `${keys.length - SERIES} others`));
+  }
+  byId("keys").replaceChildren(list);
+}

@@ -5,16 +5,17 @@ const MOST_LISTED = 250;
 // Nodes of a group whose pods are listed, by panel and number, also after a redraw.
 const opened = new Set();
 
+// Without a time nothing is said of when.
 function nodeDetail(panel, moment, bar, time) {
   const { name, nodes } = panel.bars[bar];
   const many = nodes.length > 1;
   const heading = element("h4", { id: "chosen", "aria-live": "polite" },
-    `${panel.title}, ${name}, at ${seconds(time)}`);
-  const parts = nodes.map((node) => nodePart(panel, moment, node, many));
+    `${panel.title}, ${name}${time === undefined ? "" : `, at ${seconds(time)}`}`);
+  const parts = nodes.map((node) => nodePart(panel, moment, node, many, time !== undefined));
   return [heading, ...parts];
 }
 
-function nodePart(panel, moment, node, many) {
+function nodePart(panel, moment, node, many, timed) {
   const { run, cluster } = panel;
   const pods = moment.nodes[node];
   const loads = ["cpu", "memory"].map(
@@ -25,7 +26,7 @@ function nodePart(panel, moment, node, many) {
   const part = element("details", { class: "node" }, element("summary", {}, summary));
   // The list of a closed node is made when it is opened: a group may hold thousands.
   const list = () => {
-    if (part.open && part.childElementCount === 1) part.append(podTable(run, pods));
+    if (part.open && part.childElementCount === 1) part.append(podTable(run, pods, timed));
   };
   const key = `${panel.title} ${node}`;
   part.open = !many || opened.has(key);
@@ -38,16 +39,18 @@ function nodePart(panel, moment, node, many) {
   return part;
 }
 
-function podTable(run, pods) {
+function podTable(run, pods, timed) {
   if (!pods.length) return element("p", {}, "No pod is here at this moment.");
   const head = element("tr");
-  for (const title of ["pod", "workload", "priority", "here since"]) {
+  const titles = ["pod", "workload", "priority", ...(timed ? ["here since"] : [])];
+  for (const title of titles) {
     head.append(element("th", { scope: "col" }, title));
   }
   const body = element("tbody");
   for (const pod of pods.slice(0, MOST_LISTED)) {
     const [workload, priority] = run.kinds[run.kind[pod]];
-    const cells = [run.names[pod], workload, String(priority), seconds(run.starts[pod])];
+    const since = timed ? [seconds(run.starts[pod])] : [];
+    const cells = [run.names[pod], workload, String(priority), ...since];
     body.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
   const table = element("table", { class: "pods" }, element("thead", {}, head), body);

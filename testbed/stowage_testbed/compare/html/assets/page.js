@@ -15,39 +15,11 @@ function shownRuns() {
     run.limits === chosenNumber("limits") && run.round === chosenNumber("round"));
 }
 
-// Keys that pods are coloured by, the same in all arms and runs.
-function keysOf(colour) {
-  const counts = new Map();
-  for (const run of data.runs) {
-    for (const kind of run.kind) {
-      const key = run.kinds[kind][KIND[colour]];
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
-  }
-  const keys = [...counts.keys()];
-  return colour === "priority"
-    ? keys.sort((a, b) => b - a)
-    : keys.sort((a, b) => counts.get(b) - counts.get(a) || (a < b ? -1 : 1));
-}
-
-function drawKeys(keys) {
-  const list = element("ul", { class: "legend" });
-  keys.slice(0, SERIES).forEach((key, index) => {
-    list.append(element("li", {}, element("span", { class: `swatch fill-${series(index)}` }),
-      String(key)));
-  });
-  if (keys.length > SERIES) {
-    list.append(element("li", {}, element("span", { class: "swatch fill-series-other" }),
-      `${keys.length - SERIES} others`));
-  }
-  byId("keys").replaceChildren(list);
-}
-
 function drawPlacements() {
   const runs = shownRuns();
   const resource = byId("resource").value;
   const colour = byId("colour").value;
-  const keys = keysOf(colour);
+  const keys = keysOf(data.runs, colour);
   const places = new Map(keys.map((key, index) => [key, index]));
   const peaks = runs.map((run) => peakOf(run, data.clusters[run.cluster], resource));
   const top = roundedUp(Math.max(0, ...peaks));

@@ -1,0 +1,83 @@
+"""Before and after, on a terminal and as a page, say what the states say."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from outcomes import a_plan, an_outcome
+from rich.console import Console
+
+from stowage_testbed.report.before_after import comparison_screen, write_page
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+OUTCOME = an_outcome(
+    nodes={"a": ["n1", "n1"], HOSTILE: [""]},
+    after={"a": ["n2", ""], HOSTILE: ["n1"]},
+    plans=(a_plan(),),
+)
+
+
+def shown() -> str:
+    text = io.StringIO()
+    Console(width=100, file=text).print(comparison_screen(OUTCOME))
+    return text.getvalue()
+
+
+def data_of(text: str) -> Any:
+    (found,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', text
+    )
+    return json.loads(found)
+
+
+def test_a_nodes_load_is_shown_before_and_after() -> None:
+    """Pods of 100 milli-cores on nodes of 1,000."""
+    lines = [line.split() for line in shown().splitlines()]
+
+    (first,) = [line for line in lines if line[:1] == ["n1"]]
+    (second,) = [line for line in lines if line[:1] == ["n2"]]
+    assert [word for word in first if "%" in word] == ["20.0%", "10.0%"]
+    assert [word for word in second if "%" in word] == ["0.0%", "10.0%"]
+
+
+def test_pods_that_gained_and_lost_a_node_are_counted() -> None:
+    """One came, one went: the number of those that wait says nothing of it."""
+    said = shown()
+
+    assert "pods with a node: 2 before, 2 after; waiting: 1 before, 1 after" in said
+    assert "pods that were moved: 1" in said
+
+
+def test_the_page_holds_both_states(tmp_path: Path) -> None:
+    """Pod for pod, so that a node can be chosen and read."""
+    text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
+
+    data = data_of(text)
+    assert data["cluster"]["names"] == ["n1", "n2"]
+    placed = [
+        sorted(
+            (panel["run"]["kinds"][kind][0], node)
+            for kind, node in zip(
+                panel["run"]["kind"], panel["run"]["node"], strict=True
+            )
+        )
+        for panel in data["panels"]
+    ]
+    assert placed == [
+        sorted([("a", 0), ("a", 0), (HOSTILE, -1)]),
+        sorted([("a", 1), ("a", -1), (HOSTILE, 0)]),
+    ]
+
+
+def test_names_stay_text_on_the_page(tmp_path: Path) -> None:
+    """A workload's name comes from a cluster, which is not ours to trust."""
+    text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
+
+    assert "<img" not in text
+    assert "&lt;/script&gt;&lt;img" in text
+    assert "default-src &#39;none&#39;" in text
