@@ -8,7 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import InputError, StowageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -129,15 +129,23 @@ def new_api_client(
 
     Raises
     ------
-    kubernetes.config.ConfigException
+    InputError
         The kubeconfig names no cluster, or has no such context.
     """
     from kubernetes import config  # noqa: PLC0415 - it takes long to import
 
-    # The library has no annotations here, so that its call is checked by nobody.
-    client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
-        None if kubeconfig is None else str(kubeconfig), context=context
-    )
+    file = None if kubeconfig is None else str(kubeconfig)
+    try:
+        # The library has no annotations here, so that its call is checked by nobody.
+        client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
+            file, context=context
+        )
+    except config.ConfigException as error:
+        asked = f"context {context!r}" if context else "the kubeconfig's own context"
+        raise InputError(
+            f"{asked} cannot be used: {error}; kubectl config get-contexts lists those "
+            "that there are"
+        ) from error
     return client
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -51,12 +51,21 @@ class PlanApi:
         PlanMissingError
             There is no such plan.
         """
-        plans = self._plans()
+        plans = self.plans()
         if name is not None:
             plans = [one for one in plans if one["metadata"]["name"] == name]
         if not plans:
             raise PlanMissingError(name)
-        return max(plans, key=_age)
+        return plans[0]
+
+    def plans(self) -> list[JsonObject]:
+        """Return all plans, the newest first."""
+        missing = StowageError(
+            "this cluster has no PackingPlans: install the chart first "
+            "(helm install stowage charts/stowage)"
+        )
+        with _refusals("list plans", missing=missing):
+            return sorted(self._objects.listed(KIND), key=_age, reverse=True)
 
     def approve(self, name: str) -> None:
         """Have a proposed plan carried out as it is; raises if it is no proposal."""
@@ -71,14 +80,6 @@ class PlanApi:
         if phase in FINISHED_PHASES:
             raise _wrong_phase(name, phase, "so there is nothing to give up")
         self._patch(name, {"spec": {"abort": True}})
-
-    def _plans(self) -> list[dict[str, Any]]:
-        missing = StowageError(
-            "this cluster has no PackingPlans: install the chart first "
-            "(helm install stowage charts/stowage)"
-        )
-        with _refusals("list plans", missing=missing):
-            return self._objects.listed(KIND)
 
     def _patch(self, name: str, change: dict[str, Any]) -> None:
         with _refusals(f"change plan {name}", missing=PlanMissingError(name)):
@@ -114,6 +115,42 @@ def _phase(plan: JsonObject) -> str:
 def _age(plan: JsonObject) -> tuple[str, str]:
     metadata = plan["metadata"]
     return metadata.get("creationTimestamp", ""), metadata["name"]
+
+
+def table_of(plans: Sequence[JsonObject]) -> str:
+    """Return a line for each plan, or that there is none."""
+    if not plans:
+        return "there is no plan; ask for one with: kubectl create of a PackingPlan"
+    return tabulate(
+        [_row(plan) for plan in plans], headers=_PLAN_COLUMNS, disable_numparse=True
+    )
+
+
+_PLAN_COLUMNS = (
+    "plan",
+    "created",
+    "phase",
+    "mode",
+    "places",
+    "moves",
+    "evicts",
+    "optimal",
+)
+
+
+def _row(plan: JsonObject) -> tuple[str, ...]:
+    status, metadata = plan.get("status") or {}, plan["metadata"]
+    counts = (
+        len(status.get(field) or ()) for field in ("placements", "moves", "evictions")
+    )
+    return (
+        metadata["name"],
+        metadata.get("creationTimestamp", ""),
+        _phase(plan) or "not taken up yet",
+        (plan.get("spec") or {}).get("executionMode", "DryRun"),
+        *map(str, counts),
+        "yes" if status.get("optimal") else "no",
+    )
 
 
 def page_of(plan: JsonObject) -> str:

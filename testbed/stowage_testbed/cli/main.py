@@ -25,10 +25,10 @@ app = typer.Typer(
 )
 
 
-def main() -> None:
-    """Run the command line; a known error is one clear message."""
+def main(commands: typer.Typer = app) -> None:
+    """Run the command line, or a part of it; a known error is one clear message."""
     try:
-        app()
+        commands()
     except StowageError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:

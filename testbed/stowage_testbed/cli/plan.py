@@ -1,9 +1,10 @@
-"""`stowage plan`: look at PackingPlans, approve them, give them up."""
+"""`stowage plan`: list PackingPlans, look at them, approve them, give them up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,8 +12,8 @@ import typer
 from stowage_testbed.api_client import new_api_client
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster.listing import find_cluster
-from stowage_testbed.errors import StowageError
-from stowage_testbed.plan import PlanApi, page_of
+from stowage_testbed.errors import InputError
+from stowage_testbed.plan import PlanApi, page_of, table_of
 
 plan_app = typer.Typer(
     name="plan",
@@ -29,46 +30,74 @@ Cluster = Annotated[
     str | None,
     typer.Option(help="A cluster of the testbed; left out, that of the kubeconfig."),
 ]
+Context = Annotated[
+    str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
+]
+Kubeconfig = Annotated[
+    Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
+]
+
+
+@plan_app.command(name="list")
+def list_(
+    *, cluster: Cluster = None, context: Context = None, kubeconfig: Kubeconfig = None
+) -> None:
+    """List all plans, the newest first: what each would do or did, and its state."""
+    with _plans(cluster, context, kubeconfig) as plans:
+        typer.echo(table_of(plans.plans()))
 
 
 @plan_app.command()
-def show(name: Newest = None, *, cluster: Cluster = None) -> None:
+def show(
+    name: Newest = None,
+    *,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> None:
     """Print a plan: what it does, how far it has come, and what was turned down."""
-    with _plans(cluster) as plans:
+    with _plans(cluster, context, kubeconfig) as plans:
         typer.echo(page_of(plans.plan(name)))
 
 
 @plan_app.command()
-def approve(name: Name, *, cluster: Cluster = None) -> None:
+def approve(
+    name: Name,
+    *,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> None:
     """Have a proposed plan carried out as it is, if it still fits the cluster."""
-    with _plans(cluster) as plans:
+    with _plans(cluster, context, kubeconfig) as plans:
         plans.approve(name)
     typer.echo(f"plan {name} is approved; follow it with: stowage plan show {name}")
 
 
 @plan_app.command()
-def abort(name: Name, *, cluster: Cluster = None) -> None:
+def abort(
+    name: Name,
+    *,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+) -> None:
     """Give a plan up; what was moved already stays where it is."""
-    with _plans(cluster) as plans:
+    with _plans(cluster, context, kubeconfig) as plans:
         plans.abort(name)
     typer.echo(f"plan {name} is given up")
 
 
 @contextmanager
-def _plans(cluster: str | None) -> Iterator[PlanApi]:
-    from kubernetes.config import (  # noqa: PLC0415 - it takes long to import
-        ConfigException,
-    )
-
-    kubeconfig = None
+def _plans(
+    cluster: str | None, context: str | None, kubeconfig: Path | None
+) -> Iterator[PlanApi]:
     if cluster is not None:
+        if context is not None or kubeconfig is not None:
+            raise InputError(
+                "--cluster names a cluster of the testbed, which has its own "
+                "kubeconfig: leave out --context and --kubeconfig"
+            )
         kubeconfig = find_cluster(cluster).workdir / "kubeconfig.yaml"
-    try:
-        client = new_api_client(kubeconfig)
-    except ConfigException as error:
-        raise StowageError(
-            f"no cluster to talk to: {error}; set KUBECONFIG, or name one of the "
-            "testbed's own clusters with --cluster"
-        ) from error
-    with client:
+    with new_api_client(kubeconfig, context) as client:
         yield PlanApi(client)

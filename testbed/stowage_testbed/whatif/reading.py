@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes import config
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api_client import (
@@ -44,15 +43,7 @@ def read_context(context: str | None, kubeconfig: Path | None = None) -> Invento
         There is no such context, no API server answers, or nodes or pods may not be
         listed.
     """
-    try:
-        client = new_api_client(kubeconfig, context)
-    except config.ConfigException as error:
-        asked = f"context {context!r}" if context else "the kubeconfig's own context"
-        raise InputError(
-            f"{asked} cannot be used: {error}; kubectl config get-contexts lists those "
-            "that there are"
-        ) from error
-    with client:
+    with new_api_client(kubeconfig, context) as client:
         return read_api(client)
 
 

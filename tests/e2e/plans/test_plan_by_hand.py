@@ -44,11 +44,17 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
     _ask(figure_1, "reviewed", executionMode="DryRun")
     proposed = wait_for(figure_1, "reviewed", "Proposed")
     page = _stowage(figure_1, "show", "reviewed")
+    (listed,) = (
+        line.split()
+        for line in _stowage(figure_1, "list").splitlines()
+        if line.startswith("reviewed")
+    )
 
     assert nodes(figure_1) == before
     (move,) = proposed["status"]["moves"]
     assert f"move    {move['pod']}" in page
     assert "Verified" in page
+    assert listed[2:] == ["Proposed", "DryRun", "1", "1", "0", "yes"]
 
     _stowage(figure_1, "approve", "reviewed")
     done = wait_for(figure_1, "reviewed", "Completed")

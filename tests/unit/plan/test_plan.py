@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from watch_server import WatchServer, serving
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.plan import PlanApi, page_of
+from stowage_testbed.plan import PlanApi, page_of, table_of
+from stowage_testbed.toolchain import tool_path
 
 
 def test_a_user_without_rights_on_plans_gets_an_error() -> None:
@@ -114,3 +119,55 @@ def test_a_plan_that_nobody_took_up_yet_is_reported_as_such() -> None:
     assert page_of({"metadata": {"name": "p"}}) == (
         "p: not taken up yet (DryRun, Manual)"
     )
+
+
+def test_plans_are_listed_with_what_each_would_do() -> None:
+    """Which of them waits for an approval, and whether it is worth a look."""
+    proposed = _plan(
+        phase="Proposed",
+        optimal=True,
+        moves=[{"pod": "ns/a"}] * 2,
+        placements=[{"pod": "ns/b"}],
+        evictions=[],
+    )
+
+    header, _, row = table_of([proposed]).splitlines()
+
+    assert header.split()[2:] == [
+        "phase",
+        "mode",
+        "places",
+        "moves",
+        "evicts",
+        "optimal",
+    ]
+    assert row.split() == ["p", "Proposed", "Execute", "1", "2", "0", "yes"]
+    assert "ask for one" in table_of([])
+
+
+@pytest.mark.parametrize("program", [("stowage",), ("kubectl", "stowage")])
+def test_a_context_that_is_not_there_is_named(
+    program: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Also through kubectl, whose plugin is this very command."""
+    file = tmp_path / "kubeconfig"
+    file.write_text("{apiVersion: v1, kind: Config, contexts: []}")
+
+    done = subprocess.run(
+        [*program, "plan", "list", "--context", "nowhere", "--kubeconfig", str(file)],
+        env={**os.environ, "PATH": _path_with_tools()},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "context 'nowhere' cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _path_with_tools() -> str:
+    """Return a path on which kubectl and the programs of this environment are."""
+    folders = (Path(sys.executable).parent, tool_path("kubectl").parent)
+    return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
