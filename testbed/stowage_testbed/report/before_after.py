@@ -81,7 +81,7 @@ def _sentences(
         for resource in RESOURCES
     )
     yield f"requested: {'; '.join(shares)}"
-    proof = "; proved: no plan places more" if outcome.optimal else ""
+    proof = "; proved optimal" if outcome.optimal else ""
     yield (
         f"pods that were moved: {outcome.moves}; that gave up their node for others: "
         f"{outcome.evictions}{proof}"
