@@ -162,6 +162,9 @@ class Asking:
         objections: list[str] = []
         for _ in range(REHEARSALS):
             last = self._solved(snapshot, limits, objective)
+            if not _changes(last.plan):
+                # The scheduler has nothing to refuse.
+                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
             verdict = self._verdict(question, last.plan)
             if verdict.accepted:
                 return Proposal(last.plan, tuple(last.refusals), tuple(objections))
@@ -201,6 +204,10 @@ class Asking:
         if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
             raise no_answer(last.message)
         return last
+
+
+def _changes(plan: pb.Plan) -> bool:
+    return bool(plan.placements or plan.moves or plan.evictions)
 
 
 def _pairs(
