@@ -17,13 +17,12 @@ from stowage_testbed.optimizer_service.service import (
 )
 from stowage_testbed.simulate import (
     Instance,
-    Placements,
     Question,
     SchedulerVerifier,
     Simulator,
     Verdict,
 )
-from stowage_testbed.whatif.capacity import rooms
+from stowage_testbed.whatif.capacity import Capacity, rooms
 from stowage_testbed.whatif.findings import (
     Findings,
     Move,
@@ -84,84 +83,82 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     StowageError
         The scheduler cannot read the objects, or the optimiser failed.
     """
-    with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
-        # The scheduler places what it can while the service starts, and is gone before
-        # the verifier comes: each of them holds the whole cluster in memory.
-        with Simulator(profile, environment=_memory(inventory)) as simulator:
-            placing = pool.submit(simulator.place, instance_of(inventory))
-            service = stack.enter_context(running_service())
-            placements = placing.result()
-        return Asking(profile, service).findings(inventory, placements, limits)
+    question = Question(_instance(inventory), arguments=limits.arguments)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(stack.enter_context, running_service())
+        snapshot = _snapshot(profile, question)
+        fits_now = _fits_now(profile, question.instance, snapshot)
+        asking = _Asking(profile, starting.result(), limits)
+        placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
+        question = replace(question, consolidates=True)
+        emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
+    return _findings(snapshot, fits_now, placing, emptying, inventory)
 
 
-def instance_of(inventory: Inventory) -> Instance:
-    """Return the cluster as the scheduler is given it."""
+def _instance(inventory: Inventory) -> Instance:
     return Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
 
 
-def _memory(of: Inventory | Instance) -> dict[str, str]:
+def _snapshot(profile: Path, question: Question) -> pb.Snapshot:
+    with _verifier(profile, question.instance) as verifier:
+        return verifier.verify(question).snapshot
+
+
+def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
+    """Return how many waiting pods the scheduler places.
+
+    It is not asked about pods that are larger than what any node has left. It would try
+    each on every node; meanwhile room only shrinks, for nobody is preempted.
+    """
+    hopeless = Capacity(snapshot).without_room()
+    waiting = [pod for pod in snapshot.pods if not pod.node]
+    names = {f"{pod.namespace}/{pod.name}" for pod in waiting}
+    left_out = {pod.uid for pod in waiting if pod.class_id in hopeless}
+    pods = tuple(
+        pod for pod in instance.pods if pod["metadata"].get("uid") not in left_out
+    )
+    if len(left_out) == len(waiting):
+        return 0
+    with Simulator(profile, environment=_memory(instance)) as simulator:
+        placed = simulator.place(replace(instance, pods=pods)).nodes
+    return sum(placed.get(name) is not None for name in names)
+
+
+def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:
+    """Return one for a single question.
+
+    It starts at once, and holds the whole cluster in memory, which the solver and the
+    next process of the scheduler want too.
+    """
+    return SchedulerVerifier(profile, environment=_memory(instance))
+
+
+def _memory(instance: Instance) -> dict[str, str]:
     """Return where a scheduler's process begins to collect garbage in earnest.
 
     It is a soft limit: whoever needs more gets it, and is slower.
     """
-    objects = len(of.pods) + len(of.nodes) + len(of.objects)
+    objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
     return {"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)}
 
 
-class Asking:
-    """An optimiser, and a scheduler that looks at what it answers, for one cluster.
+class _Asking:
+    """An optimiser, and a scheduler that looks at what it answers."""
 
-    Parameters
-    ----------
-    profile
-        A KubeSchedulerConfiguration without preemption.
-    service
-        The optimiser.
-    """
-
-    def __init__(self, profile: Path, service: RunningService) -> None:
+    def __init__(
+        self, profile: Path, service: RunningService, limits: PlanLimits
+    ) -> None:
         self._profile = profile
         self._service = service
+        self._limits = limits
 
-    def findings(
-        self, inventory: Inventory, placements: Placements, limits: PlanLimits
-    ) -> Findings:
-        """Return the answers.
-
-        Parameters
-        ----------
-        placements
-            Where the scheduler puts the cluster's pods as things are.
-
-        Raises
-        ------
-        StowageError
-            The scheduler cannot read the objects, or the optimiser failed.
-        """
-        question = Question(instance_of(inventory), arguments=limits.arguments)
-        snapshot = self._snapshot(question)
-        placing = self._proposal(question, snapshot, limits, pb.OBJECTIVE_PLACE)
-        emptying = self._proposal(
-            replace(question, consolidates=True),
-            snapshot,
-            limits,
-            pb.OBJECTIVE_CONSOLIDATE,
-        )
-        return _findings(
-            snapshot, _fits_now(placements, snapshot), placing, emptying, inventory
-        )
-
-    def _proposal(
-        self,
-        question: Question,
-        snapshot: pb.Snapshot,
-        limits: PlanLimits,
-        objective: pb.Objective,
+    def proposal(
+        self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
         for _ in range(REHEARSALS):
-            last = self._solved(snapshot, limits, objective)
+            last = self._solved(snapshot, objective)
             if not _changes(last.plan):
                 # The scheduler has nothing to refuse.
                 return Proposal(last.plan, tuple(last.refusals), tuple(objections))
@@ -173,31 +170,21 @@ class Asking:
             if not pairs:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = self._snapshot(question)
+            snapshot = _snapshot(self._profile, question)
         # No pod moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 
-    def _snapshot(self, question: Question) -> pb.Snapshot:
-        with self._verifier(question) as verifier:
-            return verifier.verify(question).snapshot
-
     def _verdict(self, question: Question, plan: pb.Plan) -> Verdict:
-        with self._verifier(question) as verifier:
+        with _verifier(self._profile, question.instance) as verifier:
             (verdict,) = verifier.verdicts(replace(question, plans=(plan,)))
         return verdict
 
-    def _verifier(self, question: Question) -> SchedulerVerifier:
-        """Return one for a single question: it starts at once, and holds a cluster."""
-        return SchedulerVerifier(self._profile, environment=_memory(question.instance))
-
-    def _solved(
-        self, snapshot: pb.Snapshot, limits: PlanLimits, objective: pb.Objective
-    ) -> pb.SolveUpdate:
+    def _solved(self, snapshot: pb.Snapshot, objective: pb.Objective) -> pb.SolveUpdate:
         options = pb.SolveOptions(
-            time_limit_s=limits.time_limit_s,
+            time_limit_s=self._limits.time_limit_s,
             policy=pb.POLICY_STRICT,
             objective=objective,
-            max_moves=limits.max_moves,
+            max_moves=self._limits.max_moves,
         )
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)
@@ -218,12 +205,6 @@ def _pairs(
     targets = {one.pod_uid: one.node for one in plan.placements}
     targets |= {one.pod_uid: one.to_node for one in plan.moves}
     return [(names[uid], targets[uid]) for uid in refused if uid in targets]
-
-
-def _fits_now(placements: Placements, snapshot: pb.Snapshot) -> int:
-    waiting = (pod for pod in snapshot.pods if not pod.node)
-    names = (f"{pod.namespace}/{pod.name}" for pod in waiting)
-    return sum(placements.nodes.get(name) is not None for name in names)
 
 
 def _findings(

@@ -14,32 +14,58 @@ SLOTS = "pods"
 """A node takes so many pods, and each pod needs one of these."""
 
 
+class Capacity:
+    """What each node has and has left, and what each pod class asks for.
+
+    Only amounts count: neither selectors nor taints do.
+
+    Attributes
+    ----------
+    names
+        Of the resources.
+    size, free
+        Of shape (nodes, resources); a node that is overcommitted has nothing free.
+    requests
+        By pod class, of shape (resources,).
+    """
+
+    def __init__(self, snapshot: pb.Snapshot) -> None:
+        self.names = _resources(snapshot)
+        nodes, width = snapshot.nodes, len(self.names)
+        rows = [
+            _row(self.names, one.allocatable, one.allocatable.pods) for one in nodes
+        ]
+        self.size = np.array(rows, np.int64).reshape(-1, width)
+        self.requests = {
+            one.id: np.array(_row(self.names, one.requests, 1), np.int64)
+            for one in snapshot.pod_classes
+        }
+        free = self.size.copy()
+        place = {node.name: row for row, node in enumerate(nodes)}
+        for pod in snapshot.pods:
+            if pod.node in place:
+                free[place[pod.node]] -= self.requests[pod.class_id]
+        self.free = np.maximum(free, 0)
+
+    def without_room(self) -> frozenset[str]:
+        """Return the pod classes for which no node has enough left of everything."""
+        return frozenset(
+            class_id
+            for class_id, asked in self.requests.items()
+            if not (self.free >= asked).all(axis=1).any()
+        )
+
+
 def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
     """Return cpu, memory and each extended resource that some node has.
 
-    What the cluster's own pods request says what fits. Only amounts count: neither
-    selectors nor taints do.
+    What the cluster's own pods request says what fits.
     """
-    names = _resources(snapshot)
-    size = np.array(
-        [
-            _row(names, node.allocatable, node.allocatable.pods)
-            for node in snapshot.nodes
-        ],
-        np.int64,
-    ).reshape(-1, len(names))
-    free = size.copy()
-    place = {node.name: row for row, node in enumerate(snapshot.nodes)}
-    requests = {
-        one.id: np.array(_row(names, one.requests, 1), np.int64)
-        for one in snapshot.pod_classes
-    }
-    for pod in snapshot.pods:
-        if pod.node in place:
-            free[place[pod.node]] -= requests[pod.class_id]
-    np.maximum(free, 0, out=free)
+    there = Capacity(snapshot)
+    size, free = there.size, there.free
+    requests = list(there.requests.values())
     shapes = np.unique(
-        np.array(list(requests.values()), np.int64).reshape(-1, len(names)), axis=0
+        np.array(requests, np.int64).reshape(-1, len(there.names)), axis=0
     )
     usable = _usable(free, shapes)
     return tuple(
@@ -52,7 +78,7 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
             free_nodes=int((free[:, column] > 0).sum()),
             largest_free=int(free[:, column].max(initial=0)),
         )
-        for column, name in enumerate(names)
+        for column, name in enumerate(there.names)
         if name != SLOTS and size[:, column].any()
     )
 

@@ -16,13 +16,12 @@ from kubernetes import client
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
-from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.simulate import NO_PROTECTION, Simulator, profile_file
+from stowage_testbed.simulate import NO_PROTECTION, profile_file
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
-from stowage_testbed.whatif.asking import Asking, PlanLimits, instance_of
+from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
@@ -61,16 +60,10 @@ Ask = Callable[[Inventory, PlanLimits], Findings]
 
 
 @pytest.fixture(scope="module")
-def ask() -> Iterator[Ask]:
+def ask() -> Ask:
     install_tools(("stowage-simulate",), quiet=True)
     profile = profile_file("deterministic")
-    with Simulator(profile) as simulator, running_service() as service:
-
-        def answer(inventory: Inventory, limits: PlanLimits) -> Findings:
-            placements = simulator.place(instance_of(inventory))
-            return Asking(profile, service).findings(inventory, placements, limits)
-
-        yield answer
+    return lambda inventory, limits: findings_of(inventory, profile, limits)
 
 
 def _figure_1(api: client.ApiClient) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,29 +11,45 @@ from typing import Any
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.simulate import Placements, Question, Verdict, Verification
+from stowage_testbed.simulate import (
+    Instance,
+    Placements,
+    Question,
+    Verdict,
+    Verification,
+)
 from stowage_testbed.whatif import asking
-from stowage_testbed.whatif.asking import Asking, PlanLimits
+from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.findings import Findings, Move, NotJudged, Tier
 from stowage_testbed.whatif.inventory import Inventory
 
-INVENTORY = Inventory(({},), ({},), unread=("volumes",))
-PLACED = Placements("whatif", {"ns/small": "n1", "ns/big": None, "ns/home": "n1"})
+NAMES = ("home", "small", "big")
+PODS = tuple({"metadata": {"name": name, "uid": name}} for name in NAMES)
+INVENTORY = Inventory(({},), PODS, unread=("volumes",))
 
 
 @dataclass
 class World:
-    """A scheduler that refuses the first plans, and an optimiser with one plan."""
+    """A scheduler that refuses the first plans, and an optimiser with one plan.
+
+    The scheduler places whatever pod it is asked about.
+    """
 
     plan: pb.Plan
+    snapshot: pb.Snapshot
     refused: int = 0
-    open_verifiers: int = 0
+    processes: int = 0
+    asked: list[str] = field(default_factory=list)
     solved_beside: list[int] = field(default_factory=list)
     forbidden: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
 
     def verify(self, question: Question) -> Verification:
         self.forbidden.append(question.forbidden)
-        return Verification(_snapshot(), ())
+        return Verification(self.snapshot, ())
+
+    def place(self, instance: Instance) -> Placements:
+        self.asked = [str(pod["metadata"]["name"]) for pod in instance.pods]
+        return Placements("whatif", {f"ns/{name}": "n1" for name in self.asked})
 
     def verdicts(self, question: Question) -> tuple[Verdict, ...]:
         if self.refused and not question.consolidates:
@@ -42,14 +58,17 @@ class World:
         return (Verdict(True),)
 
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
-        self.solved_beside.append(self.open_verifiers)
+        self.solved_beside.append(self.processes)
         placing = request.options.objective == pb.OBJECTIVE_PLACE
         return pb.SolveUpdate(last=True, plan=self.plan if placing else pb.Plan())
 
 
 def _snapshot() -> pb.Snapshot:
     made = pb.Snapshot(
-        nodes=[pb.Node(name=name) for name in ("n1", "n2")],
+        nodes=[
+            pb.Node(name=name, allocatable=pb.Resources(pods=9))
+            for name in ("n1", "n2")
+        ],
         pod_classes=[pb.PodClass(id="low"), pb.PodClass(id="high", priority=9)],
     )
     made.pods.add(uid="home", namespace="ns", name="home", class_id="low", node="n1")
@@ -72,26 +91,37 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
             pb.GainPoint(moves=1, placed=3),
         ],
     )
-    made = World(plan)
+    made = World(plan, _snapshot())
 
     @contextmanager
-    def verifier(*_: Any, **__: Any) -> Iterator[World]:
-        made.open_verifiers += 1
+    def process(*_: Any, **__: Any) -> Iterator[World]:
+        made.processes += 1
         yield made
-        made.open_verifiers -= 1
+        made.processes -= 1
 
-    monkeypatch.setattr(asking, "SchedulerVerifier", verifier)
+    monkeypatch.setattr(asking, "SchedulerVerifier", process)
+    monkeypatch.setattr(asking, "Simulator", process)
+    monkeypatch.setattr(asking, "running_service", lambda: nullcontext(made))
     return made
 
 
 def found(world: World) -> Findings:
-    service: Any = world
-    return Asking(Path("profile"), service).findings(INVENTORY, PLACED, PlanLimits())
+    return findings_of(INVENTORY, Path("profile"), PlanLimits())
 
 
 def test_only_pods_that_waited_count_as_fitting_now(world: World) -> None:
     """The scheduler's answer holds the running pods too."""
+    assert found(world).fits_now == 2
+
+
+def test_the_scheduler_is_not_asked_about_pods_that_no_node_has_room_for(
+    world: World,
+) -> None:
+    """It would try each on every node, which takes minutes on a large full cluster."""
+    world.snapshot.pod_classes[1].requests.extended["nvidia.com/gpu"] = 1
+
     assert found(world).fits_now == 1
+    assert world.asked == ["home", "small"]
 
 
 def test_a_move_says_how_many_pods_of_which_priority_it_admits(world: World) -> None:
@@ -117,7 +147,9 @@ def test_a_refused_plan_is_made_again_and_told(world: World) -> None:
     assert told.not_judged == (NotJudged("volumes"), refusal)
 
 
-def test_no_verifier_is_kept_while_the_optimiser_works(world: World) -> None:
+def test_no_process_of_the_scheduler_is_kept_while_the_optimiser_works(
+    world: World,
+) -> None:
     """Each holds the whole cluster, and the solver wants the memory too."""
     found(world)
 
