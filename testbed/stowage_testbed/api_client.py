@@ -313,9 +313,10 @@ class Objects:
 
         They are read page by page, without a burden on the server of a large cluster.
         """
-        return list(self._pages(kind, namespace))
+        return list(self.each(kind, namespace))
 
-    def _pages(self, kind: str, namespace: str) -> Iterator[dict[str, Any]]:
+    def each(self, kind: str, namespace: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what `listed` returns, with one page in memory at a time."""
         # A list does not say of its items what they are.
         header = {"apiVersion": _PLACES[kind][0], "kind": kind}
         query = [("limit", str(PAGE))]

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
+from stowage_testbed.errors import StowageError
+from stowage_testbed.whole_file import write_whole
 
 
 @app.command("whatif")
@@ -41,43 +43,55 @@ def whatif(
             "their priorityOptimizer says which pods may be moved, not the defaults."
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print every finding after the summary.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="Write every finding there too, as JSON.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
     """Say how many pending pods would fit, after which moves, and what lies idle.
 
     Only lists are asked of the API server. The scheduler's own plugins judge every
-    plan; what could not be judged is listed.
+    plan; what could not be judged is told. The answer is one screen long; --all,
+    --output and --json tell everything.
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.optimizer_service.service import running_service  # noqa: PLC0415
-    from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file  # noqa: PLC0415
+    from stowage_testbed.simulate import profile_file  # noqa: PLC0415
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
-    from stowage_testbed.whatif.asking import Asking, PlanLimits  # noqa: PLC0415
-    from stowage_testbed.whatif.findings import sentences, tables  # noqa: PLC0415
+    from stowage_testbed.whatif.asking import PlanLimits, findings_of  # noqa: PLC0415
+    from stowage_testbed.whatif.details import tables  # noqa: PLC0415
     from stowage_testbed.whatif.reading import (  # noqa: PLC0415
         read_context,
         read_files,
         rules_of,
     )
+    from stowage_testbed.whatif.screen import screen  # noqa: PLC0415
 
+    arguments = rules_of(values) if values else {}
     inventory = read_files(file) if file else read_context(context, kubeconfig)
     install_tools(("stowage-simulate",), quiet=True)
-    profile = profile_file("deterministic")
-    with (
-        ending_cleanly(),
-        SchedulerVerifier(profile) as verifier,
-        Simulator(profile) as simulator,
-        running_service() as service,
-    ):
-        arguments = rules_of(values) if values else {}
-        limits = PlanLimits(time_limit_s, max_moves, arguments)
-        found = Asking(verifier, simulator, service).findings(inventory, limits)
+    limits = PlanLimits(time_limit_s, max_moves, arguments)
+    with ending_cleanly():
+        found = findings_of(inventory, profile_file("deterministic"), limits)
+    document = json.dumps(dataclasses.asdict(found), indent=2)
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
-        return
-    typer.echo("\n".join(sentences(found)))
-    details = terminal_text(tables(found))
-    if details:
-        typer.echo(f"\n{details}")
+        typer.echo(document)
+    else:
+        details = terminal_text(tables(found)) if everything else ""
+        typer.echo("\n\n".join(filter(None, (screen(found), details))))
+    if output:
+        _write(output, document)
+
+
+def _write(path: Path, document: str) -> None:
+    try:
+        write_whole(path, f"{document}\n")
+    except OSError as error:
+        raise StowageError(
+            f"{path} cannot be written: {error.strerror}; name a file in a folder of "
+            "yours with --output, or take what --json prints"
+        ) from error

@@ -242,8 +242,16 @@ class SchedulerVerifier(SimulatorProcess):
     profile. The parameters are those of `SimulatorProcess`.
     """
 
-    def __init__(self, config: Path, *, timeout_s: float = INSTANCE_TIMEOUT_S) -> None:
-        super().__init__(config, timeout_s=timeout_s, options=("--judge",))
+    def __init__(
+        self,
+        config: Path,
+        *,
+        timeout_s: float = INSTANCE_TIMEOUT_S,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(
+            config, timeout_s=timeout_s, options=("--judge",), environment=environment
+        )
 
     def verify(self, question: Question) -> Verification:
         """Return the snapshot of the instance, and a verdict on each plan.
@@ -254,16 +262,28 @@ class SchedulerVerifier(SimulatorProcess):
             The question has issues, and the verifier keeps running; or as
             `SimulatorProcess.ask` says.
         """
+        answer = self._answer(question)
+        return Verification(
+            snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
+            verdicts=_verdicts(answer),
+        )
+
+    def verdicts(self, question: Question) -> tuple[Verdict, ...]:
+        """Return the verdicts alone; raises as `verify` does."""
+        return _verdicts(self._answer(question))
+
+    def _answer(self, question: Question) -> dict[str, Any]:
         answer = self.ask(question.instance.id, question.content())
         if answer.get("error"):
             raise StowageError(
                 f"the question about instance {question.instance.id!r} has no answer: "
                 f"{answer['error']}; repair what the reason names and ask again"
             )
-        return Verification(
-            snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
-            verdicts=tuple(_verdict(one) for one in answer.get("verdicts", ())),
-        )
+        return answer
+
+
+def _verdicts(answer: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    return tuple(_verdict(one) for one in answer.get("verdicts", ()))
 
 
 def _verdict(said: Mapping[str, Any]) -> Verdict:

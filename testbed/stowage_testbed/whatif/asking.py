@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.metrics.fragmentation import FreeRoom, Shape, stranded
-from stowage_testbed.metrics.state import RESOURCES, Resource
-from stowage_testbed.optimizer_service.service import RunningService, no_answer
-from stowage_testbed.simulate import Instance, Question, SchedulerVerifier, Simulator
-from stowage_testbed.whatif.findings import Findings, Move, Room
+from stowage_testbed.optimizer_service.service import (
+    RunningService,
+    no_answer,
+    running_service,
+)
+from stowage_testbed.simulate import (
+    Instance,
+    Question,
+    SchedulerVerifier,
+    Simulator,
+    Verdict,
+)
+from stowage_testbed.whatif.capacity import Capacity, rooms
+from stowage_testbed.whatif.findings import (
+    Findings,
+    Move,
+    NotJudged,
+    Tier,
+    telling,
+)
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.kept import KeptPods, left_pending
 
@@ -20,6 +37,10 @@ REHEARSALS = 8
 """How often a plan that a plugin refuses is made again, without what it refused."""
 
 ID = "whatif"
+
+BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
+"""Of a scheduler's process, whose garbage would otherwise be four times what it holds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,70 +70,99 @@ class Proposal:
     objections: tuple[str, ...]
 
 
-class Asking:
-    """A scheduler, and an optimiser, for one cluster.
+def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
+    """Return the answers about a cluster, from a scheduler and an optimiser of its own.
 
     Parameters
     ----------
-    verifier, simulator
-        Of a profile without preemption.
-    service
-        The optimiser.
+    profile
+        A KubeSchedulerConfiguration without preemption.
+
+    Raises
+    ------
+    StowageError
+        The scheduler cannot read the objects, or the optimiser failed.
     """
+    question = Question(_instance(inventory), arguments=limits.arguments)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(stack.enter_context, running_service())
+        snapshot = _snapshot(profile, question)
+        fits_now = _fits_now(profile, question.instance, snapshot)
+        asking = _Asking(profile, starting.result(), limits)
+        placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
+        question = replace(question, consolidates=True)
+        emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
+    return _findings(snapshot, fits_now, placing, emptying, inventory)
+
+
+def _instance(inventory: Inventory) -> Instance:
+    return Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
+
+
+def _snapshot(profile: Path, question: Question) -> pb.Snapshot:
+    with _verifier(profile, question.instance) as verifier:
+        return verifier.verify(question).snapshot
+
+
+def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
+    """Return how many waiting pods the scheduler places.
+
+    It is not asked about pods that are larger than what any node has left. It would try
+    each on every node; meanwhile room only shrinks, for nobody is preempted.
+    """
+    hopeless = Capacity(snapshot).without_room()
+    waiting = [pod for pod in snapshot.pods if not pod.node]
+    names = {f"{pod.namespace}/{pod.name}" for pod in waiting}
+    left_out = {pod.uid for pod in waiting if pod.class_id in hopeless}
+    pods = tuple(
+        pod for pod in instance.pods if pod["metadata"].get("uid") not in left_out
+    )
+    if len(left_out) == len(waiting):
+        return 0
+    with Simulator(profile, environment=_memory(instance)) as simulator:
+        placed = simulator.place(replace(instance, pods=pods)).nodes
+    return sum(placed.get(name) is not None for name in names)
+
+
+def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:
+    """Return one for a single question.
+
+    It starts at once, and holds the whole cluster in memory, which the solver and the
+    next process of the scheduler want too.
+    """
+    return SchedulerVerifier(profile, environment=_memory(instance))
+
+
+def _memory(instance: Instance) -> dict[str, str]:
+    """Return where a scheduler's process begins to collect garbage in earnest.
+
+    It is a soft limit: whoever needs more gets it, and is slower.
+    """
+    objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
+    return {"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)}
+
+
+class _Asking:
+    """An optimiser, and a scheduler that looks at what it answers."""
 
     def __init__(
-        self, verifier: SchedulerVerifier, simulator: Simulator, service: RunningService
+        self, profile: Path, service: RunningService, limits: PlanLimits
     ) -> None:
-        self._verifier = verifier
-        self._simulator = simulator
+        self._profile = profile
         self._service = service
+        self._limits = limits
 
-    def findings(self, inventory: Inventory, limits: PlanLimits) -> Findings:
-        """Return the answers.
-
-        Raises
-        ------
-        StowageError
-            The scheduler cannot read the objects, or the optimiser failed.
-        """
-        instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
-        question = Question(instance, arguments=limits.arguments)
-        snapshot = self._verifier.verify(question).snapshot
-        placing = self._proposal(question, snapshot, limits, pb.OBJECTIVE_PLACE)
-        emptying = self._proposal(
-            replace(question, consolidates=True),
-            snapshot,
-            limits,
-            pb.OBJECTIVE_CONSOLIDATE,
-        )
-        return _findings(
-            snapshot,
-            self._fits_now(instance, snapshot),
-            placing,
-            emptying,
-            inventory.unread,
-        )
-
-    def _fits_now(self, instance: Instance, snapshot: pb.Snapshot) -> int:
-        pending = {
-            f"{pod.namespace}/{pod.name}" for pod in snapshot.pods if not pod.node
-        }
-        placed = self._simulator.place(instance).nodes
-        return sum(placed.get(pod) is not None for pod in pending)
-
-    def _proposal(
-        self,
-        question: Question,
-        snapshot: pb.Snapshot,
-        limits: PlanLimits,
-        objective: pb.Objective,
+    def proposal(
+        self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective
     ) -> Proposal:
         """Return a plan that stands the scheduler's own rehearsal."""
         objections: list[str] = []
         for _ in range(REHEARSALS):
-            last = self._solved(snapshot, limits, objective)
-            verification = self._verifier.verify(replace(question, plans=(last.plan,)))
-            (verdict,) = verification.verdicts
+            last = self._solved(snapshot, objective)
+            if not _changes(last.plan):
+                # The scheduler has nothing to refuse.
+                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
+            verdict = self._verdict(question, last.plan)
             if verdict.accepted:
                 return Proposal(last.plan, tuple(last.refusals), tuple(objections))
             objections.append(verdict.detail)
@@ -120,24 +170,31 @@ class Asking:
             if not pairs:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = self._verifier.verify(question).snapshot
+            snapshot = _snapshot(self._profile, question)
         # No pod moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 
-    def _solved(
-        self, snapshot: pb.Snapshot, limits: PlanLimits, objective: pb.Objective
-    ) -> pb.SolveUpdate:
+    def _verdict(self, question: Question, plan: pb.Plan) -> Verdict:
+        with _verifier(self._profile, question.instance) as verifier:
+            (verdict,) = verifier.verdicts(replace(question, plans=(plan,)))
+        return verdict
+
+    def _solved(self, snapshot: pb.Snapshot, objective: pb.Objective) -> pb.SolveUpdate:
         options = pb.SolveOptions(
-            time_limit_s=limits.time_limit_s,
+            time_limit_s=self._limits.time_limit_s,
             policy=pb.POLICY_STRICT,
             objective=objective,
-            max_moves=limits.max_moves,
+            max_moves=self._limits.max_moves,
         )
         request = pb.SolveRequest(snapshot=snapshot, options=options)
         last = self._service.last_answer(request)
         if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
             raise no_answer(last.message)
         return last
+
+
+def _changes(plan: pb.Plan) -> bool:
+    return bool(plan.placements or plan.moves or plan.evictions)
 
 
 def _pairs(
@@ -155,7 +212,7 @@ def _findings(
     fits_now: int,
     placing: Proposal,
     emptying: Proposal,
-    unread: Sequence[str],
+    inventory: Inventory,
 ) -> Findings:
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
     plan, fewer = placing.plan, emptying.plan
@@ -169,10 +226,14 @@ def _findings(
         pending=len(snapshot.pods) - running,
         fits_now=fits_now,
         fits_after=len(plan.placements),
-        moves=_moves(plan, names),
+        moves=_moves(snapshot, plan, names),
         evictions=tuple(sorted(names[one.pod_uid] for one in plan.evictions)),
         proved=plan.optimal,
-        gain_by_moves=tuple((one.moves, one.placed) for one in plan.gain_by_moves),
+        tiers=tuple(
+            Tier(one.priority, one.placed_before, one.placed, one.upper_bound)
+            for one in sorted(plan.tiers, key=lambda one: -one.priority)
+        ),
+        gain_by_moves=_gain_by_moves(plan),
         left=left_pending(snapshot, plan, placing.refusals, kept),
         kept=tuple(kept.by_rule()),
         room=rooms(snapshot),
@@ -182,21 +243,38 @@ def _findings(
         emptied=_emptied(snapshot, fewer),
         consolidating_moves=len(fewer.moves),
         not_judged=tuple(
-            dict.fromkeys(
-                (
-                    *unread,
-                    *(_refusal(one) for one in (*placing.refusals, *emptying.refusals)),
-                    *placing.objections,
-                    *emptying.objections,
-                )
-            )
+            dict.fromkeys(_not_judged(inventory.unread, (placing, emptying)))
         ),
     )
 
 
-def _moves(plan: pb.Plan, names: dict[str, str]) -> tuple[Move, ...]:
-    moves = (Move(names[one.pod_uid], one.from_node, one.to_node) for one in plan.moves)
-    return tuple(sorted(moves, key=lambda one: one.pod))
+def _moves(
+    snapshot: pb.Snapshot, plan: pb.Plan, names: Mapping[str, str]
+) -> tuple[Move, ...]:
+    priorities = {one.id: one.priority for one in snapshot.pod_classes}
+    of_pod = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
+    admitted = Counter(one.node for one in plan.placements)
+    highest = dict[str, int]()
+    for one in plan.placements:
+        priority = of_pod[one.pod_uid]
+        highest[one.node] = max(highest.get(one.node, priority), priority)
+    moves = (
+        Move(
+            names[one.pod_uid],
+            one.from_node,
+            one.to_node,
+            admitted[one.from_node],
+            highest.get(one.from_node),
+        )
+        for one in plan.moves
+    )
+    return tuple(sorted(moves, key=telling))
+
+
+def _gain_by_moves(plan: pb.Plan) -> tuple[tuple[int, int], ...]:
+    """Return how many more pods have a node than now; the plan tells how many have."""
+    before = max((one.placed_before for one in plan.tiers), default=0)
+    return tuple((one.moves, one.placed - before) for one in plan.gain_by_moves)
 
 
 def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
@@ -208,53 +286,15 @@ def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
     return tuple(sorted(before - after))
 
 
-def _refusal(one: pb.Refusal) -> str:
-    detail = f": {one.detail}" if one.detail else ""
-    return f"{one.subject}: {one.reason}{detail}"
-
-
-def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
-    """Return each resource; what the cluster's own pods request says what fits."""
-    free = free_room_of(snapshot)
-    shapes = [
-        Shape(one.requests.cpu_milli, one.requests.memory_bytes)
-        for one in snapshot.pod_classes
-    ]
-    return tuple(
-        Room(
-            resource=resource,
-            capacity=free.capacity[resource],
-            free=int(free.free[resource].sum()),
-            stranded=stranded(free, shapes, resource),
-        )
-        for resource in RESOURCES
-    )
-
-
-def free_room_of(snapshot: pb.Snapshot) -> FreeRoom:
-    """Return what the running pods leave free on each node."""
-    places = {node.name: place for place, node in enumerate(snapshot.nodes)}
-    size = {
-        resource: np.array(
-            [_amount(resource, node.allocatable) for node in snapshot.nodes], np.int64
-        )
-        for resource in RESOURCES
-    }
-    slots = np.array([node.allocatable.pods for node in snapshot.nodes], np.int64)
-    free = {resource: size[resource].copy() for resource in RESOURCES}
-    requests = {one.id: one.requests for one in snapshot.pod_classes}
-    for pod in snapshot.pods:
-        if pod.node in places:
-            place = places[pod.node]
-            slots[place] -= 1
-            for resource in RESOURCES:
-                free[resource][place] -= _amount(resource, requests[pod.class_id])
-    return FreeRoom(
-        free={resource: np.maximum(free[resource], 0) for resource in RESOURCES},
-        pods=np.maximum(slots, 0),
-        capacity={resource: int(size[resource].sum()) for resource in RESOURCES},
-    )
-
-
-def _amount(resource: Resource, of: pb.Resources) -> int:
-    return of.cpu_milli if resource == "cpu" else of.memory_bytes
+def _not_judged(
+    unread: Iterable[str], proposals: Iterable[Proposal]
+) -> Iterator[NotJudged]:
+    for kind in unread:
+        yield NotJudged(kind)
+    for proposal in proposals:
+        for one in proposal.refusals:
+            yield NotJudged(one.reason, one.subject, one.detail)
+        for objection in proposal.objections:
+            yield NotJudged(
+                "a plan that the scheduler's plugins refused", "", objection
+            )

@@ -1,20 +1,46 @@
-"""What was found out about a cluster, and how a person reads it."""
+"""What was found out about a cluster, as values; screen, tables and JSON show them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-from stowage_testbed.text.table import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A running pod that would go to another node."""
+    """A running pod that would go to another node.
+
+    Attributes
+    ----------
+    admits
+        Waiting pods that the plan puts on the node that this pod leaves. 0 where the
+        room is for another moved pod.
+    priority
+        The highest of these pods; ``None`` without any.
+    """
 
     pod: str
     from_node: str
     to_node: str
+    admits: int = 0
+    priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """The pods of a priority and above: how many have a node.
+
+    Attributes
+    ----------
+    before, after
+        Now, and by the plan.
+    at_most
+        Proved limit on ``after``, given what the tiers above got.
+    """
+
+    priority: int
+    before: int
+    after: int
+    at_most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +49,16 @@ class StillPending:
 
     Attributes
     ----------
+    verdict
+        ``too large`` for every node, ``proved`` that no plan places more of the pods,
+        ``not found`` in time, or ``not judged``.
     rules
         Those that keep pods on nodes which else were large enough.
     """
 
     workload: str
     pods: int
+    verdict: str
     reason: str
     rules: tuple[str, ...] = ()
 
@@ -55,16 +85,39 @@ class Room:
     Attributes
     ----------
     capacity, free
-        In thousandths of a core, or bytes.
+        What pods can be given, and what no pod has requested of it: in thousandths of
+        a core, bytes, or the resource's own unit.
     stranded
-        Free on nodes on which no pod of the cluster fits any more for want of the other
-        resource.
+        Free on nodes on which no pod of the cluster that asks for the resource fits any
+        more for want of another.
+    nodes, free_nodes
+        How many nodes have the resource, and how many have some of it free.
+    largest_free
+        The most that one node has free.
     """
 
     resource: str
     capacity: int
     free: int
     stranded: int
+    nodes: int
+    free_nodes: int
+    largest_free: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudged:
+    """What was left alone, or could not be seen.
+
+    Attributes
+    ----------
+    subject
+        A pod class, an owner or an object; empty where it is a whole kind of objects.
+    """
+
+    reason: str
+    subject: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +132,17 @@ class Findings:
         Pending pods that the scheduler would place as things are.
     fits_after
         Pending pods that would have a node after ``moves`` and ``evictions``.
-    moves, evictions
-        In alphabetical order; an eviction is a running pod that would go pending, for
+    moves
+        The most telling first: as `telling` orders them.
+    evictions
+        In alphabetical order. An eviction is a running pod that would go pending, for
         others of higher priority only.
     proved
         Whether it is proved that no plan places more, or as many with less disruption.
+    tiers
+        The highest priority first.
     gain_by_moves
-        How many pending pods fit with at most so many moves; ascending.
+        How many more pods than now have a node with at most so many moves; ascending.
     left
         Pods that would stay pending.
     kept
@@ -111,6 +168,7 @@ class Findings:
     moves: tuple[Move, ...]
     evictions: tuple[str, ...]
     proved: bool
+    tiers: tuple[Tier, ...]
     gain_by_moves: tuple[tuple[int, int], ...]
     left: tuple[StillPending, ...]
     kept: tuple[Kept, ...]
@@ -120,98 +178,24 @@ class Findings:
     fewest_nodes: int | None
     emptied: tuple[str, ...]
     consolidating_moves: int
-    not_judged: tuple[str, ...]
+    not_judged: tuple[NotJudged, ...]
 
 
-MIB = 2**20
+TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED = (
+    "too large",
+    "proved",
+    "not found",
+    "not judged",
+)
+"""The verdicts on pods that stay pending."""
 
 
-def sentences(found: Findings) -> tuple[str, ...]:
-    """Return the answers in a sentence each, the most asked for first."""
-    return tuple(_sentences(found))
+def telling(move: Move) -> tuple[int, int, str]:
+    """Return the key by which the most telling moves come first.
 
-
-def tables(found: Findings) -> tuple[Table, ...]:
-    """Return the details, without those of which there are none."""
-    return tuple(table for table in _tables(found) if table.rows)
-
-
-def _sentences(found: Findings) -> Iterator[str]:
-    yield (
-        f"{found.nodes} nodes, {found.running} running pods, "
-        f"{found.pending} pods that wait for a node."
-    )
-    if found.pending:
-        yield f"{found.fits_now} of the waiting pods fit as things are."
-        after = f"{found.fits_after} would fit after {_count(len(found.moves), 'move')}"
-        if found.evictions:
-            after += f" and {_count(len(found.evictions), 'eviction')}"
-        proof = (
-            "; proved: no plan places more, nor as many with less disruption"
-            if found.proved
-            else "; more may be possible, the search was cut short by its time limit"
-        )
-        yield f"{after}{proof}."
-    for room in found.room:
-        share = room.stranded / room.capacity if room.capacity else 0
-        yield (
-            f"{room.resource}: {_amount(room, room.free)} of "
-            f"{_amount(room, room.capacity)} free, of which "
-            f"{_amount(room, room.stranded)} ({100 * share:.1f} % of all) are stranded."
-        )
-    if found.used_nodes is not None and found.needed_nodes is not None:
-        spare = found.used_nodes - found.needed_nodes
-        proof = (
-            "proved to be the most"
-            if found.needed_nodes == found.fewest_nodes
-            else f"at most {found.used_nodes - (found.fewest_nodes or 0)} could be"
-        )
-        yield (
-            f"{_count(spare, 'node')} of the {found.used_nodes} in use could be "
-            f"emptied with {_count(found.consolidating_moves, 'move')} ({proof})."
-        )
-
-
-def _tables(found: Findings) -> Iterator[Table]:
-    yield Table(
-        "Moves that make room",
-        ("pod", "from", "to"),
-        tuple((one.pod, one.from_node, one.to_node) for one in found.moves),
-    )
-    yield Table(
-        "Evictions, for pods of higher priority",
-        ("pod",),
-        tuple((name,) for name in found.evictions),
-    )
-    yield Table(
-        "What fewer moves gain",
-        ("moves, at most", "waiting pods that fit"),
-        tuple((str(moves), str(placed)) for moves, placed in found.gain_by_moves),
-    )
-    yield Table(
-        "Pods that stay pending",
-        ("workload", "pods", "why", "rules in the way"),
-        tuple(
-            (one.workload, str(one.pods), one.reason, ", ".join(one.rules))
-            for one in found.left
-        ),
-    )
-    yield Table(
-        "Running pods that stay where they are",
-        ("rule", "pods", "for example"),
-        tuple((one.rule, str(one.pods), one.example) for one in found.kept),
-    )
-    yield Table(
-        "Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied)
-    )
-    yield Table("Not judged", ("what",), tuple((one,) for one in found.not_judged))
-
-
-def _amount(room: Room, amount: int) -> str:
-    if room.resource == "cpu":
-        return f"{amount / 1000:.1f} cores"
-    return f"{amount / MIB:,.0f} MiB"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    By the highest priority of the waiting pods that get a node where the pod leaves,
+    then by how many these are; moves that make room for other moves come last.
+    """
+    if move.priority is None:
+        return 2**31, 0, move.pod
+    return -move.priority, -move.admits, move.pod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,13 @@ _CONTAINER = ("name", "image", "resources", "ports", "restartPolicy")
 _CONTAINERS = ("containers", "initContainers")
 _POD_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
 _NODE_STATUS = ("allocatable", "capacity", "images", "conditions")
+_SELECTING = ("Service", "ReplicaSet", "StatefulSet")
+"""Of these the selector is all that the scheduler asks; their templates are as secret
+as the pods, and as large."""
+
+_ANYWHERE = frozenset({"configMap", "secret", "projected", "downwardAPI"})
+"""Volumes that bind a pod to no node, and of which no rule asks."""
+
 _UNWANTED_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
 
 
@@ -69,27 +76,63 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = ()) -> Inv
     InputError
         There are no nodes or no pods among them.
     """
-    nodes, pods, others = [], [], []
-    for one in objects:
+    nodes, pods, others = list[Manifest](), list[Manifest](), list[Manifest]()
+    for one in map(reduced, objects):
         if one["kind"] == "Node":
-            nodes.append(_node(one))
+            nodes.append(one)
         elif one["kind"] == "Pod":
-            if one.get("status", {}).get("phase") not in FINISHED:
-                pods.append(_pod(one))
+            if one["status"].get("phase") not in FINISHED:
+                pods.append(one)
         elif one["kind"] in FURTHER:
-            others.append(_further(one))
+            others.append(one)
     for found, name in ((nodes, "nodes"), (pods, "pods")):
         if not found:
             raise InputError(
                 f"there are no {name} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
+    wanted = frozenset(_images_of(pods))
     return Inventory(
-        tuple(sorted(nodes, key=_name)),
+        tuple(_with_images(node, wanted) for node in sorted(nodes, key=_name)),
         tuple(sorted(pods, key=_turn)),
         tuple(others),
         tuple(dict.fromkeys(unread)),
     )
+
+
+def reduced(one: Manifest) -> Manifest:
+    """Return an object without what is not needed; of unknown kinds only the kind.
+
+    What was reduced before stays as it is.
+    """
+    make = {"Node": _node, "Pod": _pod}.get(one["kind"])
+    if make:
+        return make(one)
+    return _further(one) if one["kind"] in FURTHER else {"kind": one["kind"]}
+
+
+def _images_of(pods: Iterable[Manifest]) -> Iterator[str]:
+    """Yield the names by which nodes may have the images of pods that wait."""
+    for pod in pods:
+        if not pod["spec"].get("nodeName"):
+            for name in _CONTAINERS:
+                for container in pod["spec"].get(name, ()):
+                    image = str(container.get("image", ""))
+                    # The scheduler looks for images without a tag under this one.
+                    yield from (image, f"{image}:latest")
+
+
+def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
+    """Return a node with those of its images that matter for where pods go.
+
+    A kubelet reports fifty, which are most of what is known of a node.
+    """
+    images = [
+        one
+        for one in node["status"].get("images", ())
+        if not wanted.isdisjoint(one.get("names") or ())
+    ]
+    return {**node, "status": {**node["status"], "images": images}}
 
 
 def _node(one: Manifest) -> Manifest:
@@ -108,6 +151,10 @@ def _pod(one: Manifest) -> Manifest:
     for name in _CONTAINERS:
         if spec.get(name):
             spec[name] = [_kept(container, _CONTAINER) for container in spec[name]]
+    if spec.get("volumes"):
+        spec["volumes"] = [
+            volume for volume in spec["volumes"] if _ANYWHERE.isdisjoint(volume)
+        ]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -119,6 +166,9 @@ def _pod(one: Manifest) -> Manifest:
 
 def _further(one: Manifest) -> Manifest:
     kept = {name: value for name, value in one.items() if name != "metadata"}
+    if one["kind"] in _SELECTING:
+        kept = _kept(kept, ("apiVersion", "kind"))
+        kept["spec"] = _kept(one.get("spec", {}), ("selector",))
     return {**kept, "metadata": _metadata(one)}
 
 

@@ -6,7 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.whatif.findings import Kept, StillPending
+from stowage_testbed.whatif.findings import (
+    NOT_FOUND,
+    NOT_JUDGED,
+    PROVED,
+    TOO_LARGE,
+    Kept,
+    StillPending,
+)
 
 Amounts = dict[str, int]
 
@@ -65,7 +72,8 @@ class KeptPods:
 
     def large_enough(self, requests: pb.Resources) -> bool:
         """Return whether any node has so much when it is empty."""
-        return any(fits(amounts(requests), node) for node in self._nodes.values())
+        asked = amounts(requests)
+        return any(fits(asked, node) for node in self._nodes.values())
 
 
 def amounts(resources: pb.Resources, pods: int = 1) -> Amounts:
@@ -97,37 +105,46 @@ def left_pending(
     )
     classes = {one.id: one for one in snapshot.pod_classes}
     refused = {one.subject: one for one in refusals}
-    return tuple(
-        StillPending(
-            _name(classes[class_id]),
-            pods,
-            _reason(kept, classes[class_id], refused, proved=plan.optimal),
-            kept.in_the_way_of(classes[class_id].requests),
+    # Many workloads ask for the same; each amount is compared with the nodes once.
+    ways = dict[bytes, tuple[bool, tuple[str, ...]]]()
+
+    def still(class_id: str, pods: int) -> StillPending:
+        one = classes[class_id]
+        asked = one.requests.SerializeToString(deterministic=True)
+        if asked not in ways:
+            ways[asked] = (
+                kept.large_enough(one.requests),
+                kept.in_the_way_of(one.requests),
+            )
+        large_enough, rules = ways[asked]
+        verdict, reason = _verdict(
+            one, refused, large_enough=large_enough, proved=plan.optimal
         )
-        for class_id, pods in sorted(
-            counts.items(), key=lambda item: _name(classes[item[0]])
-        )
-    )
+        return StillPending(_name(one), pods, verdict, reason, rules)
+
+    ordered = sorted(counts.items(), key=lambda item: _name(classes[item[0]]))
+    return tuple(still(class_id, pods) for class_id, pods in ordered)
 
 
 def _name(one: pb.PodClass) -> str:
     return f"{one.namespace}/{one.owner.name or one.id}"
 
 
-def _reason(
-    kept: KeptPods,
+def _verdict(
     one: pb.PodClass,
     refused: dict[str, pb.Refusal],
     *,
+    large_enough: bool,
     proved: bool,
-) -> str:
+) -> tuple[str, str]:
+    """Return the verdict on a pod that stays pending, and the reason in words."""
     if one.unsupported:
-        return f"not judged: it needs {', '.join(one.unsupported)}"
+        return NOT_JUDGED, f"not judged: it needs {', '.join(one.unsupported)}"
     for subject in (one.id, _name(one)):
         if subject in refused:
-            return f"not judged: {refused[subject].reason}"
-    if not kept.large_enough(one.requests):
-        return "no node is large enough, even when empty"
+            return NOT_JUDGED, f"not judged: {refused[subject].reason}"
+    if not large_enough:
+        return TOO_LARGE, "no node is large enough, even when empty"
     if proved:
-        return "no plan places it: proved"
-    return "no plan was found in time"
+        return PROVED, "no plan places it: proved"
+    return NOT_FOUND, "no plan was found in time"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import yaml
 from kubernetes.client import ApiClient
 
@@ -18,7 +17,13 @@ from stowage_testbed.api_client import (
     new_api_client,
 )
 from stowage_testbed.errors import InputError, StowageError
-from stowage_testbed.whatif.inventory import FURTHER, Inventory, Manifest, inventory_of
+from stowage_testbed.whatif.inventory import (
+    FURTHER,
+    Inventory,
+    Manifest,
+    inventory_of,
+    reduced,
+)
 
 TIMEOUT_S = 30.0
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
@@ -52,7 +57,7 @@ def read_api(client: ApiClient) -> Inventory:
     reader, found, unread = Objects(client, TIMEOUT_S), list[Manifest](), []
     for kind, without in {"Node": "", "Pod": "", **FURTHER}.items():
         try:
-            found += reader.listed(kind)
+            found += [reduced(one) for one in reader.each(kind)]
         except ApiUnreachableError as error:
             raise _gone(error.cause) from error
         except ApiRefusedError as error:
@@ -117,33 +122,55 @@ def _no_values(path: Path, why: str) -> InputError:
     )
 
 
+class _Document(msgspec.Struct):
+    """An object, or a list of them that are still to be parsed."""
+
+    apiVersion: str = ""  # noqa: N815 - the name in the file
+    kind: str = ""
+    items: list[msgspec.Raw] | None = None
+
+
 def _objects(path: Path) -> Iterator[Manifest]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
     except OSError as error:
         raise _no_list(path, f"cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    try:
+        yield from _flat(path, content, None)
+    except msgspec.DecodeError as error:
         raise _no_list(path, f"is not JSON ({error})") from error
-    yield from _flat(path, document)
 
 
-def _flat(path: Path, document: Any) -> Iterator[Manifest]:
-    """Yield the objects of lists within lists."""
-    if not isinstance(document, dict) or "kind" not in document:
-        raise _no_list(path, "holds no Kubernetes objects")
-    if isinstance(document.get("items"), list):
+def _flat(
+    path: Path, content: bytes | msgspec.Raw, around: _Document | None
+) -> Iterator[Manifest]:
+    """Yield the objects of lists within lists, each parsed when its turn comes.
+
+    A list of a large cluster is hundreds of megabytes when all of it is parsed; what is
+    kept of it is a tenth.
+    """
+    try:
+        document = msgspec.json.decode(content, type=_Document)
+    except msgspec.ValidationError as error:
+        why = (
+            "has an item that is no object" if around else "holds no Kubernetes objects"
+        )
+        raise _no_list(path, why) from error
+    if around:
         # The items of a typed list do not say what they are.
-        kind = str(document["kind"]).removesuffix("List")
-        for item in document["items"]:
-            if not isinstance(item, dict):
-                raise _no_list(path, "has an item that is no object")
-            named = {"kind": kind} if kind else {}
-            version = document.get("apiVersion", "v1")
-            yield from _flat(path, {"apiVersion": version, **named, **item})
-    elif not isinstance(document.get("metadata"), dict):
-        raise _no_list(path, f"has a {document['kind']} without metadata")
-    else:
-        yield document
+        document.kind = document.kind or around.kind.removesuffix("List")
+        document.apiVersion = document.apiVersion or around.apiVersion
+    document.apiVersion = document.apiVersion or "v1"
+    if not document.kind:
+        raise _no_list(path, "holds no Kubernetes objects")
+    if document.items is not None:
+        for item in document.items:
+            yield from _flat(path, item, document)
+        return
+    one = msgspec.json.decode(content)
+    if not isinstance(one.get("metadata"), dict):
+        raise _no_list(path, f"has a {document.kind} without metadata")
+    yield reduced({**one, "kind": document.kind, "apiVersion": document.apiVersion})
 
 
 def _no_list(path: Path, why: str) -> InputError:

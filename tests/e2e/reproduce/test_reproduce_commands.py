@@ -67,7 +67,7 @@ def test_a_cluster_in_a_file_is_asked_about(tmp_path: Path) -> None:
     found = json.loads(invoke("whatif", "--file", str(file), "--json"))
 
     assert "0 of the waiting pods fit as things are." in words
-    assert "1 would fit after 1 move; proved" in words
+    assert "1 fit after 1 move, proved" in words
     assert (found["fits_now"], found["fits_after"]) == (0, 1)
     assert (found["used_nodes"], found["needed_nodes"]) == (2, 1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,21 +16,17 @@ from kubernetes import client
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
-from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.simulate import (
-    NO_PROTECTION,
-    SchedulerVerifier,
-    Simulator,
-    profile_file,
-)
+from stowage_testbed.simulate import NO_PROTECTION, profile_file
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
-from stowage_testbed.whatif.asking import Asking, PlanLimits
-from stowage_testbed.whatif.findings import Move, sentences, tables
+from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif.details import tables
+from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_api, read_files
+from stowage_testbed.whatif.screen import screen
 
 pytestmark = pytest.mark.e2e
 
@@ -60,16 +56,14 @@ def cluster() -> Iterator[KwokBinaryCluster]:
         made.down()
 
 
+Ask = Callable[[Inventory, PlanLimits], Findings]
+
+
 @pytest.fixture(scope="module")
-def asking() -> Iterator[Asking]:
+def ask() -> Ask:
     install_tools(("stowage-simulate",), quiet=True)
     profile = profile_file("deterministic")
-    with (
-        SchedulerVerifier(profile) as verifier,
-        Simulator(profile) as simulator,
-        running_service() as service,
-    ):
-        yield Asking(verifier, simulator, service)
+    return lambda inventory, limits: findings_of(inventory, profile, limits)
 
 
 def _figure_1(api: client.ApiClient) -> None:
@@ -160,10 +154,10 @@ def inventory(cluster: KwokBinaryCluster) -> Inventory:
 
 
 def test_one_move_makes_room_and_the_answer_says_so(
-    inventory: Inventory, asking: Asking
+    inventory: Inventory, ask: Ask
 ) -> None:
     """It is the question of the platform engineer."""
-    found = asking.findings(inventory, ANY_POD)
+    found = ask(inventory, ANY_POD)
 
     # The third node is the one that a release would run on.
     assert (found.nodes, found.running, found.pending) == (3, 2, 1)
@@ -174,25 +168,25 @@ def test_one_move_makes_room_and_the_answer_says_so(
     assert {move.from_node, move.to_node} == {"node-0", "node-1"}
     assert found.evictions == ()
     assert found.left == ()
-    assert "0 of the waiting pods fit as things are." in sentences(found)
+    assert " 0 of the waiting pods fit as things are." in screen(found)
     assert next(table.title for table in tables(found)) == "Moves that make room"
 
 
 def test_without_moves_the_pod_stays_and_the_answer_says_why(
-    inventory: Inventory, asking: Asking
+    inventory: Inventory, ask: Ask
 ) -> None:
     """A limit on moves is respected."""
-    found = asking.findings(inventory, replace(ANY_POD, max_moves=0))
+    found = ask(inventory, replace(ANY_POD, max_moves=0))
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left
     assert (left.workload, left.pods) == ("default/c", 1)
 
 
 def test_by_default_who_stands_alone_stays_and_the_answer_names_the_rule(
-    inventory: Inventory, asking: Asking
+    inventory: Inventory, ask: Ask
 ) -> None:
     """An installation would not move it either; a budget or a value would."""
-    found = asking.findings(inventory, PlanLimits())
+    found = ask(inventory, PlanLimits())
 
     assert (found.fits_after, found.moves) == (0, ())
     (left,) = found.left
@@ -204,10 +198,10 @@ def test_by_default_who_stands_alone_stays_and_the_answer_names_the_rule(
 
 
 def test_the_two_running_pods_need_one_node_only(
-    inventory: Inventory, asking: Asking
+    inventory: Inventory, ask: Ask
 ) -> None:
     """How many nodes could be emptied, and which."""
-    found = asking.findings(inventory, ANY_POD)
+    found = ask(inventory, ANY_POD)
     assert (found.used_nodes, found.needed_nodes, found.fewest_nodes) == (2, 1, 1)
     assert len(found.emptied) == 1
     assert found.consolidating_moves == 1
@@ -238,12 +232,12 @@ def test_only_lists_are_asked_of_the_api_server(cluster: KwokBinaryCluster) -> N
 
 
 def test_what_may_not_be_read_is_said_to_be_not_judged(
-    inventory: Inventory, asking: Asking
+    inventory: Inventory, ask: Ask
 ) -> None:
     """The account sees no volumes; the answer must not pretend that there are none."""
-    found = asking.findings(inventory, ANY_POD)
-    assert any("volumes" in one for one in found.not_judged)
-    assert not any("disruption budgets" in one for one in found.not_judged)
+    found = ask(inventory, ANY_POD)
+    assert any("volumes" in one.reason for one in found.not_judged)
+    assert not any("disruption budgets" in one.reason for one in found.not_judged)
 
 
 def test_a_user_who_may_list_nothing_learns_what_is_needed(
@@ -258,7 +252,7 @@ def test_a_user_who_may_list_nothing_learns_what_is_needed(
 
 
 def test_a_file_gives_the_same_answer(
-    cluster: KwokBinaryCluster, asking: Asking, inventory: Inventory, tmp_path: Path
+    cluster: KwokBinaryCluster, ask: Ask, inventory: Inventory, tmp_path: Path
 ) -> None:
     """Whoever may not be given access can still be helped."""
     with closing(cluster.api_client()) as api:
@@ -274,7 +268,7 @@ def test_a_file_gives_the_same_answer(
     file = tmp_path / "all.json"
     file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
 
-    from_file = asking.findings(read_files([file]), ANY_POD)
-    from_cluster = asking.findings(inventory, ANY_POD)
+    from_file = ask(read_files([file]), ANY_POD)
+    from_cluster = ask(inventory, ANY_POD)
 
     assert replace(from_file, not_judged=()) == replace(from_cluster, not_judged=())

@@ -117,3 +117,63 @@ def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
     """No traceback for a wrong path."""
     with pytest.raises(InputError, match="cannot be read"):
         read_files([tmp_path / "none"])
+
+
+def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
+    """A kubelet reports fifty; the scheduler looks for those of the pod it places."""
+    images = [{"names": [name]} for name in ("mine:latest", "of-running:1", "other:1")]
+    node = {**NODE, "status": {"images": images}}
+    waiting, running = a_pod("a"), a_pod("b")
+    waiting["spec"]["containers"][0]["image"] = "mine"
+    running["spec"]["containers"][0]["image"] = "of-running:1"
+    running["spec"]["nodeName"] = "n"
+
+    (kept,) = inventory_of([node, waiting, running]).nodes
+
+    assert kept["status"]["images"] == [{"names": ["mine:latest"]}]
+
+
+def test_of_what_owns_pods_the_selector_is_kept() -> None:
+    """The template has the secrets of the pods, once more for each old revision."""
+    spec = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"password": "hunter2"},
+    }
+    owner = {"kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
+
+    (kept,) = inventory_of([NODE, a_pod("a"), owner]).objects
+
+    assert kept["spec"] == {"selector": {"matchLabels": {"a": "b"}}}
+
+
+def test_volumes_that_bind_a_pod_are_kept() -> None:
+    """The volume of a token is anywhere; a claim is not, and rules ask for emptyDir."""
+    pod = a_pod("a")
+    binding = [
+        {"name": "c", "persistentVolumeClaim": {}},
+        {"name": "l", "emptyDir": {}},
+    ]
+    pod["spec"]["volumes"] = [*binding, {"name": "t", "projected": {}}]
+
+    assert inventory_of([NODE, pod]).pods[0]["spec"]["volumes"] == binding
+
+
+def test_objects_are_read_from_lists_within_lists(tmp_path: Path) -> None:
+    """Several answers of kubectl are put into one file; items take what is around."""
+    file = tmp_path / "all.json"
+    item = {"metadata": {"name": "d"}}
+    inner = {
+        "kind": "PodDisruptionBudgetList",
+        "apiVersion": "policy/v1",
+        "items": [item],
+    }
+    file.write_text(
+        json.dumps({"kind": "List", "items": [NODE, a_pod("a"), inner]}), "utf-8"
+    )
+
+    (budget,) = read_files([file]).objects
+
+    assert (budget["kind"], budget["apiVersion"]) == (
+        "PodDisruptionBudget",
+        "policy/v1",
+    )

@@ -1,0 +1,223 @@
+"""The answer on one screen: at most 40 lines of 100 columns, whatever the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from tabulate import tabulate
+
+from stowage_testbed.text.terminal import plain
+from stowage_testbed.whatif.findings import (
+    NOT_FOUND,
+    NOT_JUDGED,
+    PROVED,
+    TOO_LARGE,
+    Findings,
+    Move,
+    Room,
+)
+
+LINES, COLUMNS = 40, 100
+"""What fits into a window, and into an issue."""
+
+MOVES, RESOURCES, REASONS, TIERS, STEPS = 10, 5, 4, 5, 4
+"""How many of each are shown; what is left out is counted."""
+
+_POD, _NODE = 34, 20
+_RESOURCE = 26
+_GIB, _TIB = 2**30, 2**40
+
+
+def screen(found: Findings) -> str:
+    """Return the answer, without what only `--all` and the JSON tell."""
+    blocks = (
+        [_head(found), *_waiting(found), *_nodes(found)],
+        list(_capacity(found.room)),
+        list(_moves(found.moves)),
+        [*_kept(found), *_not_judged(found)],
+        ["All of it: --all prints it, --output FILE and --json write it as JSON."],
+    )
+    text = "\n\n".join("\n".join(block) for block in blocks if block)
+    return "\n".join(_cut(line, COLUMNS) for line in text.split("\n"))
+
+
+def _head(found: Findings) -> str:
+    return (
+        f"{_count(found.nodes, 'node')}, {_count(found.running, 'running pod')}, "
+        f"{_count(found.pending, 'pod')} waiting for a node."
+    )
+
+
+def _waiting(found: Findings) -> Iterator[str]:
+    if not found.pending:
+        return
+    yield f"{found.fits_now:>7,} of the waiting pods fit as things are."
+    after = f"{found.fits_after:>7,} fit after {_count(len(found.moves), 'move')}"
+    if found.evictions:
+        after += f" and {_count(len(found.evictions), 'eviction')}"
+    yield f"{after}, {_proof(found)}"
+    left = Counter[str]()
+    for one in found.left:
+        left[one.verdict] += one.pods
+    reasons = (
+        (TOO_LARGE, "larger than any node"),
+        (PROVED, "for whom no plan has room beside these"),
+    )
+    never = [f"{left[name]:,} {text}" for name, text in reasons if left[name]]
+    why = f": {', '.join(never)}" if never else ""
+    yield f"{left[TOO_LARGE] + left[PROVED]:>7,} provably do not{why}."
+    if left[NOT_FOUND]:
+        yield f"{left[NOT_FOUND]:>7,} were not placed in time; nothing is proved."
+    if left[NOT_JUDGED]:
+        yield f"{left[NOT_JUDGED]:>7,} were not judged."
+    yield from _gain(found)
+
+
+def _proof(found: Findings) -> str:
+    if found.proved:
+        return "proved: no plan places more, nor as many with less."
+    return "the best found in time; more may be possible."
+
+
+def _gain(found: Findings) -> Iterator[str]:
+    changes, above = [], 0
+    for tier in found.tiers:
+        gained = tier.after - tier.before
+        if gained != above:
+            changes.append(f"{gained - above:+,} of priority {tier.priority}")
+        above = gained
+    if changes:
+        yield f"Pods with a node: {_first(changes, TIERS)}."
+    steps = found.gain_by_moves
+    if len(steps) > 1:
+        # The first, the last, and some between: where the curve bends is seen.
+        picked = sorted(
+            {round(k * (len(steps) - 1) / (STEPS - 1)) for k in range(STEPS)}
+        )
+        said = ", ".join(f"{steps[k][1]:+,} with {steps[k][0]:,}" for k in picked)
+        yield f"Fewer moves gain less: {said}."
+
+
+def _nodes(found: Findings) -> Iterator[str]:
+    if found.used_nodes is None or found.needed_nodes is None:
+        return
+    spare = found.used_nodes - found.needed_nodes
+    proof = (
+        "proved to be the most"
+        if found.needed_nodes == found.fewest_nodes
+        else f"at most {found.used_nodes - (found.fewest_nodes or 0):,} could be"
+    )
+    yield (
+        f"{_count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
+        f"with {_count(found.consolidating_moves, 'move')} ({proof})."
+    )
+
+
+def _capacity(room: Sequence[Room]) -> Iterator[str]:
+    rows = [
+        (
+            _cut(one.resource, _RESOURCE),
+            f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
+            _share(one.capacity - one.free, one),
+            _amount(one, one.free),
+            f"{one.free_nodes:,}",
+            _amount(one, one.largest_free),
+            _share(one.stranded, one),
+        )
+        for one in room[:RESOURCES]
+    ]
+    if not rows:
+        return
+    yield from _table(
+        ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded"),
+        rows,
+        ("left", *["right"] * 6),
+    )
+    yield from _more(len(room) - RESOURCES, "resource")
+
+
+def _moves(moves: Sequence[Move]) -> Iterator[str]:
+    if not moves:
+        return
+    rows = [
+        (
+            _cut(one.pod, _POD),
+            _cut(one.from_node, _NODE),
+            _cut(one.to_node, _NODE),
+            f"{one.admits:,}",
+            "" if one.priority is None else str(one.priority),
+        )
+        for one in moves[:MOVES]
+    ]
+    yield (
+        "Moves, those first that admit waiting pods of the highest priority, then the "
+        "most of them"
+    )
+    align = ("left", "left", "left", "right", "right")
+    yield from _table(("pod", "from", "to", "admits", "priority"), rows, align)
+    yield from _more(len(moves) - MOVES, "move")
+
+
+def _kept(found: Findings) -> Iterator[str]:
+    if found.kept:
+        rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
+        yield f"Running pods that stay by a rule: {_first(rules, REASONS)}."
+
+
+def _not_judged(found: Findings) -> Iterator[str]:
+    if not found.not_judged:
+        return
+    counts = Counter(one.reason for one in found.not_judged)
+    first = f" ({len(counts):,} reasons, the first {REASONS})"
+    yield f"Not judged{first if len(counts) > REASONS else ''}:"
+    for reason, number in counts.most_common(REASONS):
+        yield f"  {reason}{f' ({number:,} times)' if number > 1 else ''}"
+
+
+def _table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
+) -> list[str]:
+    return tabulate(
+        rows,
+        headers=headers,
+        tablefmt="plain",
+        disable_numparse=True,
+        colalign=align,
+    ).split("\n")
+
+
+def _more(number: int, what: str) -> Iterator[str]:
+    if number > 0:
+        yield f"... and {_count(number, f'further {what}')}"
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f", and {more:,} more" if more > 0 else "")
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the text in one line of a width, without its middle if it is longer."""
+    line = plain(text).replace("\n", " ")
+    if len(line) <= width:
+        return line
+    begin = (width - 3) // 2
+    return f"{line[:begin]}...{line[len(line) - (width - 3 - begin) :]}"
+
+
+def _share(part: int, room: Room) -> str:
+    return f"{100 * part / room.capacity:.1f} %" if room.capacity else ""
+
+
+def _amount(room: Room, amount: int) -> str:
+    if room.resource == "cpu":
+        return f"{amount / 1000:,.1f}".removesuffix(".0")
+    if room.resource == "memory" or room.resource.startswith("hugepages-"):
+        unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")
+        return f"{amount / unit:,.1f}".removesuffix(".0") + f" {name}"
+    return f"{amount:,}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

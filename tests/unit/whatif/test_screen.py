@@ -1,0 +1,192 @@
+"""The answer on one screen, and where the rest of it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stowage_testbed.cli import app
+from stowage_testbed.whatif import asking
+from stowage_testbed.whatif.details import tables
+from stowage_testbed.whatif.findings import (
+    NOT_FOUND,
+    NOT_JUDGED,
+    PROVED,
+    TOO_LARGE,
+    Findings,
+    Kept,
+    Move,
+    NotJudged,
+    Room,
+    StillPending,
+    Tier,
+    telling,
+)
+from stowage_testbed.whatif.screen import COLUMNS, LINES, screen
+
+LONG = "n" * 253
+GPUS = Room("nvidia.com/gpu", 6212, 26, 13, 1213, 23, 2)
+
+
+@pytest.fixture
+def small() -> Findings:
+    """Return what is found where one of two pods fits after a move."""
+    return Findings(
+        nodes=2, running=2, pending=2, fits_now=0, fits_after=1,
+        moves=(Move("ns/a", "n1", "n2", 1, 7),), evictions=(), proved=True,
+        tiers=(Tier(7, 2, 3, 3),), gain_by_moves=((0, 0), (1, 1)),
+        left=(StillPending("ns/big", 1, TOO_LARGE, "too large"),), kept=(),
+        room=(GPUS,), used_nodes=2, needed_nodes=1, fewest_nodes=1, emptied=("n1",),
+        consolidating_moves=1, not_judged=(),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def huge() -> Findings:
+    """Return findings with more of everything, and larger, than any cluster has."""
+    many, amount = range(300), 10**17
+    return Findings(
+        nodes=10**6, running=10**7, pending=10**7, fits_now=10**6, fits_after=10**6,
+        moves=tuple(Move(LONG, LONG, LONG, 10**5, -(2**31)) for _ in many),
+        evictions=(LONG,) * 300, proved=False,
+        tiers=tuple(Tier(2**31 - k, 0, 10**6 * k**2, 10**7) for k in many),
+        gain_by_moves=tuple((10**6 + k, 10**6 + k) for k in many),
+        left=tuple(
+            StillPending(LONG, 10**6, verdict, LONG, (LONG,) * 9)
+            for verdict in (TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED)
+        ),
+        kept=tuple(Kept(f"{LONG}{k}", 10**7, LONG) for k in many),
+        room=tuple(
+            Room(name, amount, amount // 2, amount // 3, 10**6, 10**6, amount // 4)
+            for name in ("cpu", "memory", *(f"{LONG}{k}" for k in many))
+        ),
+        used_nodes=10**6, needed_nodes=10, fewest_nodes=1, emptied=(LONG,) * 300,
+        consolidating_moves=10**7,
+        not_judged=tuple(NotJudged(f"{LONG}{k}", LONG, LONG) for k in many),
+    )  # fmt: skip
+
+
+def test_no_cluster_is_too_large_for_one_screen(huge: Findings) -> None:
+    """What scrolls away is not read; what is wider is wrapped and cannot be."""
+    lines = screen(huge).split("\n")
+
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+
+
+def test_what_is_left_out_is_counted_and_the_way_to_it_told(huge: Findings) -> None:
+    """A list that ends without a word looks complete."""
+    said = screen(huge)
+
+    assert "... and 290 further moves" in said
+    assert "... and 297 further resources" in said
+    assert "300 reasons, the first 4" in said
+    assert "--output FILE" in said.split("\n")[-1]
+
+
+def test_gpus_count_like_cores(small: Findings) -> None:
+    """On a GPU fleet they are the question: used, free where, in which blocks."""
+    (line,) = [one for one in screen(small).split("\n") if one.startswith("nvidia")]
+
+    assert " ".join(line.split()) == (
+        "nvidia.com/gpu 6,186 / 6,212 99.6 % 26 23 2 0.2 %"
+    )
+
+
+def test_every_waiting_pod_is_counted_once(small: Findings) -> None:
+    """Placed, provably not, not in time, not judged: these add up."""
+    kinds = (TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED)
+    left = tuple(StillPending("w", 10**k, kind, "") for k, kind in enumerate(kinds))
+
+    said = screen(replace(small, left=left))
+
+    assert "11 provably do not: 1 larger than any node, 10 for whom" in said
+    assert " 100 were not placed in time" in said
+    assert "1,000 were not judged" in said
+
+
+def test_who_loses_a_node_is_said_beside_who_gets_one(small: Findings) -> None:
+    """608 pods that fit are no gain if 674 are evicted for them."""
+    tiers = (Tier(9, 0, 5, 5), Tier(3, 10, 15, 15), Tier(0, 30, 28, 40))
+
+    said = screen(replace(small, tiers=tiers))
+
+    assert "Pods with a node: +5 of priority 9, -7 of priority 0." in said
+
+
+def test_the_most_telling_moves_admit_the_highest_priority_then_the_most_pods() -> None:
+    """Ten of a thousand moves must be those that matter; chains only help others."""
+    chain, few = Move("a", "n", "m"), Move("b", "n", "m", 1, 9)
+    many, low = Move("c", "n", "m", 3, 9), Move("d", "n", "m", 99, -5)
+
+    assert sorted((chain, low, few, many), key=telling) == [many, few, low, chain]
+
+
+def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> None:
+    """Files come from anywhere."""
+    odd = Move("ns/\x1b[2J\nmine", "n1", "n2", 1, 0)
+
+    said = screen(replace(small, moves=(odd,)))
+
+    assert "\x1b" not in said
+    assert said.count("\n") == screen(small).count("\n")
+
+
+def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
+    """Nothing that was found is lost."""
+    rows = {table.title: len(table.rows) for table in tables(huge)}
+
+    assert rows["Moves that make room"] == 300
+    assert rows["Nodes that could be emptied"] == 300
+    assert rows["Not judged"] == 300
+
+
+@pytest.fixture
+def cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, huge: Findings
+) -> list[str]:
+    """Return the command for a cluster in a file, about which ``huge`` is found."""
+    file = tmp_path / "all.json"
+    pod = {"kind": "Pod", "metadata": {"name": "p"}}
+    items = [{"kind": "Node", "metadata": {"name": "n"}}, pod]
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    monkeypatch.setattr(asking, "findings_of", lambda *_: huge)
+    monkeypatch.setattr(
+        "stowage_testbed.toolchain.install_tools", lambda *_, **__: None
+    )
+    return ["whatif", "--file", str(file)]
+
+
+def test_the_file_and_the_json_hold_everything(
+    cluster: list[str], tmp_path: Path, huge: Findings
+) -> None:
+    """The screen is for people, the rest for programs and for those who ask on."""
+    output = tmp_path / "new" / "answer.json"
+
+    short = CliRunner().invoke(app, [*cluster, "--output", str(output)]).output
+    whole = CliRunner().invoke(app, [*cluster, "--json"]).output
+    long = CliRunner().invoke(app, [*cluster, "--all"]).output
+
+    assert short == f"{screen(huge)}\n"
+    assert json.loads(output.read_text()) == json.loads(whole)
+    assert len(json.loads(whole)["moves"]) == len(huge.moves)
+    assert long.startswith(short)
+    assert "Pods that stay pending" in long
+
+
+def test_an_answer_that_cannot_be_written_is_not_lost(
+    cluster: list[str], tmp_path: Path
+) -> None:
+    """It took a minute to find; a wrong path must not throw it away."""
+    (tmp_path / "file").write_text("")
+    asked = [*cluster, "--output", str(tmp_path / "file" / "answer.json")]
+
+    answer = CliRunner().invoke(app, asked)
+
+    assert answer.exit_code != 0
+    assert "pods waiting for a node" in answer.output
+    assert "cannot be written" in str(answer.exception)
