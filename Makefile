@@ -26,7 +26,7 @@ REPEAT ?= 1
 SCENARIOS ?= scenarios
 BACKEND ?= kwok-binary
 RESULTS ?= results
-TEST_TOOLS ?= metrics compare
+TEST_TOOLS ?= metrics compare prometheus
 
 .PHONY: help
 help: ## List the targets.
@@ -181,6 +181,7 @@ test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no
 .PHONY: test-chart
 test-chart: $(READY) ## Run the tests of the Helm chart.
 	@stowage tools install --quiet helm
+	@stowage tools install --quiet --group prometheus
 	@pytest -m chart
 
 # Two processes; tests/conftest.py says which tests may run side by side. What a machine lacks is installed where that
