@@ -120,7 +120,7 @@ def port(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def ask(port: int, folder: Path, *metrics: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as the pod does, without patience."""
+    """Run the script as the pod does."""
     (folder / "token").write_text("token\n")
     script = container(METRICS)["args"][0].replace(
         "DEADLINE_S = 60.0", "DEADLINE_S = 0"
