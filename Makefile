@@ -86,6 +86,10 @@ chart: $(READY) ## Package the chart into dist/.
 	@mkdir -p dist
 	@"$$(stowage tools path helm)" package charts/stowage --destination dist
 
+.PHONY: chart-readme
+chart-readme: $(READY) devtools ## Write the chart's README from its template and values.yaml.
+	@ci/chart-readme
+
 .PHONY: bench-optimizer
 bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
 	@python -m benchmarks optimizer --results $(RESULTS) \
