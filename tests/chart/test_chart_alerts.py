@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from go_module import go_module
 
 from docs.tooling.metrics import Metric, go_files, optimizer_metrics, read
 from stowage_testbed import layout
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.golang import find_go, go_environment
-from stowage_testbed.toolchain.manifest import load_manifest
 
 pytestmark = pytest.mark.chart
 
@@ -43,19 +42,7 @@ def own_metrics() -> dict[str, Metric]:
 @cache
 def stock_metrics() -> dict[str, set[str]]:
     """Return kube-scheduler's metrics and their labels, as Kubernetes lists them."""
-    download = [
-        str(find_go(load_manifest().go).file),
-        *("mod", "download", "-json", "k8s.io/kubernetes"),
-    ]
-    done = subprocess.run(
-        download,
-        cwd=layout.shipped("scheduler"),
-        env=go_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    folder = Path(json.loads(done.stdout)["Dir"], "test/instrumentation/documentation")
+    folder = go_module("k8s.io/kubernetes") / "test/instrumentation/documentation"
     listed = yaml.load(
         (folder / "documentation-list.yaml").read_text("utf-8"), yaml.CSafeLoader
     )

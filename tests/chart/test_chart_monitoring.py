@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 import yaml
 from chart_render import ChartRefusedError, Manifest, of_kind, pod_spec, render
+from go_module import go_module
+from jsonschema import Draft202012Validator
 
 from stowage_testbed.helm.install import CHART
 
@@ -17,6 +20,7 @@ MONITOR = "scheduler.metrics.serviceMonitor.enabled=true"
 RULE = "scheduler.metrics.prometheusRule.enabled=true"
 DASHBOARD = "scheduler.metrics.dashboard.enabled=true"
 OPERATOR = ("ServiceMonitor", "PrometheusRule")
+DEFINITIONS = "github.com/prometheus-operator/prometheus-operator@v0.93.1"
 
 
 def endpoint(*settings: str) -> Manifest:
@@ -153,3 +157,40 @@ def test_alerts_know_the_job_that_the_monitor_gives_its_samples() -> None:
             {"targetLabel": "job", "replacement": "stowage"}
         ]
     assert 'up{job="stowage"}' in (CHART / "rules/alerts.yaml").read_text("utf-8")
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema that knows all fields, as the API server warns of others."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    if isinstance(schema.get("properties"), dict):
+        inner.setdefault("additionalProperties", False)
+    return inner
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        (),
+        (
+            "scheduler.tlsSecretName=mine",
+            "scheduler.metrics.serviceMonitor.tokenSecret.name=scraper",
+            "scheduler.metrics.serviceMonitor.caSecret.name=authority",
+        ),
+    ],
+    ids=["default", "secrets"],
+)
+@pytest.mark.parametrize("kind", OPERATOR)
+def test_the_operator_takes_its_objects(kind: str, settings: tuple[str, ...]) -> None:
+    """Judged by the operator's own definitions; an unknown field would be dropped."""
+    folder = go_module(DEFINITIONS) / "example/prometheus-operator-crd"
+    file = folder / f"monitoring.coreos.com_{kind.lower()}s.yaml"
+    (version,) = yaml.safe_load(file.read_text("utf-8"))["spec"]["versions"]
+    (written,) = of_kind(render(METRICS, MONITOR, RULE, *settings), kind)
+
+    assert written["apiVersion"] == f"monitoring.coreos.com/{version['name']}"
+    schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    Draft202012Validator(closed(schema)).validate(written["spec"])
