@@ -26,7 +26,7 @@ REPEAT ?= 1
 SCENARIOS ?= scenarios
 BACKEND ?= kwok-binary
 RESULTS ?= results
-TEST_TOOLS ?= metrics compare
+TEST_TOOLS ?= metrics compare prometheus
 
 .PHONY: help
 help: ## List the targets.
@@ -85,6 +85,10 @@ chart: $(READY) ## Package the chart into dist/.
 	@stowage tools install --quiet helm
 	@mkdir -p dist
 	@"$$(stowage tools path helm)" package charts/stowage --destination dist
+
+.PHONY: chart-readme
+chart-readme: $(READY) devtools ## Write the chart's README from its template and values.yaml.
+	@ci/chart-readme
 
 .PHONY: bench-optimizer
 bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
@@ -181,6 +185,7 @@ test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no
 .PHONY: test-chart
 test-chart: $(READY) ## Run the tests of the Helm chart.
 	@stowage tools install --quiet helm
+	@stowage tools install --quiet --group prometheus
 	@pytest -m chart
 
 # Two processes; tests/conftest.py says which tests may run side by side. What a machine lacks is installed where that

@@ -79,7 +79,10 @@ def _comment(lines: list[str], line: int) -> str:
     found: list[str] = []
     while line and lines[line - 1].lstrip().startswith("#"):
         line -= 1
-        found.insert(0, lines[line].lstrip().removeprefix("#").strip())
+        # The dashes are for helm-docs, which makes the chart's README.
+        found.insert(
+            0, lines[line].lstrip().removeprefix("#").strip().removeprefix("-- ")
+        )
     return " ".join(found)
 
 

@@ -19,8 +19,8 @@ class ChartRefusedError(Exception):
     """Helm refused to render; the message is what a user sees."""
 
 
-def render(*settings: str) -> list[Manifest]:
-    """Render with ``--set`` settings; return the objects."""
+def render(*settings: str, hooks: bool = False) -> list[Manifest]:
+    """Render with ``--set`` settings; return the objects, or those of ``helm test``."""
     sets = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(
         [
@@ -35,7 +35,12 @@ def render(*settings: str) -> list[Manifest]:
     )
     if done.returncode != 0:
         raise ChartRefusedError(done.stderr)
-    return [document for document in yaml.safe_load_all(done.stdout) if document]
+    objects = [document for document in yaml.safe_load_all(done.stdout) if document]
+    return [
+        one
+        for one in objects
+        if ("helm.sh/hook" in one["metadata"].get("annotations", {})) is hooks
+    ]
 
 
 def of_kind(objects: list[Manifest], *kinds: str) -> list[Manifest]:

@@ -115,7 +115,21 @@ def test_a_network_policy_lets_metrics_be_scraped() -> None:
     assert _network_policy(metrics)["ingress"] == [port]
     (limited,) = _network_policy(metrics, scraper)["ingress"]
     assert limited == port | {
-        "from": [{"namespaceSelector": {"matchLabels": {"team": "monitoring"}}}]
+        "from": [
+            {"namespaceSelector": {"matchLabels": {"team": "monitoring"}}},
+            {"podSelector": {"matchLabels": _labels_of_the_test(metrics)}},
+        ]
+    }
+
+
+def _labels_of_the_test(*settings: str) -> Manifest:
+    """Return those of the pod of ``helm test`` that tell it from all others."""
+    (pod,) = of_kind(render(*settings, hooks=True), "Pod")
+    labels: Manifest = pod["metadata"]["labels"]
+    return {
+        name: value
+        for name, value in labels.items()
+        if name.endswith(("/name", "/instance"))
     }
 
 

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.chart
 
 EVERYTHING_ON = (
     "scheduler.metrics.enabled=true",
+    "scheduler.metrics.serviceMonitor.enabled=true",
     "podDisruptionBudget.enabled=true",
     "networkPolicy.enabled=true",
 )

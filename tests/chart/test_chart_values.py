@@ -34,6 +34,8 @@ pytestmark = pytest.mark.chart
         (f"paths.socket=/{'x' * 100}", r"/paths/socket': maxLength"),
         ("scheduler.command={}", r"/scheduler/command/0': minLength"),
         ("scheduler.extraArgs={v=5}", r"/scheduler/extraArgs/0"),
+        ("scheduler.metrics.readers[0].name=prom", r"/readers/0.*'namespace'"),
+        ("scheduler.metrics.serviceMonitor.interval=often", r"/interval'"),
         ("optimizer.workers=two", r"/optimizer/workers': got string"),
     ],
 )

@@ -30,3 +30,11 @@ app.kubernetes.io/component: scheduler
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
+
+{{/* Of `helm test`: other names than the scheduler's, whose Service and policy must not select the test. */}}
+{{- define "stowage.testLabels" -}}
+app.kubernetes.io/name: {{ include "stowage.name" . }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: test
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}

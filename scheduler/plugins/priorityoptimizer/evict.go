@@ -98,3 +98,14 @@ func unanswered(err error) bool {
 	return !errors.As(err, &status) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsServiceUnavailable(err)
 }
+
+// refusalLabel is the metric's reason for an eviction that was refused.
+func refusalLabel(err error) string {
+	switch {
+	case errors.Is(err, errBudget):
+		return "DisruptionBudget"
+	case errors.Is(err, errLater):
+		return "Later"
+	}
+	return "Forbidden"
+}

@@ -171,6 +171,7 @@ func (e *planExecution) evictAll(ctx context.Context, wave []executor.Departure)
 		default:
 			failed = err
 		}
+		refusedEvictionsTotal.WithLabelValues(refusalLabel(answers[i])).Inc()
 		e.Refused(departure.Pod.Object.UID)
 	}
 	return later, failed

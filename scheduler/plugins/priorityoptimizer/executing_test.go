@@ -84,11 +84,18 @@ func TestPlanIsAbortedAtItsTimeoutAndLeavesNothingBehind(t *testing.T) {
 	c.eventually("the thief is let go", func() bool { return c.plugin.keptOut.size() == 0 && c.plugin.hold.held.size() == 0 })
 }
 
-// A disruption budget that allows no disruption for now delays a plan, but does not abort it.
+// A disruption budget that allows no disruption for now delays a plan, but does not abort it. An operator sees by the
+// metrics why the plan stays open.
 func TestRefusedEvictionIsTriedAgain(t *testing.T) {
+	registerMetrics()
+	refused := refusedEvictionsTotal.WithLabelValues("DisruptionBudget")
+	before := counted(t, refused)
 	c := figureOne(t, nil, func(c *cluster) { c.refuse = true })
 	c.reaches(packingplan.Executing)
 	c.advanceClock(5 * time.Second)
+	if got := counted(t, refused) - before; got < 1 {
+		t.Errorf("%g refusals counted", got)
+	}
 
 	c.set(func(c *cluster) { c.refuse = false })
 

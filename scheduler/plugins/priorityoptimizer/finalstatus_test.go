@@ -9,8 +9,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/component-base/metrics/testutil"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -36,6 +38,31 @@ func TestFinalStatusIsWrittenOnceTheAPIServerIsBack(t *testing.T) {
 
 	if before[packingplan.Executing] != 1 || len(before) != 1 || free {
 		t.Errorf("before the server was back: %v, nothing held: %t", before, free)
+	}
+}
+
+// An alert on plans that stay open needs to know since when: while one is carried out, and until its end is recorded.
+func TestStartOfTheOpenPlanIsShown(t *testing.T) {
+	registerMetrics()
+	clock := testingclock.NewFakeClock(time.Unix(1_000_000, 0))
+	p := &Plugin{hold: testHold(clock), awaitingSolve: newHeldSet(clock), batch: newBatch(clock)}
+	began := metav1.NewTime(clock.Now())
+	open := &packingplan.Record{}
+	open.Status.StartTime = &began
+	for text, c := range map[string]struct {
+		loop loop
+		want float64
+	}{
+		"no plan":                  {loop{records: &planRecords{}}, 0},
+		"a plan is carried out":    {loop{records: &planRecords{}, execution: &planExecution{record: open}}, 1_000_000},
+		"its end is not recorded":  {loop{records: &planRecords{unwritten: []*packingplan.Record{open}}}, 1_000_000},
+		"it never came to a start": {loop{records: &planRecords{unwritten: []*packingplan.Record{{}}}}, 0},
+	} {
+		c.loop.plugin = p
+		c.loop.measure()
+		if got, err := testutil.GetGaugeMetricValue(openPlanStart); err != nil || got != c.want {
+			t.Errorf("%s: shown %g (%v), want %g", text, got, err, c.want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/klog/v2"
 	testingclock "k8s.io/utils/clock/testing"
@@ -295,7 +296,7 @@ func TestHoldsOfDifferentLengthsAreInDifferentBuckets(t *testing.T) {
 func TestTimeOfHoldsIsCounted(t *testing.T) {
 	registerMetrics()
 	clock := testingclock.NewFakeClock(time.Now())
-	h, before := testHold(clock), heldSoFar(t)
+	h, before := testHold(clock), counted(t, heldSeconds)
 
 	h.begin(2 * time.Second)
 	clock.SetTime(clock.Now().Add(500 * time.Millisecond))
@@ -304,14 +305,14 @@ func TestTimeOfHoldsIsCounted(t *testing.T) {
 	clock.SetTime(clock.Now().Add(3 * time.Second)) // nobody ended it
 	h.end()
 
-	if got := heldSoFar(t) - before; math.Abs(got-1.5) > 1e-9 {
+	if got := counted(t, heldSeconds) - before; math.Abs(got-1.5) > 1e-9 {
 		t.Errorf("counted %g s of holds that lasted 0.5 s and 1 s", got)
 	}
 }
 
-func heldSoFar(t *testing.T) float64 {
+func counted(t *testing.T, counter metrics.CounterMetric) float64 {
 	t.Helper()
-	value, err := testutil.GetCounterMetricValue(heldSeconds)
+	value, err := testutil.GetCounterMetricValue(counter)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,8 +95,7 @@ func (l *loop) coalesce(ctx context.Context) {
 
 // step does what is due and returns the longest time until the next step.
 func (l *loop) step(ctx context.Context) time.Duration {
-	p := l.plugin
-	heldPods.Set(float64(p.hold.held.size() + p.awaitingSolve.size() + p.batch.size()))
+	l.measure()
 	if l.update() == closing {
 		l.records.writeFinalStatuses(ctx)
 		l.update()
@@ -122,6 +121,23 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	}
 	l.update()
 	return l.tick()
+}
+
+// measure shows how many pods are held, and since when a plan has been open.
+func (l *loop) measure() {
+	p := l.plugin
+	heldPods.Set(float64(p.hold.held.size() + p.awaitingSolve.size() + p.batch.size()))
+	var open *packingplan.Record
+	if l.execution != nil {
+		open = l.execution.record
+	} else if len(l.records.unwritten) > 0 {
+		open = l.records.unwritten[0]
+	}
+	if open == nil || open.Status.StartTime == nil {
+		openPlanStart.Set(0)
+		return
+	}
+	openPlanStart.Set(float64(open.Status.StartTime.Unix()))
 }
 
 // tick is how long nothing is done in the present state unless something happens.

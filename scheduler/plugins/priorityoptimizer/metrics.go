@@ -18,7 +18,7 @@ var holdBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 
 
 var (
 	solvesTotal = counterVec("solves_total",
-		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, REFUSED, or KNOWN_STATE for one that was skipped.",
+		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, or KNOWN_STATE for one that was skipped.",
 		"end_reason")
 	refusedPlansTotal = counterVec("refused_plans_total",
 		"Plans of the optimiser that were refused, by reason.", "reason")
@@ -31,6 +31,13 @@ var (
 	evictionsTotal = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "evictions_total", Help: "Pods evicted and left unplaced."})
+	refusedEvictionsTotal = counterVec("refused_evictions_total",
+		"Evictions of a plan that were refused, by reason: DisruptionBudget and Later are tried again, Forbidden aborts the plan.",
+		"reason")
+	openPlanStart = metrics.NewGauge(&metrics.GaugeOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "open_plan_start_time_seconds",
+		Help: "Unix time at which the plan began that is carried out or whose end is not recorded yet; 0 if there is none."})
 	heldPods = metrics.NewGauge(&metrics.GaugeOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "held_pods", Help: "Pods that wait for a solve to end, or for their batch."})
@@ -56,5 +63,5 @@ func counterVec(name, help, label string) *metrics.CounterVec {
 // registerMetrics may be called once for each profile.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, objectionsTotal, plansTotal, movesTotal,
-		evictionsTotal, heldPods, holdSeconds, heldSeconds, solveSeconds)
+		evictionsTotal, refusedEvictionsTotal, openPlanStart, heldPods, holdSeconds, heldSeconds, solveSeconds)
 })

@@ -129,7 +129,7 @@ def test_every_value_of_the_chart_is_there() -> None:
     (limit,) = (one for one in values if one.name == "priorityOptimizer.maxHoldShare")
     assert limit.default == 0.05
     comments = [
-        line.strip()[2:]
+        line.strip()[2:].removeprefix("-- ")
         for line in (CHART / "values.yaml").read_text("utf-8").splitlines()
         if line.strip().startswith("# ")
     ]

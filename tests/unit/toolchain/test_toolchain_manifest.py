@@ -19,6 +19,7 @@ MODULES = {
     "scheduler": "k8s.io/kubernetes",
     "kind": "sigs.k8s.io/kind",
     "node": "k8s.io/kubernetes",
+    "prometheus": "github.com/prometheus/prometheus",
     "syft": "github.com/anchore/syft",
 }
 

@@ -1,0 +1,168 @@
+"""What `helm test` runs: a pod that the release places, and its questions."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from chart_render import Manifest, of_kind, render
+
+pytestmark = pytest.mark.chart
+
+METRICS = "scheduler.metrics.enabled=true"
+SERVED = "# TYPE scheduler_pending_pods gauge\n# TYPE stowage_x gauge\n"
+
+
+def container(*settings: str) -> Manifest:
+    (pod,) = of_kind(render(*settings, hooks=True), "Pod")
+    (only,) = pod["spec"]["containers"]
+    described: Manifest = only
+    return described
+
+
+def test_the_release_places_the_pod_of_its_test() -> None:
+    """That pods are placed is what a scheduler is there for."""
+    (pod,) = of_kind(render("schedulerName=mine", hooks=True), "Pod")
+    (deployment,) = of_kind(render(), "Deployment")
+    selected = deployment["spec"]["selector"]["matchLabels"]
+
+    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+    assert pod["spec"]["schedulerName"] == "mine"
+    assert not selected.items() <= pod["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("setting", ["schedulerName=a", METRICS])
+def test_the_test_uses_the_releases_images_and_meets_the_restricted_standard(
+    setting: str,
+) -> None:
+    """A cluster that pulls nothing else must be able to run it."""
+    images = {
+        one["image"]
+        for one in of_kind(render(setting), "Deployment")[0]["spec"]["template"][
+            "spec"
+        ]["containers"]
+    }
+
+    assert container(setting)["image"] in images
+    assert container(setting)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_the_test_may_read_metrics_only_where_they_are_served() -> None:
+    """A right outlives the test that needed it."""
+    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+    (account, role, binding) = of_kind(render(METRICS, hooks=True), *kinds)
+
+    assert not of_kind(render(hooks=True), *kinds)
+    assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert binding["subjects"][0]["name"] == account["metadata"]["name"]
+    for one in (account, role, binding):
+        policy = one["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+        assert "hook-succeeded" in policy
+
+
+class Scheduler(BaseHTTPRequestHandler):
+    """Answers as the secure port does; ``open`` leaves the metrics to everybody."""
+
+    ready, open, served = 200, False, SERVED
+
+    def do_GET(self) -> None:
+        known = self.headers.get("Authorization") == "Bearer token"
+        if self.path == "/readyz":
+            self._answer(self.ready, "ok")
+        elif known or self.open:
+            self._answer(200, self.served)
+        else:
+            self._answer(403, "forbidden")
+
+    def _answer(self, code: int, text: str) -> None:
+        self.send_response(code)
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a key and a certificate of its own making, as the scheduler's."""
+    folder = tmp_path_factory.mktemp("certificate")
+    file = folder / "both.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"),
+            *("-subj", "/CN=scheduler", "-keyout", str(file), "-out", f"{folder}/crt"),
+        ],
+        capture_output=True,
+        check=True,
+    )
+    file.write_text(file.read_text() + Path(folder, "crt").read_text())
+    return file
+
+
+@pytest.fixture
+def port(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
+    """Serve what the test asks for over TLS; return the port."""
+    handler = type("Handler", (Scheduler,), getattr(request, "param", {}))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def ask(port: int, folder: Path, *metrics: str) -> subprocess.CompletedProcess[str]:
+    """Run the script as the pod does."""
+    (folder / "token").write_text("token\n")
+    script = container(METRICS)["args"][0].replace(
+        "DEADLINE_S = 60.0", "DEADLINE_S = 0"
+    )
+    return subprocess.run(
+        [
+            *(sys.executable, "-c", script),
+            *(f"https://127.0.0.1:{port}", str(folder / "token"), *metrics),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_healthy_scheduler_passes(port: int, tmp_path: Path) -> None:
+    """Ready, closed to strangers, and open to who has the right."""
+    done = ask(port, tmp_path, "scheduler_pending_pods", "stowage_x")
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("port", "said"),
+    [
+        ({"ready": 500}, "/readyz: 500"),
+        ({"open": True}, "it must refuse strangers"),
+        ({"served": ""}, "/metrics lacks scheduler_pending_pods"),
+    ],
+    indirect=["port"],
+)
+def test_what_is_wrong_is_said(port: int, tmp_path: Path, said: str) -> None:
+    """`helm test` shows only that the pod failed; its log must say why."""
+    done = ask(port, tmp_path, "scheduler_pending_pods")
+
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_a_scheduler_that_is_not_there_fails_the_test(tmp_path: Path) -> None:
+    """Port 9 is nobody's."""
+    done = ask(9, tmp_path, "scheduler_pending_pods")
+
+    assert done.returncode == 1
+    assert "/readyz: 0" in done.stderr
