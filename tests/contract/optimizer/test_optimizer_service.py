@@ -67,6 +67,17 @@ def await_one_child(
     return found
 
 
+def await_one_ready() -> psutil.Process:
+    """Return the child that stands by: a forked one sleeps only once it is ready."""
+    (found,) = wait_until(
+        "a child to stand by",
+        lambda: [(child, status(child)) for child in children()],
+        lambda found: [state for _, state in found] == [psutil.STATUS_SLEEPING],
+        timeout_s=30,
+    )
+    return found[0]
+
+
 def await_end(processes: list[psutil.Process], left: int = 0) -> None:
     wait_until(
         "the child to be gone",
@@ -281,6 +292,12 @@ def cpu_s(process: psutil.Process) -> float:
     return 0.0
 
 
+def status(process: psutil.Process) -> str:
+    with suppress(psutil.NoSuchProcess):
+        return str(process.status())
+    return psutil.STATUS_DEAD
+
+
 def test_calls_in_several_threads_are_all_answered(solve: Solve) -> None:
     """Refused or solved, but never mixed up."""
     wait_for_turn(solve)
@@ -336,7 +353,7 @@ def test_the_solver_gets_its_whole_limit_however_long_reading_takes(
 ) -> None:
     """At the default limit nothing was left of it for 50,000 pods."""
     solve(request())
-    await_one_child("a child to stand by", timeout_s=30)
+    await_one_ready()
 
     last = solve(
         pb.SolveRequest(
@@ -356,7 +373,7 @@ def test_a_child_that_hangs_while_it_reads_is_killed_and_the_next_one_works(
 ) -> None:
     """Its caller is answered when the contract says, and the turn is free (R4)."""
     solve(request())
-    child = await_one_child("a child to stand by", timeout_s=30)
+    child = await_one_ready()
     child.send_signal(signal.SIGSTOP)
     asked = request(time_limit_s=LIMIT_S)
 
