@@ -25,10 +25,12 @@ HELD = "stowage_priority_optimizer_held_seconds_total"
 
 METRICS_VALUES = {
     "scheduler": {
-        "extraArgs": ["--authorization-always-allow-paths=/metrics,/livez,/readyz"]
+        "extraArgs": [
+            "--authorization-always-allow-paths=/metrics,/livez,/readyz,/debug/pprof/*"
+        ]
     }
 }
-"""Values of a release whose metrics anybody on this machine may read."""
+"""Values of a release whose metrics and profiles anybody on this machine may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Meter:
 
     def __init__(self, cluster: Cluster, release: Release) -> None:
         self._cluster = cluster
-        self._url = metrics_url(release)
+        self._url = scheduler_url(release)
         self._user = f"system:serviceaccount:{release.namespace}:{release.name}"
         self._audit_start = audit_end(cluster.audit_log)
         self._before = _counters(self._url)
@@ -105,15 +107,15 @@ class Meter:
         )
 
 
-def metrics_url(release: Release) -> str:
-    """Return where the scheduler serves its metrics; the port is its pod's."""
+def scheduler_url(release: Release) -> str:
+    """Return where the scheduler serves metrics and profiles; the port is its pod's."""
     arguments = release.pods()[0].spec.containers[0].args
     (port,) = (one.split("=")[1] for one in arguments if "--secure-port=" in one)
-    return f"https://{LOOPBACK}:{port}/metrics"
+    return f"https://{LOOPBACK}:{port}"
 
 
-def read_metrics(url: str) -> Iterator[Sample]:
-    """Yield every sample that a process serves.
+def fetch(url: str) -> bytes:
+    """Return what a process on this machine serves.
 
     Raises
     ------
@@ -124,8 +126,19 @@ def read_metrics(url: str) -> Iterator[Sample]:
     # The port's certificate is the scheduler's own, and loopback needs none.
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     with urllib.request.urlopen(url, context=trust, timeout=30) as answer:  # noqa: S310
-        text = answer.read().decode()
-    for family in text_string_to_metric_families(text):
+        read: bytes = answer.read()
+    return read
+
+
+def read_metrics(base: str) -> Iterator[Sample]:
+    """Yield every sample that a process serves below ``base``.
+
+    Raises
+    ------
+    OSError
+        It does not answer.
+    """
+    for family in text_string_to_metric_families(fetch(f"{base}/metrics").decode()):
         yield from family.samples
 
 

@@ -83,7 +83,7 @@ def run_soak(hours: float, nodes: int, seed: int, results: Path, say: Say) -> st
         length_s = hours * 3600
         interval_s = min(max(length_s / SAMPLES, LEAST_INTERVAL_S), MOST_INTERVAL_S)
         file = folder / "samples.jsonl"
-        with Sampler(serving.release, api, interval_s, file) as sampler:
+        with Sampler(serving.release, api, length_s, interval_s, file) as sampler:
             turns, error = _turns(
                 soak_cluster, seed, length_s, sampler=sampler, folder=folder, say=say
             )
@@ -164,7 +164,7 @@ def _turn_figures(turns: Sequence[Trial], error: str) -> Iterator[Figure]:
 def _slope_figures(points: dict[str, list[Point]], length_s: float) -> Iterator[Figure]:
     for name, own in sorted(points.items()):
         slope = slope_of(own, length_s)
-        unit = "MiB/h" if name.startswith("memory") else "1/h"
+        unit = "MiB/h" if name.startswith(("memory", "live heap")) else "1/h"
         if slope is None:
             yield Figure(f"slope: {name}", None, unit, note="too few samples")
             continue

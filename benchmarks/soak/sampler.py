@@ -1,4 +1,4 @@
-"""What is sampled during a soak: memory, goroutines, descriptors, objects."""
+"""What is sampled during a soak: memory, goroutines, descriptors, objects, heap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubernetes import client
 from prometheus_client.parser import text_string_to_metric_families
 from urllib3.exceptions import HTTPError
 
-from benchmarks.live.meter import metrics_url, read_metrics
+from benchmarks.live.meter import fetch, read_metrics, scheduler_url
 from benchmarks.soak.slopes import Point
 from stowage_testbed.api_client import send
 from stowage_testbed.cluster.components import API_SERVER, component_process
@@ -28,7 +28,15 @@ EVENTS = "events"
 """They go by themselves, but only after an hour."""
 
 JOIN_TIMEOUT_S = 60.0
-GOROUTINES = "go_goroutines"
+PROFILES = 8
+"""Heap profiles of the scheduler in a soak; two say by their difference what grew."""
+
+GO_METRICS = {
+    "go_goroutines": ("goroutines of the scheduler", 1),
+    "go_gc_heap_live_bytes": ("live heap of the scheduler", MIB),
+}
+"""Name and unit of what Go says of itself; the heap as the last collection left it."""
+
 OBJECTS = ("apiserver_resource_objects", "apiserver_storage_objects")
 """Their number by resource; the second is the first's name until Kubernetes 1.34."""
 
@@ -40,21 +48,28 @@ class Sampler:
     ----------
     release, api
         Whose processes, and the API server that counts its objects.
-    interval_s
-        Seconds between two samples.
+    length_s, interval_s
+        Seconds of the soak, and between two samples.
     file
-        Where they are written, a JSON object a line.
+        Where they are written, a JSON object a line; heap profiles stand beside it.
     """
 
     def __init__(
-        self, release: Release, api: client.ApiClient, interval_s: float, file: Path
+        self,
+        release: Release,
+        api: client.ApiClient,
+        length_s: float,
+        interval_s: float,
+        file: Path,
     ) -> None:
         self._release, self._api = release, api
         self._interval_s, self._file = interval_s, file
-        self._url = metrics_url(release)
+        self._url = scheduler_url(release)
         self._clock, self._over = ReceiptClock(), threading.Event()
         self._began = self._clock.now()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._profile_interval_s = length_s / PROFILES
+        self._profiles = list[Path]()
         self.points: dict[str, list[Point]] = {}
 
     def __enter__(self) -> Self:
@@ -90,11 +105,20 @@ class Sampler:
         try:
             pid = self._release.process_ids().get("scheduler", 0)
             for sample in read_metrics(self._url):
-                if sample.name == GOROUTINES:
-                    yield "goroutines of the scheduler", pid, sample.value
+                if sample.name in GO_METRICS:
+                    name, unit = GO_METRICS[sample.name]
+                    yield name, pid, sample.value / unit
+            self._keep_profile(pid)
             yield "objects in etcd but events", 0, self._objects()
         except (OSError, HTTPError, StowageError):
             return
+
+    def _keep_profile(self, pid: int) -> None:
+        if self.length_s < len(self._profiles) * self._profile_interval_s:
+            return
+        file = self._file.with_name(f"heap-{self.length_s:06.0f}-{pid}.pb.gz")
+        file.write_bytes(fetch(f"{self._url}/debug/pprof/heap"))
+        self._profiles.append(file)
 
     def _of_processes(self) -> Iterator[tuple[str, int, float]]:
         server = component_process(self._release.cluster.workdir, API_SERVER)
