@@ -9,7 +9,8 @@
 //  2. A place is open to the pods of one owner and class, because replacements have new names. Each
 //     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
 //  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
-//  4. No more pods of one owner are being moved at a time than allowed.
+//  4. No more pods of one owner are being moved at a time than allowed. Where a replacement waits for room while another
+//     place of its kind has some, it takes that one, so that owners do not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
 package executor
 
@@ -40,7 +41,8 @@ const (
 	Gone State = "Gone"
 	// Bound is a move whose replacement has its node.
 	Bound State = "Bound"
-	// NotNeeded is an eviction that is not carried out, since there is room without it.
+	// NotNeeded is an eviction that is not carried out, since there is room without it, or a move whose pod stays in the
+	// place that was another pod's target.
 	NotNeeded State = "NotNeeded"
 )
 

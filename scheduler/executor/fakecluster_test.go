@@ -144,6 +144,15 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 	return false
 }
 
+// away counts the pods without a node by owner.
+func (c *fakeCluster) away() map[types.UID]int {
+	away := map[types.UID]int{}
+	for _, live := range c.pending {
+		away[live.pod.Owner]++
+	}
+	return away
+}
+
 func (c *fakeCluster) checkCapacity() {
 	c.t.Helper()
 	for node, room := range c.free() {
@@ -153,10 +162,15 @@ func (c *fakeCluster) checkCapacity() {
 	}
 }
 
-// execute carries the plan out and returns how many pods were evicted early.
-func (c *fakeCluster) execute(of *plan.Plan) (e *executor.Execution, early int) {
+// execute carries the plan out and returns how many pods were evicted early. atOnce is how many pods of an owner may be
+// away at a time, 0 any number.
+func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution, early int) {
 	c.t.Helper()
-	e = executor.New(of, c.free(), 0)
+	e = executor.New(of, c.free(), atOnce)
+	others := c.away() // pods that are not away for a move
+	for _, eviction := range of.Evictions {
+		others[eviction.Pod.Owner]++
+	}
 	for range 400 {
 		if e.Progress().Done() {
 			return e, early
@@ -166,6 +180,9 @@ func (c *fakeCluster) execute(of *plan.Plan) (e *executor.Execution, early int) 
 				early++
 			}
 			c.evict(e, departure)
+			if owner := departure.Pod.Owner; departure.Move && atOnce > 0 && c.away()[owner]-others[owner] > atOnce {
+				c.t.Fatalf("more than %d pods of %s are away", atOnce, owner)
+			}
 		}
 		c.tick(e)
 	}
@@ -177,17 +194,16 @@ func (c *fakeCluster) execute(of *plan.Plan) (e *executor.Execution, early int) 
 // there.
 func (c *fakeCluster) wave(e *executor.Execution, of *plan.Plan) []executor.Departure {
 	c.t.Helper()
+	wave := e.Next(c.free())
 	room := c.free()
-	targets := of.NodesAfter()
 	for node, needed := range e.InFlight() {
 		room[node] = room[node].Minus(needed)
 	}
-	wave := e.Next(c.free())
 	for _, departure := range wave {
 		if !departure.Move || departure.Early {
 			continue
 		}
-		to := targets[departure.Pod.Object.UID]
+		to := e.Targets()[departure.Pod.Object.UID]
 		if !departure.Pod.Requests.FitsIn(room[to]) {
 			c.t.Fatalf("pod %s is evicted before %s has room for it", departure.Pod.Object.Name, to)
 		}

@@ -112,3 +112,14 @@ func (e *Execution) Leaving() []*snapshot.Pod {
 	}
 	return pods
 }
+
+// Targets are the nodes that the moved pods' replacements go to, by the pods' UIDs.
+func (e *Execution) Targets() map[types.UID]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	targets := make(map[types.UID]string, len(e.moves))
+	for _, move := range e.moves {
+		targets[move.uid()] = move.to
+	}
+	return targets
+}

@@ -31,8 +31,9 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		}
 	}
 	room, expected := e.room(free)
-	waiting := e.waitingMoves()
 	away := e.away()
+	expected = e.exchange(free, room, away) || expected
+	waiting := e.waitingMoves()
 	for _, step := range waiting {
 		if !e.maySend(step, away) {
 			continue
@@ -75,6 +76,36 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 		}
 	}
 	return room, expected
+}
+
+// exchange gives replacements that lack room at their target the target of another move of their kind, which has room but
+// may not begin, since its owner may lose no further pod. It reports whether it did. The pods of a kind are the same to
+// everybody, so the plan leads to the same state. Without it, moves could wait for each other for ever.
+func (e *Execution) exchange(free, room map[string]resources.Vector, away map[types.UID]int) (some bool) {
+	for _, late := range e.moves {
+		if !late.opened || late.bound || late.state == Bound || late.pod.Requests.FitsIn(free[late.to]) ||
+			e.places[late.kind][late.to].inFlight == 0 {
+			continue
+		}
+		for _, other := range e.moves {
+			if other.state != Waiting || other.opened || other.kind != late.kind || e.maySend(other, away) ||
+				!other.pod.Requests.FitsIn(room[other.to]) {
+				continue
+			}
+			e.change(e.places[late.kind][late.to], 0, -1, 1)
+			e.change(e.places[late.kind][other.to], 0, 1, -1)
+			room[late.to] = room[late.to].Plus(late.pod.Requests)
+			room[other.to] = room[other.to].Minus(late.pod.Requests)
+			late.to, other.to = other.to, late.to
+			if other.to == other.from {
+				other.state = NotNeeded
+				e.change(e.places[other.kind][other.to], 0, 0, -1)
+			}
+			some = true
+			break
+		}
+	}
+	return some
 }
 
 // away are the moves under way whose replacement has no node yet, by owner.

@@ -46,7 +46,6 @@ type planExecution struct {
 	partial bool
 	// nextChange is when the first of the rules that protect running pods only for now may end.
 	nextChange time.Time
-	targets    map[types.UID]string
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched []string
 	// expected is the fingerprint of the state that the plan leads to from the snapshot that it was made for: the proof
@@ -182,7 +181,7 @@ func (e *planExecution) noteEvicted(departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
 	e.Evicted(pod.UID)
 	e.dirty = true
-	to := e.targets[pod.UID]
+	to := e.Targets()[pod.UID]
 	e.records.logger(e.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
 		"to", to, "early", departure.Early, "gone", !ours)
 	if !ours {
@@ -214,7 +213,7 @@ func (e *planExecution) writeProgress(ctx context.Context) {
 	e.dirty = false
 	began := e.clock.Now()
 	if began.Sub(e.written) < max(statusEvery, statusShare*e.writing) ||
-		!describeProgress(&e.record.Status, e.States()) {
+		!describeProgress(&e.record.Status, e.States(), e.Targets()) {
 		return
 	}
 	if err := e.records.write(ctx, e.record); err != nil {
@@ -246,7 +245,7 @@ func (e *planExecution) isProved() bool {
 
 // describeEnd puts the end of the plan into its status.
 func (e *planExecution) describeEnd(end *ending) {
-	describeProgress(&e.record.Status, e.States())
+	describeProgress(&e.record.Status, e.States(), e.Targets())
 	e.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, e.clock.Now())
 	if end.phase == packingplan.Completed {
 		markBound(&e.record.Status, e.adopted)

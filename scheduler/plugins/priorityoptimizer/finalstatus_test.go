@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -63,6 +64,24 @@ func TestStartOfTheOpenPlanIsShown(t *testing.T) {
 		if got, err := testutil.GetGaugeMetricValue(openPlanStart); err != nil || got != c.want {
 			t.Errorf("%s: shown %g (%v), want %g", text, got, err, c.want)
 		}
+	}
+}
+
+// Where replacements have exchanged their places, the next process must look for them where they went.
+func TestProgressNamesTheNodesThatReplacementsGoTo(t *testing.T) {
+	status := &packingplan.Status{Moves: []packingplan.Move{
+		{PodUID: "a", ToNode: "one", State: "Gone"}, {PodUID: "b", ToNode: "two", State: "Waiting"},
+	}}
+	states := map[types.UID]executor.State{"a": executor.Gone, "b": executor.NotNeeded}
+	exchanged := map[types.UID]string{"a": "two", "b": "one"}
+
+	changed, again := describeProgress(status, states, exchanged), describeProgress(status, states, exchanged)
+
+	if a, b := status.Moves[0], status.Moves[1]; a.ToNode != "two" || b.ToNode != "one" || b.State != "NotNeeded" {
+		t.Errorf("moves %+v", status.Moves)
+	}
+	if !changed || again {
+		t.Errorf("changed %t, then %t; want true, then false", changed, again)
 	}
 }
 

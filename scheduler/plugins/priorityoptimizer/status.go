@@ -126,19 +126,26 @@ func describePlan(status *packingplan.Status, of *plan.Plan) {
 	}
 }
 
-// describeProgress reports whether a state changed.
-func describeProgress(status *packingplan.Status, states map[types.UID]executor.State) bool {
+// describeProgress puts the states of moves and evictions, and the moves' targets, into the status. It reports whether
+// anything changed.
+func describeProgress(status *packingplan.Status, states map[types.UID]executor.State, targets map[types.UID]string) bool {
 	changed := false
-	set := func(uid string, state *string) {
-		if now, known := states[types.UID(uid)]; known && string(now) != *state {
-			*state, changed = string(now), true
+	set := func(field *string, now string, known bool) {
+		if known && now != *field {
+			*field, changed = now, true
 		}
 	}
 	for i := range status.Moves {
-		set(status.Moves[i].PodUID, &status.Moves[i].State)
+		move := &status.Moves[i]
+		state, known := states[types.UID(move.PodUID)]
+		set(&move.State, string(state), known)
+		target, known := targets[types.UID(move.PodUID)]
+		set(&move.ToNode, target, known)
 	}
 	for i := range status.Evictions {
-		set(status.Evictions[i].PodUID, &status.Evictions[i].State)
+		eviction := &status.Evictions[i]
+		state, known := states[types.UID(eviction.PodUID)]
+		set(&eviction.State, string(state), known)
 	}
 	return changed
 }

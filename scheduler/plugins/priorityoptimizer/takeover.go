@@ -119,7 +119,7 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods) {
 	pod := now.Pods[types.UID(move.PodUID)]
 	switch {
-	case move.State == string(executor.Bound):
+	case move.State == string(executor.Bound), move.State == string(executor.NotNeeded):
 		return
 	case pod == nil:
 		move.State = string(executor.Gone)
