@@ -175,7 +175,7 @@ func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution,
 		if e.Progress().Done() {
 			return e, early
 		}
-		for _, departure := range c.wave(e, of) {
+		for _, departure := range c.wave(e) {
 			if departure.Early {
 				early++
 			}
@@ -192,7 +192,7 @@ func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution,
 
 // wave gets the next wave and checks invariant 1: every moved pod has room at its target, beside all outstanding arrivals
 // there.
-func (c *fakeCluster) wave(e *executor.Execution, of *plan.Plan) []executor.Departure {
+func (c *fakeCluster) wave(e *executor.Execution) []executor.Departure {
 	c.t.Helper()
 	wave := e.Next(c.free())
 	room := c.free()
