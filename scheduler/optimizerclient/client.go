@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -29,6 +30,7 @@ type Client struct {
 	socket string
 	conn   *grpc.ClientConn
 	api    contract.OptimizerClient
+	health healthpb.HealthClient
 }
 
 // Answer is what the optimiser said last.
@@ -53,13 +55,32 @@ func New(socket string) (*Client, error) {
 	if err != nil {
 		return nil, &UnreachableError{socket, err}
 	}
-	return &Client{socket: socket, conn: conn, api: contract.NewOptimizerClient(conn)}, nil
+	return &Client{
+		socket: socket, conn: conn, api: contract.NewOptimizerClient(conn), health: healthpb.NewHealthClient(conn),
+	}, nil
 }
 
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Ready connects, and returns an *UnreachableError if that fails or the context ends first.
+// Ready connects and asks for the optimiser's health. It returns an *UnreachableError if that fails, if the optimiser
+// still warms up, or if the context ends first.
 func (c *Client) Ready(ctx context.Context) error {
+	if err := c.connect(ctx); err != nil {
+		return err
+	}
+	health, err := c.health.Check(ctx, &healthpb.HealthCheckRequest{Service: contract.Optimizer_ServiceDesc.ServiceName})
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return nil // an optimiser of somebody else's, which answers as soon as it listens
+	case err != nil:
+		return &UnreachableError{c.socket, err}
+	case health.Status != healthpb.HealthCheckResponse_SERVING:
+		return &UnreachableError{c.socket, fmt.Errorf("its health is %s: it still warms up, or is about to stop", health.Status)}
+	}
+	return nil
+}
+
+func (c *Client) connect(ctx context.Context) error {
 	c.conn.ResetConnectBackoff()
 	c.conn.Connect()
 	for tried := false; ; {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// readyTimeout bounds the check whether the optimiser is reachable.
-	readyTimeout = 500 * time.Millisecond
+	// readyTimeout bounds the check whether the optimiser is reachable and healthy.
+	readyTimeout = 2 * time.Second
 	// pauseFactor is the pause after a solve, in multiples of the time that this process itself spent on it: a large
 	// cluster must not spend its scheduler's time on snapshots.
 	pauseFactor = 10
