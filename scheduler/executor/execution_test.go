@@ -118,6 +118,9 @@ func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
 		c.free(), 1)
 	c.evict(e, executor.Departure{Pod: first, Move: true, Early: true})
 
+	if limited := e.Limited(); limited != 1 {
+		t.Errorf("%d moves may not begin, want that of the second pod", limited)
+	}
 	wave := e.Next(c.free())
 	for range 30 {
 		c.tick(e)

@@ -119,6 +119,19 @@ func (e *Execution) away() map[types.UID]int {
 	return away
 }
 
+// Limited counts the moves that may not begin, since their owner may lose no further pod.
+func (e *Execution) Limited() (count int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	away := e.away()
+	for _, step := range e.waitingMoves() {
+		if !e.maySend(step, away) {
+			count++
+		}
+	}
+	return count
+}
+
 // maySend says whether one more pod of the owner may be moved.
 func (e *Execution) maySend(s *step, away map[types.UID]int) bool {
 	return e.atOnce == 0 || away[s.kind.Owner] < e.atOnce
@@ -143,29 +156,54 @@ func (e *Execution) anyLeaving() bool {
 	return false
 }
 
-// shortestGap breaks a cycle of moves. A pod's replacement waits for the shortest time if the eviction lets another move
-// start at once and if the pod terminates quickly.
+// shortestGap breaks a cycle of moves. First go pods from nodes that replacements already wait for: each pod that is away
+// keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
+// another move start at once, and if the pod terminates quickly.
 func (e *Execution) shortestGap(waiting []*step, free map[string]resources.Vector) *step {
 	coming := map[string][]*step{}
 	for _, step := range waiting {
 		coming[step.to] = append(coming[step.to], step)
 	}
-	blocking := make(map[*step]int, len(waiting))
+	late := e.latePlaces()
+	rank := make(map[*step]int, len(waiting))
 	for _, s := range waiting {
-		vacated := free[s.from].Minus(e.moving[s.from]).Plus(s.pod.Requests)
-		blocking[s] = 1
-		if slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(vacated) }) {
-			blocking[s] = 0
+		leaves := free[s.from].Plus(s.pod.Requests)
+		rest := leaves.Minus(e.moving[s.from])
+		switch {
+		case slices.ContainsFunc(late[s.from], func(p *place) bool { return p.requests.FitsIn(leaves) }):
+		case len(late[s.from]) > 0:
+			rank[s] = 1
+		case slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(rest) }):
+			rank[s] = 2
+		default:
+			rank[s] = 3
 		}
 	}
 	return slices.MinFunc(waiting, func(a, b *step) int {
 		return cmp.Or(
-			cmp.Compare(blocking[a], blocking[b]),
+			cmp.Compare(rank[a], rank[b]),
 			cmp.Compare(a.grace, b.grace),
 			cmp.Compare(a.pod.Priority, b.pod.Priority),
 			cmp.Compare(a.uid(), b.uid()),
 		)
 	})
+}
+
+// latePlaces are the open places of the kinds of which a replacement is waiting, by node.
+func (e *Execution) latePlaces() map[string][]*place {
+	late := map[string][]*place{}
+	for _, places := range e.places {
+		waits := false
+		for _, p := range places {
+			waits = waits || p.inFlight > 0
+		}
+		for node, p := range places {
+			if waits && p.inFlight+p.unopened > 0 {
+				late[node] = append(late[node], p)
+			}
+		}
+	}
+	return late
 }
 
 func (s *step) uid() types.UID { return s.pod.Object.UID }

@@ -281,8 +281,13 @@ func (e *planExecution) infeasible(progress executor.Progress, free map[string]r
 	}
 	// Pods that are leaving get their grace period on top.
 	if timeout := seconds(e.args.StepTimeoutSeconds) + e.LongestGrace(); now.Sub(e.changed) >= timeout {
-		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; "+
-			"did their controllers create replacements?", timeout, progress.Arrivals, progress.Departures)
+		hint := "did their controllers create replacements?"
+		if limited := e.Limited(); limited > 0 {
+			hint = fmt.Sprintf("%d moves wait, since %d pods of their workload are away (maxUnavailablePerWorkload); %s",
+				limited, e.args.Limits.MaxUnavailablePerWorkload, hint)
+		}
+		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; %s",
+			timeout, progress.Arrivals, progress.Departures, hint)
 	}
 	outstanding := e.Outstanding()
 	for node := range outstanding {
