@@ -63,6 +63,14 @@ def optimizer(
 
 
 @app.command()
+def policy(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
+    """Let a PackingPolicy empty nodes over a simulated day, in process."""
+    from benchmarks.policy.benchmark import run_benchmark  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(scope, results, say))
+
+
+@app.command()
 def score_cache(
     *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
 ) -> None:
@@ -126,6 +134,25 @@ def invariants(
     from benchmarks.invariants.benchmark import run_benchmark  # noqa: PLC0415
 
     run_command(lambda: run_benchmark(scope, rounds, results, say))
+
+
+@app.command()
+def page(
+    *,
+    nodes: Annotated[int, typer.Option(min=1, help="Of the generated cluster.")] = 5000,
+    pods: Annotated[
+        int, typer.Option(min=1, help="About so many at any time.")
+    ] = 50_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Browsers in turn.")] = 3,
+    slide_s: Annotated[float, typer.Option(min=1, help="Of each, sliding.")] = 10.0,
+    results: Results = RESULTS,
+) -> None:
+    """Measure the live page in Chromium; needs no cluster."""
+    from benchmarks.page.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.page.fleet import FleetSize  # noqa: PLC0415
+
+    size = FleetSize(nodes=nodes, pods=pods)
+    run_command(lambda: run_benchmark(size, rounds, slide_s, results, say))
 
 
 @app.command()

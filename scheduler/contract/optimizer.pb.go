@@ -441,6 +441,7 @@ type SolveOptions struct {
 	// Moves and evictions together, of the pods of one owner.
 	MaxDisruptionsPerOwner *int32 `protobuf:"varint,11,opt,name=max_disruptions_per_owner,json=maxDisruptionsPerOwner,proto3,oneof" json:"max_disruptions_per_owner,omitempty"`
 	// Pods gained for each move; below it further gains are not worth their moves. 0 means any gain is.
+	// By the objective CONSOLIDATE nodes are gained, both by all moves together and by those off each emptied node.
 	MinGainPerMove float64 `protobuf:"fixed64,12,opt,name=min_gain_per_move,json=minGainPerMove,proto3" json:"min_gain_per_move,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

@@ -35,7 +35,7 @@ func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.Object
 	object.SetLabels(metadata.Labels)
 	object.SetAnnotations(metadata.Annotations)
 	object.SetOwnerReferences(metadata.OwnerReferences)
-	created, err := s.api.Create(ctx, object, metav1.CreateOptions{})
+	created, err := s.api.Create(ctx, object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	if err != nil {
 		return nil, fmt.Errorf("creating %s %s: %w", s.of.Kind, metadata.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/stowage/stowage/scheduler/customobject"
+	"github.com/stowage/stowage/scheduler/executor"
 )
 
 // objectType is what the API calls the objects.
@@ -32,6 +33,31 @@ func (r *Record) Approved() bool {
 	return r.Status.Phase == Proposed && r.Spec.ExecutionMode == Execute && r.Status.CompletionTime != nil
 }
 
+// Disruptions counts the running pods that were moved or evicted so far.
+func (r *Record) Disruptions() int32 {
+	count := int32(0)
+	for i := range r.Status.Moves {
+		if CarriedOut(r.Status.Moves[i].State) {
+			count++
+		}
+	}
+	for i := range r.Status.Evictions {
+		if CarriedOut(r.Status.Evictions[i].State) {
+			count++
+		}
+	}
+	return count
+}
+
+// CarriedOut says of the state of a move or an eviction that its pod was evicted.
+func CarriedOut(state string) bool {
+	switch executor.State(state) {
+	case executor.Evicted, executor.Gone, executor.Bound:
+		return true
+	}
+	return false
+}
+
 // NewInformer watches the plans. It holds *Record values, which must not be changed: Read makes a copy.
 func NewInformer(client dynamic.Interface) cache.SharedIndexInformer {
 	return customobject.NewInformer(objectType, client, Read)
@@ -45,6 +71,9 @@ func Read(object any) (*Record, error) {
 	}
 	if read.Spec.ExecutionMode == "" {
 		read.Spec.ExecutionMode = DryRun
+	}
+	if read.Spec.Objective == "" {
+		read.Spec.Objective = Place
 	}
 	return &Record{*read}, nil
 }

@@ -27,10 +27,15 @@ func NewStore(client dynamic.Interface) *Store {
 
 // Create makes an object for a solve of the scheduler's own.
 func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
-	created, err := s.objects.Create(ctx, metav1.ObjectMeta{
+	return s.CreateAs(ctx, metav1.ObjectMeta{
 		Name:   "plan-" + rand.String(suffixLength),
 		Labels: map[string]string{CreatedByLabel: CreatedByValue},
 	}, spec)
+}
+
+// CreateAs makes an object of that name, and with those labels and owners.
+func (s *Store) CreateAs(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*Record, error) {
+	created, err := s.objects.Create(ctx, metadata, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,22 @@ const (
 	CreatedByValue = "stowage-scheduler"
 )
 
+// PolicyLabel names the PackingPolicy that asked for a plan, whose trigger is TriggerPolicy.
+const (
+	PolicyLabel   = "stowage.dev/packing-policy"
+	TriggerPolicy = "Policy"
+)
+
+// Objective is what a plan is for.
+type Objective string
+
+const (
+	// Place has pods that wait for a node placed, by moves and evictions where there is no other way.
+	Place Objective = "Place"
+	// Consolidate has as few nodes in use as possible. It places no pods, and displaces none.
+	Consolidate Objective = "Consolidate"
+)
+
 // ExecutionMode says whether a plan is carried out.
 type ExecutionMode string
 
@@ -58,7 +74,30 @@ type Spec struct {
 	Trigger          string        `json:"trigger,omitempty"`
 	TimeLimitSeconds *float64      `json:"timeLimitSeconds,omitempty"`
 	Abort            bool          `json:"abort,omitempty"`
+	Objective        Objective     `json:"objective,omitempty"`
+	// MaxMoves and MaxEvictions bound the plan beside the scheduler's own limits; nil does not.
+	MaxMoves     *int32 `json:"maxMoves,omitempty"`
+	MaxEvictions *int32 `json:"maxEvictions,omitempty"`
+	// MinGainPerMove is how many pods placed, or nodes emptied, a move must be worth at least.
+	MinGainPerMove *float64 `json:"minGainPerMove,omitempty"`
+	// CoolDownSeconds is how long a pod must have run before the plan may move it, however it came to its node.
+	CoolDownSeconds *float64 `json:"coolDownSeconds,omitempty"`
+	// NamespaceSelector selects by label the namespaces whose pods the plan may move; nil selects all.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+	// NotAfter is when the last eviction may be made.
+	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 }
+
+// Consolidates says that the plan is to empty nodes, and not to place pods.
+func (s *Spec) Consolidates() bool { return s.Objective == Consolidate }
+
+// Limited says that the plan may do less than the scheduler's own plans: what it does not find may exist.
+func (s *Spec) Limited() bool {
+	return s.Consolidates() || s.MaxMoves != nil || s.MaxEvictions != nil || s.MinGainPerMove != nil
+}
+
+// Over says that nothing more may be begun.
+func (s *Spec) Over(now time.Time) bool { return s.NotAfter != nil && !now.Before(s.NotAfter.Time) }
 
 // Status is what came of it.
 type Status struct {
@@ -73,6 +112,7 @@ type Status struct {
 	StartTime      *metav1.Time       `json:"startTime,omitempty"`
 	CompletionTime *metav1.Time       `json:"completionTime,omitempty"`
 	SolveSeconds   float64            `json:"solveSeconds,omitempty"`
+	NodesInUse     *NodesInUse        `json:"nodesInUse,omitempty"`
 	Tiers          []Tier             `json:"tiers,omitempty"`
 	Classes        []Class            `json:"classes,omitempty"`
 	Placements     []Placement        `json:"placements,omitempty"`
@@ -81,6 +121,15 @@ type Status struct {
 	Protected      []Protected        `json:"protected,omitempty"`
 	Refusals       []Refusal          `json:"refusals,omitempty"`
 	Objections     []Refusal          `json:"objections,omitempty"`
+}
+
+// NodesInUse counts the nodes that hold pods, those of DaemonSets aside, in a plan that consolidates.
+type NodesInUse struct {
+	Before int32 `json:"before"`
+	After  int32 `json:"after"`
+	// LowerBound and MovesLowerBound are proved: no plan within the limits does with fewer nodes, or moves.
+	LowerBound      int32 `json:"lowerBound"`
+	MovesLowerBound int32 `json:"movesLowerBound"`
 }
 
 // Tier is the result for the pods of one priority and above.

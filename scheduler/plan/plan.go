@@ -33,8 +33,7 @@ const (
 	Strict Policy = iota
 	// Paper lets running pods of equal priority be traded.
 	Paper
-	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced. Such plans are
-	// never carried out: they only answer questions.
+	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced.
 	Consolidate
 )
 

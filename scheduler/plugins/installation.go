@@ -128,6 +128,9 @@ func (i *Installation) Attach(
 	for _, plugin := range i.reserving {
 		plugin.Attach(lease)
 	}
+	if err := i.startPolicies(ctx, to, profiles, lease); err != nil {
+		return err
+	}
 	for name, plugin := range i.optimizers {
 		plugin.Attach(rehearsers[name], ledger, lease)
 		plugin.HandleFailures(to)

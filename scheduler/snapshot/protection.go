@@ -60,8 +60,10 @@ type rule struct {
 	applies func(*subject) bool
 }
 
-// lasting are the rules that hold wherever the pod runs. The first match names the reason.
+// lasting are the rules that hold wherever the pod runs. The first match names the reason. DaemonSets come first: their
+// pods go with their nodes, so that a node with no others counts as empty, whatever namespace or volumes these have.
 var lasting = []rule{
+	{DaemonSet, isOfDaemonSet},
 	{ForeignScheduler, hasForeignScheduler},
 	{ProtectedNamespace, isInProtectedNamespace},
 	{SystemCritical, isSystemCritical},
@@ -71,7 +73,6 @@ var lasting = []rule{
 	{Mirror, isMirror},
 	{Static, isStatic},
 	{Bare, isBare},
-	{DaemonSet, isOfDaemonSet},
 	{UnknownController, isOfUnknownController},
 	{Job, isOfJob},
 	{LongGracePeriod, takesLongToEnd},

@@ -68,6 +68,7 @@ _CLUSTER_WIDE = {
     "scheduling.k8s.io/v1": {"PriorityClass": "priorityclasses"},
     "stowage.dev/v1alpha1": {
         "PackingPlan": "packingplans",
+        "PackingPolicy": "packingpolicies",
         "Reservation": "reservations",
     },
     "storage.k8s.io/v1": {"CSINode": "csinodes", "StorageClass": "storageclasses"},
@@ -269,18 +270,21 @@ class Objects:
         self._api = api
         self._timeout_s = timeout_s
 
-    def create(self, manifest: Manifest, *, or_keep: bool = False) -> dict[str, Any]:
+    def create(
+        self, manifest: Manifest, *, or_keep: bool = False, strict: bool = False
+    ) -> dict[str, Any]:
         """Create an object and return it as the server made it.
 
         With ``or_keep`` an object of that name that is there already is left alone.
+        With ``strict`` the server refuses fields that it does not know.
         """
         kind, metadata = manifest["kind"], manifest["metadata"]
         path = path_of(kind, metadata.get("namespace", ""))
         name = metadata.get("name") or metadata["generateName"]
         allowed = {HTTPStatus.CONFLICT} if or_keep else set()
-        return self._ask(
-            "POST", path, f"create {kind} {name}", manifest, allowed=allowed
-        )
+        query = [("fieldValidation", "Strict")] if strict else []
+        what = f"create {kind} {name}"
+        return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
 
     def patch(
         self,

@@ -77,11 +77,11 @@ def fingerprint() -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_LENGTH]
 
 
-def source_digest() -> str:
-    """Return a short hash of the optimiser's source."""
+def source_digest(root: Path | None = None, pattern: str = "*.py") -> str:
+    """Return a short hash of a folder's files, or of the optimiser's source."""
     digest = hashlib.sha256()
-    root = Path(stowage_optimizer.__file__).parent
-    for path in sorted(root.rglob("*.py")):
+    root = root or Path(stowage_optimizer.__file__).parent
+    for path in sorted(root.rglob(pattern)):
         digest.update(str(path.relative_to(root)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:FINGERPRINT_LENGTH]

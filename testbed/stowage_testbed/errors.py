@@ -17,6 +17,12 @@ class StowageError(Exception):
     exit_code = 1
 
 
+class WorkersLostError(StowageError):
+    """Nobody answers any more who could say what became of tasks."""
+
+    exit_code = RUN_ENDED
+
+
 class InputError(StowageError):
     """The input is at fault, and nothing was run."""
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
-from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError, Objects
+from stowage_testbed.api_client import (
+    ApiRefusedError,
+    ApiUnreachableError,
+    Objects,
+    manifest_of,
+)
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES
@@ -60,11 +65,7 @@ class PlanApi:
 
     def plans(self) -> list[JsonObject]:
         """Return all plans, the newest first."""
-        missing = StowageError(
-            "this cluster has no PackingPlans: install the chart first "
-            "(helm install stowage charts/stowage)"
-        )
-        with _refusals("list plans", missing=missing):
+        with _refusals("list plans", missing=_no_plans()):
             return sorted(self._objects.listed(KIND), key=_age, reverse=True)
 
     def approve(self, name: str) -> None:
@@ -80,6 +81,33 @@ class PlanApi:
         if phase in FINISHED_PHASES:
             raise _wrong_phase(name, phase, "so there is nothing to give up")
         self._patch(name, {"spec": {"abort": True}})
+
+    def ask_to_empty(self, time_limit_s: float, max_moves: int | None = None) -> str:
+        """Have the scheduler propose a plan that empties nodes; return its name.
+
+        Nobody carries it out before it is approved.
+        """
+        spec = {
+            "executionMode": "DryRun",
+            "trigger": "Manual",
+            "objective": "Consolidate",
+            "timeLimitSeconds": time_limit_s,
+            **({} if max_moves is None else {"maxMoves": max_moves}),
+        }
+        plan = manifest_of(KIND, "", spec=spec)
+        plan["metadata"] = {"generateName": "defragment-"}
+        with _refusals("create a plan", missing=_no_plans()):
+            try:
+                made = self._objects.create(plan, strict=True)
+            except ApiRefusedError as error:
+                if "unknown field" not in error.body:
+                    raise
+                raise StowageError(
+                    "the release in this cluster makes no plans that empty nodes: "
+                    "upgrade its custom resources (kubectl apply -f "
+                    "charts/stowage/crds) and then the chart to this version"
+                ) from error
+        return str(made["metadata"]["name"])
 
     def _patch(self, name: str, change: dict[str, Any]) -> None:
         with _refusals(f"change plan {name}", missing=PlanMissingError(name)):
@@ -103,6 +131,13 @@ def _refusals(what: str, *, missing: StowageError) -> Iterator[None]:
         ) from error
 
 
+def _no_plans() -> StowageError:
+    return StowageError(
+        "this cluster has no PackingPlans: install the chart first "
+        "(helm install stowage charts/stowage)"
+    )
+
+
 def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:
     return StowageError(f"plan {name} is {phase or 'not taken up yet'}, {wanted}")
 
@@ -117,16 +152,27 @@ def _age(plan: JsonObject) -> tuple[str, str]:
     return metadata.get("creationTimestamp", ""), metadata["name"]
 
 
-def table_of(plans: Sequence[JsonObject]) -> str:
-    """Return a line for each plan, or that there is none."""
+def table_of(
+    plans: Sequence[JsonObject], savings: Mapping[str, str] | None = None
+) -> str:
+    """Return a line for each plan, or that there is none.
+
+    Parameters
+    ----------
+    savings
+        What plans save, by name; there is no such column without.
+    """
     if not plans:
         return "there is no plan; ask for one with: kubectl create of a PackingPlan"
-    return tabulate(
-        [_row(plan) for plan in plans], headers=_PLAN_COLUMNS, disable_numparse=True
-    )
+    rows: list[tuple[str, ...]] = [_row(plan) for plan in plans]
+    columns = _PLAN_COLUMNS
+    if savings is not None:
+        rows = [(*row, savings.get(row[0], "")) for row in rows]
+        columns = (*columns, "saves an hour")
+    return tabulate(rows, headers=columns, disable_numparse=True)
 
 
-_PLAN_COLUMNS = (
+_PLAN_COLUMNS: tuple[str, ...] = (
     "plan",
     "created",
     "phase",
@@ -173,16 +219,23 @@ def _lines(plan: JsonObject) -> Iterator[str]:
             f"  {status.get('strategy', '')} ended with {status['endReason']} after "
             f"{float(status.get('solveSeconds') or 0):.2f} s, {proof}"
         )
+    if nodes := status.get("nodesInUse"):
+        yield (
+            f"  {nodes['after']} nodes in use, {nodes['before']} before; within the "
+            f"limits no plan does with fewer than {nodes['lowerBound']}"
+        )
     yield from _section("conditions", _conditions(status), ("type", "holds", "why"))
     yield from _section(
         "pods by priority",
-        _tiers(status),
+        tiers_of(status),
         ("priority and above", "placed before", "placed", "bound", "optimal"),
     )
-    yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
+    yield from _section(
+        "steps", steps_of(status), ("what", "pod", "from", "to", "state")
+    )
     yield from _section(
         "kept where they are",
-        _protected(status),
+        protected_of(status),
         ("rule", "pods", "for example", "in the way of"),
     )
     yield from _section("turned down", _reasons(status, "objections"), _REASONS)
@@ -212,7 +265,8 @@ def _conditions(status: JsonObject) -> Iterator[Row]:
         yield one["type"], one["status"], why
 
 
-def _tiers(status: JsonObject) -> Iterator[Row]:
+def tiers_of(status: JsonObject) -> Iterator[Row]:
+    """Yield priority, pods placed before and with the plan, bound, and if optimal."""
     for tier in status.get("tiers") or []:
         yield (
             tier.get("priority", 0),
@@ -223,7 +277,8 @@ def _tiers(status: JsonObject) -> Iterator[Row]:
         )
 
 
-def _steps(status: JsonObject) -> Iterator[Row]:
+def steps_of(status: JsonObject) -> Iterator[Row]:
+    """Yield what is done, with which pod, from and to which node, and its state."""
     for one in status.get("evictions") or []:
         yield "evict", one["pod"], one["node"], "", one.get("state", "")
     for one in status.get("moves") or []:
@@ -232,7 +287,8 @@ def _steps(status: JsonObject) -> Iterator[Row]:
         yield "place", one["pod"], "", one["node"], ""
 
 
-def _protected(status: JsonObject) -> Iterator[Row]:
+def protected_of(status: JsonObject) -> Iterator[Row]:
+    """Yield rule, how many pods it protects, one of them, and what they stop."""
     for one in status.get("protected") or []:
         waiting = int(one.get("inTheWayOf") or 0)
         stopped = f"{waiting} waiting pod{'s' * (waiting != 1)}" if waiting else ""

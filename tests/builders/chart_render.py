@@ -19,9 +19,13 @@ class ChartRefusedError(Exception):
     """Helm refused to render; the message is what a user sees."""
 
 
-def render(*settings: str, hooks: bool = False) -> list[Manifest]:
+def render(
+    *settings: str, hooks: bool = False, values: Path | None = None
+) -> list[Manifest]:
     """Render with ``--set`` settings; return the objects, or those of ``helm test``."""
     sets = [word for setting in settings for word in ("--set", setting)]
+    if values is not None:
+        sets += ["--values", str(values)]
     done = subprocess.run(
         [
             str(tool_path("helm")),

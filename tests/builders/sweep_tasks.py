@@ -6,12 +6,14 @@ import os
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import polars as pl
+from distributed.worker import get_worker
 from polars.testing import assert_frame_equal
 
 from stowage_testbed.reproduce.instance.rebuilding import INSTANCES, RESULTS
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.workers.task import Tools
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
 LIMIT_S = 4.0
@@ -46,4 +48,41 @@ class Deadly:
 
     def execute(self, tools: Tools) -> tuple[int, ...]:
         os.kill(os.getpid(), signal.SIGKILL)
+        return ()
+
+
+BUSY: list[str] = []
+MOST_BUSY: list[int] = [0]
+BEGUN: list[str] = []
+ENDED: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A task that notes how many of its kind are carried out beside it."""
+
+    id: str
+
+    def execute(self, tools: Tools) -> tuple[str, ...]:
+        BUSY.append(self.id)
+        MOST_BUSY[0] = max(MOST_BUSY[0], len(BUSY))
+        Event().wait(0.05)
+        BUSY.remove(self.id)
+        return (get_worker().address,)
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A task with a child, which goes on for as long as it is wanted."""
+
+    id: str
+
+    def execute(self, tools: Tools) -> tuple[str, ...]:
+        tools.children.add(1)
+        BEGUN.append(self.id)
+        while tools.wanted():
+            Event().wait(0.01)
+        Event().wait(0.3)  # what bringing a cluster down takes
+        ENDED.append(self.id)
+        tools.children.discard(1)
         return ()

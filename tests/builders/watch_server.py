@@ -26,6 +26,10 @@ class WatchServer:
         How many objects each answer to a list had.
     forgets_lists
         It no longer knows how a list that was begun goes on.
+    posted
+        The query and the body of every request to create an object.
+    answer_to_post
+        Status and body, in place of the object that was sent.
     """
 
     def __init__(self) -> None:
@@ -33,9 +37,23 @@ class WatchServer:
         self.events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.list_status = 200
         self.pages: list[int] = []
+        self.posted: list[tuple[str, dict[str, Any]]] = []
+        self.answer_to_post: tuple[int, dict[str, Any]] | None = None
         self.forgets_lists = False
         self.hangs_up = 0
         self.watched_from: queue.Queue[str] = queue.Queue()
+
+    def page(self, query: dict[str, list[str]]) -> tuple[int, dict[str, Any]]:
+        """Return the status and the body of the answer to a request for a list."""
+        begin = int(query.get("continue", ["0"])[0])
+        end = begin + int(query.get("limit", [len(self.items)])[0])
+        metadata = {"resourceVersion": "1"}
+        if end < len(self.items):
+            metadata["continue"] = str(end)
+        items = self.items[begin:end]
+        self.pages.append(len(items))
+        status = 410 if begin and self.forgets_lists else self.list_status
+        return status, {"metadata": metadata, "items": items}
 
     def send(self, verb: str, body: dict[str, Any]) -> None:
         """Queue one event for the watch."""
@@ -96,19 +114,16 @@ def _handler_of(server: WatchServer) -> type[BaseHTTPRequestHandler]:
             if "watch=true" in self.path:
                 self._watch()
             else:
-                self._list()
+                self._answer(*server.page(parse_qs(urlsplit(self.path).query)))
 
-        def _list(self) -> None:
-            query = parse_qs(urlsplit(self.path).query)
-            begin = int(query.get("continue", ["0"])[0])
-            end = begin + int(query.get("limit", [len(server.items)])[0])
-            status = 410 if begin and server.forgets_lists else server.list_status
-            metadata = {"resourceVersion": "1"}
-            if end < len(server.items):
-                metadata["continue"] = str(end)
-            items = server.items[begin:end]
-            server.pages.append(len(items))
-            text = json.dumps({"metadata": metadata, "items": items}).encode()
+        def do_POST(self) -> None:
+            length = int(self.headers["Content-Length"])
+            body = json.loads(self.rfile.read(length))
+            server.posted.append((urlsplit(self.path).query, body))
+            self._answer(*(server.answer_to_post or (201, body)))
+
+        def _answer(self, status: int, body: dict[str, Any]) -> None:
+            text = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from chart_expressions import GUIDE, RULES, alerts, expressions, names_in
 from go_module import go_module
 
 from docs.tooling.metrics import Metric, go_files, optimizer_metrics, read
 from stowage_testbed import layout
-from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.chart
 
-RULES = CHART / "rules/alerts.yaml"
-DASHBOARD = CHART / "dashboards/stowage.json"
 TESTS = Path(__file__).with_name("alerts.yaml")
-GUIDE = Path(__file__).parents[2] / "docs/how-to/monitor.md"
 PROCESS = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
 """Of client_golang's process collector, which Kubernetes does not list as its own."""
 
 OF_THE_TARGET = {"job", "namespace", "pod", "up"}
 """Labels that the ServiceMonitor's targets have, and the metric of a scrape itself."""
-
-WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "le", "bool"}
 
 
 def own_metrics() -> dict[str, Metric]:
@@ -53,34 +46,6 @@ def stock_metrics() -> dict[str, set[str]]:
         for one in listed
         if "kube-scheduler" in {at["component"] for at in one["componentEndpoints"]}
     }
-
-
-def alerts() -> list[dict[str, str]]:
-    """Return the alerts of the chart."""
-    (group,) = yaml.safe_load(RULES.read_text("utf-8"))["groups"]
-    rules: list[dict[str, str]] = group["rules"]
-    return rules
-
-
-def expressions() -> Iterator[tuple[str, str]]:
-    """Yield each expression of alerts and dashboard, with the name of its place."""
-    for rule in alerts():
-        yield rule["alert"], rule["expr"]
-    for panel in json.loads(DASHBOARD.read_text("utf-8"))["panels"]:
-        for target in panel.get("targets", ()):
-            yield f"{panel['title']} {target['refId']}", target["expr"]
-
-
-def names_in(expression: str) -> tuple[set[str], set[str]]:
-    """Return the metrics and the labels that an expression names."""
-    text = re.sub(r'"[^"]*"', '""', expression)
-    labels = set(re.findall(r"(\w+)\s*[=!]~?\s*\"", text))
-    for group in re.findall(r"\b(?:by|without|on|ignoring) *\(([^)]*)\)", text):
-        labels |= set(re.findall(r"\w+", group))
-    text = re.sub(r"\{[^}]*\}|\[[^]]*\]", "", text)
-    text = re.sub(r"\b(by|without|on|ignoring) *\([^)]*\)", "", text)
-    metrics = set(re.findall(r"\b[a-z_]\w*\b(?! *\()", text)) - WORDS
-    return metrics, labels
 
 
 @pytest.mark.parametrize(

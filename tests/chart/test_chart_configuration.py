@@ -119,13 +119,19 @@ def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:
 
 
 def test_the_defaults_are_the_plugins_own() -> None:
-    """A default in two places must be the same in both."""
+    """A default in two places must be the same in both.
+
+    But for the execution mode: who writes a profile has chosen the plugin for what it
+    does, who installs the chart may only want to look.
+    """
     values: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
     shown = values["priorityOptimizer"] | {
         "socket": f"{values['paths']['socket']}/optimizer.sock"
     }
     defaults = _go_defaults()
     del defaults["limits"], shown["limits"]
+    assert shown.pop("executionMode") == "DryRun"
+    assert defaults.pop("executionMode") == "Execute"
 
     assert {name: shown[name] for name in defaults} == defaults
     assert not any(shown[name] for name in shown.keys() - defaults.keys())
@@ -159,13 +165,38 @@ def test_a_limit_without_a_default_is_none() -> None:
 def _go_defaults() -> dict[str, object]:
     """Return the defaults of the plugin, by the names of their fields."""
     go = (SCHEDULER / "plugins/priorityoptimizer/args.go").read_text("utf-8")
-    words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go, re.M))
+    types = (SCHEDULER / "packingplan/types.go").read_text("utf-8")
+    words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go + types, re.M))
     (literal,) = re.findall(r"return (&PriorityOptimizerArgs\{.*?\n\t\})", go, re.S)
-    text = re.sub(r"//.*", "", literal).replace("&PriorityOptimizerArgs", "")
+    text = re.sub(r"//.*|&PriorityOptimizerArgs|packingplan\.", "", literal)
     text = re.sub(r"\b(\w)(\w+): +", lambda m: f"{m[1].lower()}{m[2]}: ", text)
     text = re.sub(r"\b[A-Z]\w+", lambda m: words.get(m[0], ""), text)
     defaults: dict[str, object] = yaml.safe_load(text.replace("\t", " "))
     return defaults
+
+
+def test_pods_that_only_plans_place_are_not_left_to_proposals() -> None:
+    """They would wait for ever, and the scheduler would not even start."""
+    batch = "priorityOptimizer.trigger=Batch"
+
+    with pytest.raises(ChartRefusedError, match=r"executionMode=Execute"):
+        render(batch)
+    assert render(batch, "priorityOptimizer.executionMode=Execute")
+
+
+def test_values_of_a_version_without_the_mode_still_carry_plans_out() -> None:
+    """`helm upgrade --reuse-values` brings the old values without new defaults."""
+    (entry,) = scheduler_config(render("priorityOptimizer.executionMode=null"))[
+        "profiles"
+    ]
+    (args,) = [
+        one["args"]
+        for one in entry["pluginConfig"]
+        if one["name"] == "PriorityOptimizer"
+    ]
+
+    assert "executionMode" not in args
+    assert _go_defaults()["executionMode"] == "Execute"
 
 
 def test_a_profile_with_the_plugin_needs_the_optimiser() -> None:

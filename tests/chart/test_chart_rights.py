@@ -71,6 +71,22 @@ def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
     assert ("stowage.dev", "packingplans/status", "patch") in with_optimiser
 
 
+def test_policies_are_read_and_nothing_else() -> None:
+    """A scheduler that could write policies or approve plans would need no approval."""
+    granted = set(rights(render(*EVERYTHING_ON)))
+    policies = {(r, v) for g, r, v in granted if r.startswith("packingpolicies")}
+
+    assert policies == {
+        *(("packingpolicies", verb) for verb in ("get", "list", "watch")),
+        *(("packingpolicies/status", verb) for verb in ("patch", "update")),
+    }
+    assert not {
+        verb
+        for group, resource, verb in granted
+        if resource == "packingplans" and verb in {"patch", "update"}
+    }
+
+
 def test_metrics_bring_only_the_rights_to_check_callers() -> None:
     """Where only health is served, nobody has to be authenticated."""
     without = set(rights(render()))
@@ -83,12 +99,21 @@ def test_metrics_bring_only_the_rights_to_check_callers() -> None:
 
 
 def test_the_lease_is_bound_to_its_name() -> None:
-    """Another component's lease in the namespace must stay out of reach."""
-    (role,) = of_kind(render(), "Role")
-    (named,) = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]
+    """Another component's lease in the namespace must stay out of reach.
 
-    assert named["resourceNames"] == ["stowage"]
-    assert not of_kind(render("scheduler.leaderElection.enabled=false"), "Role")
+    A right to create could not be bound to a name, and what the scheduler makes by
+    itself would be left when the release is removed.
+    """
+    (role,) = of_kind(render(), "Role")
+    (lease,) = of_kind(render(), "Lease")
+    (only,) = role["rules"]
+
+    assert only["resourceNames"] == [lease["metadata"]["name"]] == ["stowage"]
+    assert only["verbs"] == ["get", "update"]
+    assert lease["metadata"]["namespace"] == "ns"
+    assert not of_kind(
+        render("scheduler.leaderElection.enabled=false"), "Role", "Lease"
+    )
 
 
 def test_stock_preemption_is_allowed_only_on_request() -> None:

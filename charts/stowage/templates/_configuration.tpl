@@ -11,6 +11,11 @@
 {{- if and (include "stowage.usesOptimizer" .) (not .Values.optimizer.enabled) -}}
 {{- fail (printf "profile %s asks the optimiser, but optimizer.enabled is false: enable it, or choose another profile" .Values.profile) -}}
 {{- end -}}
+{{- with .Values.priorityOptimizer -}}
+{{- if and (eq .trigger "Batch") (eq (.executionMode | default "Execute") "DryRun") -}}
+{{- fail "priorityOptimizer.trigger=Batch has pods placed by plans alone, and none would be carried out: set priorityOptimizer.executionMode=Execute" -}}
+{{- end -}}
+{{- end -}}
 {{- $_ := mergeOverwrite $config (dict
   "clientConnection" (dict "kubeconfig" (printf "%s/kubeconfig.yaml" .Values.paths.config))
   "leaderElection" (dict

@@ -39,7 +39,8 @@ class Limits:
     max_disruptions_per_owner
         Moves and evictions together, of the pods of one owner.
     min_gain_per_move
-        Pods that each move must gain; 0 means that any gain is worth its moves.
+        Pods, or by the objective `CONSOLIDATE` nodes, that each move must gain; 0 means
+        that any gain is worth its moves.
     """
 
     max_moves: int | None = None

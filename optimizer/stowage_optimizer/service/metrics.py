@@ -10,6 +10,7 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    disable_created_metrics,
     start_http_server,
 )
 
@@ -34,6 +35,8 @@ class Metrics:
     """The service's own metrics, in a registry of their own."""
 
     def __init__(self) -> None:
+        # Else the library serves a gauge beside each counter: when it was made.
+        disable_created_metrics()  # type: ignore[no-untyped-call] # it is untyped
         self.registry = CollectorRegistry()
         self._solves = Counter(
             "stowage_optimizer_solves",

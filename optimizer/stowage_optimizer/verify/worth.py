@@ -77,6 +77,9 @@ def _contradiction(tier: pb.TierResult, what: str) -> Violation:
     return Violation("bounds", str(tier.priority), what)
 
 
+ROUNDING = 1e-9
+"""How far sums of what moves must gain may be off."""
+
 DAEMON = "daemonset"
 """Why a pod may not be moved that a DaemonSet puts on every node."""
 
@@ -158,8 +161,23 @@ def check_limits(case: Case) -> Iterator[Violation]:
             if count > asked.max_disruptions_per_owner:
                 yield _beyond("max_disruptions_per_owner", f"{count} of {owner}")
     least = asked.min_gain_per_move * len(plan.moves)
-    if not case.consolidates and len(plan.placements) < least:
+    if case.consolidates:
+        yield from _too_dear(case, least)
+    elif len(plan.placements) < least:
         yield _beyond("min_gain_per_move", f"{len(plan.placements)}, not {least}")
+
+
+def _too_dear(case: Case, least: float) -> Iterator[Violation]:
+    """Yield what was emptied for too many moves, of one node or of all together."""
+    before, after = _counted(case)
+    if before - after + ROUNDING < least:
+        yield _beyond("min_gain_per_move", f"{before - after} nodes, not {least}")
+    left = Counter(one.from_node for one in case.moves)
+    in_use = {node for node in case.after.values() if node}
+    for node, moves in left.items():
+        worth = case.asked.min_gain_per_move * moves
+        if node not in in_use and worth > 1 + ROUNDING:
+            yield _beyond("min_gain_per_move", f"{moves} moves to empty {node}")
 
 
 def check_gains(case: Case) -> Iterator[Violation]:

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/pluginargs"
 )
@@ -54,6 +55,9 @@ type PriorityOptimizerArgs struct {
 	Socket string `json:"socket,omitempty"`
 	// Trigger is what starts a solve: Manual, OnUnschedulable, Periodic or Batch.
 	Trigger TriggerKind `json:"trigger,omitempty"`
+	// ExecutionMode says what becomes of the plans that the trigger starts: DryRun leaves each as a proposal, which a user
+	// may approve; Execute carries it out. A PackingPlan that a user creates has a mode of its own.
+	ExecutionMode packingplan.ExecutionMode `json:"executionMode,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
 	// (trigger OnUnschedulable). A steady stream of them delays it to ten times this at most.
 	SettleSeconds float64 `json:"settleSeconds,omitempty"`
@@ -114,11 +118,13 @@ type PriorityOptimizerArgs struct {
 	Limits Limits `json:"limits,omitempty"`
 }
 
-// defaultArgs are the arguments of a profile that says nothing. The chart's values carry the same.
+// defaultArgs are the arguments of a profile that says nothing. The chart's values carry the same, but for the execution
+// mode: who writes a profile has chosen the plugin for what it does, who installs a chart may only want to look.
 func defaultArgs() *PriorityOptimizerArgs {
 	return &PriorityOptimizerArgs{
 		Socket:              "/run/stowage/optimizer.sock",
 		Trigger:             TriggerOnUnschedulable,
+		ExecutionMode:       packingplan.Execute,
 		SettleSeconds:       0.5,
 		IntervalSeconds:     30,
 		BatchPods:           99,
@@ -154,6 +160,7 @@ func DecodeArgs(object runtime.Object) (*PriorityOptimizerArgs, error) {
 	// An empty word is one that was left out.
 	usual := defaultArgs()
 	args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
+	args.ExecutionMode = cmp.Or(args.ExecutionMode, usual.ExecutionMode)
 	args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
 	if err := append(errs, validate(args)...).ToAggregate(); err != nil {
 		return nil, argsKind.Wrap(err)

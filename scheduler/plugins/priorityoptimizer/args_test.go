@@ -44,7 +44,7 @@ func TestArgsKeepExplicitZeros(t *testing.T) {
 func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := DecodeArgs(rawArgs(`{
 		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "trigger": "Sometimes",
-		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
+		"policy": "Lax", "executionMode": "Now", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
 		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
 		"maxGracePeriodSeconds": -1,
@@ -53,7 +53,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "strategy",
+	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "strategy", "executionMode",
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
@@ -74,5 +74,14 @@ func TestArgsAreDecodedStrictly(t *testing.T) {
 		if _, err := DecodeArgs(rawArgs(text)); err == nil {
 			t.Errorf("%s: want an error for %s", name, text)
 		}
+	}
+}
+
+// Pods of a batch are placed by plans alone: with proposals they would wait for ever.
+func TestBatchNeedsPlansThatAreCarriedOut(t *testing.T) {
+	_, err := DecodeArgs(rawArgs(`{"trigger": "Batch", "executionMode": "DryRun"}`))
+
+	if err == nil || !strings.Contains(err.Error(), "executionMode") || !strings.Contains(err.Error(), "must be Execute") {
+		t.Errorf("want an error about executionMode that says what to set, got %v", err)
 	}
 }

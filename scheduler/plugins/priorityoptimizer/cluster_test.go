@@ -1,6 +1,7 @@
 package priorityoptimizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,10 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
-	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/packingpolicy"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
@@ -64,6 +65,8 @@ type cluster struct {
 
 	args *PriorityOptimizerArgs
 	stop func()
+	// profile is the file of another profile than the chart's; "" is none.
+	profile string
 	// lease is nil where no other process can lead.
 	lease *leadership.Lease
 	// statusBytes is the largest status of a plan.
@@ -97,7 +100,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 	}
 	c.plans = dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 		map[schema.GroupVersionResource]string{packingplan.Resource: packingplan.Kind + "List",
-			reservation.Resource: reservation.Kind + "List"})
+			packingpolicy.Resource: packingpolicy.Kind + "List", reservation.Resource: reservation.Kind + "List"})
 	c.client.PrependReactor("create", "pods", c.react)
 	c.plans.PrependReactor("create", "*", c.named)
 	c.plans.PrependReactor("update", "*", c.writeStatus)
@@ -147,7 +150,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	}}
 	ledger := reservation.NewLedger()
 	c.must(registry.Merge(c.otherPlugins(ledger, false)))
-	configuration, err := options.LoadConfigFromFile(klog.Background(), optimizerProfile)
+	configuration, err := options.LoadConfigFromFile(klog.Background(), cmp.Or(c.profile, optimizerProfile))
 	c.must(err)
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
 	*enabled = append(*enabled, config.Plugin{Name: "SelectiveFilter"})
@@ -356,20 +359,6 @@ func (c *cluster) state() string {
 		text += fmt.Sprintf("plan %s %s: %s; ", record.Name(), record.Status.Phase, record.Status.Message)
 	}
 	return text
-}
-
-func testNode(name string, memoryGB int) *v1.Node {
-	return testobjects.Node(name, "100", fmt.Sprint(memoryGB, "G")).Obj()
-}
-
-// testPod is the first pod of a ReplicaSet of the same name.
-func testPod(owner string, memoryGB int, priority int32) *v1.Pod {
-	return testobjects.Pod(owner, "", fmt.Sprint(memoryGB, "G")).Priority(priority).Obj()
-}
-
-// foreignPod takes 2 GB of a node and belongs to another scheduler.
-func foreignPod(node string) *v1.Pod {
-	return testobjects.Pod("foreign", "", "2G").SchedulerName("other").Node(node).Obj()
 }
 
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")

@@ -93,12 +93,28 @@ func (e *planExecution) advance(ctx context.Context) *ending {
 	if reason := e.infeasible(progress, free); reason != "" {
 		return &ending{packingplan.Aborted, reason}
 	}
-	if err := e.evictWave(ctx, free); err != nil {
+	if e.record.Spec.Over(e.clock.Now()) {
+		// What has begun is brought to its end; nothing else is begun.
+		if !e.underWay() {
+			return &ending{packingplan.Aborted, fmt.Sprintf(messageOverExecuting, progress.Departures)}
+		}
+	} else if err := e.evictWave(ctx, free); err != nil {
 		return &ending{packingplan.Aborted, err.Error()}
 	}
 	e.wakePlanned(free)
 	e.writeProgress(ctx)
 	return nil
+}
+
+// underWay says that a moved pod is leaving, or its replacement has not arrived.
+func (e *planExecution) underWay() bool {
+	targets := e.Targets()
+	for uid, state := range e.States() {
+		if state == executor.Evicted || state == executor.Gone && targets[uid] != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // noteGone reports to the execution which pods have left their nodes.
@@ -240,7 +256,7 @@ func (e *planExecution) announce(departure executor.Departure, to string) {
 
 // isProved says that no improvement is possible in the state that the completed plan leads to.
 func (e *planExecution) isProved() bool {
-	return e.record.Status.Optimal && e.expected != "" && !e.partial
+	return e.record.Status.Optimal && e.expected != "" && !e.partial && !e.record.Spec.Limited()
 }
 
 // describeEnd puts the end of the plan into its status.

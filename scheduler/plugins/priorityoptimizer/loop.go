@@ -219,7 +219,7 @@ func (l *loop) startDue(ctx context.Context) {
 	if l.takeOver(ctx, all) {
 		return
 	}
-	l.records.abortWaiting(ctx, all)
+	l.records.closeWaiting(ctx, all)
 	if record := l.records.nextApproved(all); record != nil {
 		l.executeApproved(ctx, record)
 		return
@@ -263,6 +263,8 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 	l.plugin.execution.Store(nil)
 	done.describeEnd(end)
 	switch {
+	case done.record.Spec.Consolidates():
+		l.plugin.trigger.retry() // waiting pods may fit into the room that it has put together
 	case end.phase != packingplan.Completed:
 		l.plugin.trigger.failed()
 	case done.isProved():

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
@@ -174,6 +175,41 @@ func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
 		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", free, held)
 	}
 	c.eventually("its room is free", c.ledger.Empty)
+}
+
+// Who has only just installed the scheduler may want to see its plans before any pod is moved: it makes them unasked, once
+// for each state of the cluster, and carries out those that are approved.
+func TestTriggerLeavesProposalsWhereItIsToldTo(t *testing.T) {
+	c := figureOne(t, nil, func(c *cluster) { c.args.ExecutionMode = packingplan.DryRun })
+
+	c.reaches(packingplan.Proposed)
+	c.advanceClock(3 * time.Minute)
+	c.plugin.trigger.retry()
+	c.advanceClock(3 * time.Minute)
+
+	plans := c.plansOf()
+	if len(plans) != 1 || len(plans[0].Status.Moves) != 1 || plans[0].Spec.ExecutionMode != packingplan.DryRun || !plans[0].Ours() {
+		t.Fatalf("want one proposal with one move: %s", c.state())
+	}
+	if len(c.evictions()) != 0 || c.nodeOf("three") != "" || !c.ledger.Empty() || c.plugin.hold.active() {
+		t.Errorf("evicted %v, three on %q, room held: %t, pods held: %t",
+			c.evictions(), c.nodeOf("three"), !c.ledger.Empty(), c.plugin.hold.active())
+	}
+
+	c.patchPlan(plans[0].Name(), `{"spec":{"executionMode":"Execute"}}`)
+	c.planReaches(plans[0].Name(), packingplan.Completed)
+	c.hasNode("three")
+}
+
+// No pod waits, untried, for a plan that places none.
+func TestPodsDoNotWaitForProposals(t *testing.T) {
+	trigger := newTrigger(testingclock.NewFakeClock(time.Now()),
+		paceOf(&PriorityOptimizerArgs{Trigger: TriggerOnUnschedulable, SettleSeconds: 1, ExecutionMode: packingplan.DryRun}))
+	trigger.mark("tried", "like it", trigger.clock.Now())
+
+	if trigger.join("untried", "like it", trigger.clock.Now(), time.Minute) {
+		t.Error("the pod waits")
+	}
 }
 
 // A proposal may be hours old when it is approved. Like any other plan, it does not move workloads that have just been

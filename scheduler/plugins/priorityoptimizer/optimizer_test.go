@@ -2,6 +2,7 @@ package priorityoptimizer
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -186,6 +188,20 @@ func solveFigureOne(snapshot *contract.Snapshot) *contract.Plan {
 	plan.Moves = []*contract.Move{{PodUid: one.Uid, FromNode: one.Node, ToNode: two.Node}}
 	plan.Placements = []*contract.Placement{{PodUid: three.Uid, Node: one.Node}}
 	return plan
+}
+
+func testNode(name string, memoryGB int) *v1.Node {
+	return testobjects.Node(name, "100", fmt.Sprint(memoryGB, "G")).Obj()
+}
+
+// testPod is the first pod of a ReplicaSet of the same name.
+func testPod(owner string, memoryGB int, priority int32) *v1.Pod {
+	return testobjects.Pod(owner, "", fmt.Sprint(memoryGB, "G")).Priority(priority).Obj()
+}
+
+// foreignPod takes 2 GB of a node and belongs to another scheduler.
+func foreignPod(node string) *v1.Pod {
+	return testobjects.Pod("foreign", "", "2G").SchedulerName("other").Node(node).Obj()
 }
 
 // figureOne starts the paper's figure 1: two nodes of 4 GB, pods of 2, 2 and 3 GB in sequence. Without a script it is

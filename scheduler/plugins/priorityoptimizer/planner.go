@@ -71,13 +71,6 @@ func (p *planner) limitOf(record *packingplan.Record) time.Duration {
 	return seconds(p.args.TimeLimitSeconds)
 }
 
-func (p *planner) policy() plan.Policy {
-	if p.args.Policy == PolicyPaper {
-		return plan.Paper
-	}
-	return plan.Strict
-}
-
 func (p *planner) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -85,8 +78,12 @@ func (p *planner) ready(ctx context.Context) error {
 }
 
 // solveFilter selects the pods of a solve. A solve that the scheduler started itself leaves unmarked pods to the
-// scheduler: in a plan they would have to wait, while they may find room at once without it.
+// scheduler: in a plan they would have to wait, while they may find room at once without it. One that consolidates
+// leaves all waiting pods to it.
 func (p *planner) solveFilter(record *packingplan.Record) func(*v1.Pod) bool {
+	if record.Spec.Consolidates() {
+		return func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" }
+	}
 	if !record.Ours() {
 		return anyPod
 	}
@@ -113,7 +110,7 @@ func (p *planner) isKnown() bool {
 	}
 	// What is proved for a state without temporarily protected pods also holds for the same state with them.
 	_, known := p.solvedStates.Get(state.Fingerprint())
-	session := &solveSession{planner: p, snapshot: state, history: p.records.history()}
+	session := &solveSession{planner: p, record: &packingplan.Record{}, snapshot: state, history: p.records.history()}
 	session.applyConstraints()
 	if !known {
 		_, known = p.solvedStates.Get(state.Fingerprint())

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/customobject"
-	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 )
@@ -48,8 +47,8 @@ type planRecords struct {
 
 	// handled are the plans that this process has handled.
 	handled sets.Set[types.UID]
-	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
-	approved, aborted sets.Set[types.UID]
+	// approved and closed are those whose approval or end has been handled, which the informer may not show yet.
+	approved, closed sets.Set[types.UID]
 	// unwritten are the plans that have ended and whose final status has not been written yet.
 	unwritten []*packingplan.Record
 	// writeError is why not; each error is logged once.
@@ -65,7 +64,7 @@ func newPlanRecords(p *Plugin, args *PriorityOptimizerArgs, recorder events.Even
 
 // forget lets plans be handled anew.
 func (r *planRecords) forget() {
-	r.handled, r.approved, r.aborted = sets.New[types.UID](), sets.New[types.UID](), sets.New[types.UID]()
+	r.handled, r.approved, r.closed = sets.New[types.UID](), sets.New[types.UID](), sets.New[types.UID]()
 }
 
 // watch calls the function with each plan that changes.
@@ -163,24 +162,32 @@ func (r *planRecords) nextManual(ctx context.Context, all []*packingplan.Record)
 // nextApproved is a proposal that a user has approved.
 func (r *planRecords) nextApproved(all []*packingplan.Record) *packingplan.Record {
 	for _, record := range all {
-		if record.Approved() && !record.Spec.Abort && !r.approved.Has(record.UID()) {
+		if record.Approved() && !record.Spec.Abort && !r.approved.Has(record.UID()) && !r.closed.Has(record.UID()) {
 			return r.fresh(record)
 		}
 	}
 	return nil
 }
 
-// abortWaiting closes the plans that a user aborts before anything was carried out.
-func (r *planRecords) abortWaiting(ctx context.Context, all []*packingplan.Record) {
+// closeWaiting closes the plans that a user aborts before anything was carried out, and those whose time is over.
+func (r *planRecords) closeWaiting(ctx context.Context, all []*packingplan.Record) {
 	for _, record := range all {
 		waits := isManual(record) || record.Status.Phase == packingplan.Proposed
-		if !record.Spec.Abort || !waits || r.aborted.Has(record.UID()) {
+		if !waits || r.closed.Has(record.UID()) {
 			continue
 		}
-		r.aborted.Insert(record.UID())
+		message := messageAborted
+		switch {
+		case record.Spec.Abort:
+		case record.Spec.Over(r.clock.Now()):
+			message = messageOver
+		default:
+			continue
+		}
+		r.closed.Insert(record.UID())
 		r.handled.Insert(record.UID())
 		if record := r.fresh(record); record != nil {
-			r.finish(ctx, record, packingplan.Aborted, messageAborted)
+			r.finish(ctx, record, packingplan.Aborted, message)
 		}
 	}
 }
@@ -194,25 +201,17 @@ func (r *planRecords) history() []plan.Moved {
 			at = ended.Time
 		}
 		for _, move := range record.Status.Moves {
-			if carriedOut(move.State) {
+			if packingplan.CarriedOut(move.State) {
 				moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
 					From: move.FromNode, To: move.ToNode, At: at})
 			}
 		}
 		for _, eviction := range record.Status.Evictions {
-			if carriedOut(eviction.State) {
+			if packingplan.CarriedOut(eviction.State) {
 				moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
 					From: eviction.Node, At: at})
 			}
 		}
 	}
 	return moved
-}
-
-func carriedOut(state string) bool {
-	switch executor.State(state) {
-	case executor.Evicted, executor.Gone, executor.Bound:
-		return true
-	}
-	return false
 }

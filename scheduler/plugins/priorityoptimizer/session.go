@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
@@ -104,6 +105,9 @@ func (s *solveSession) findPlan(ctx context.Context) (*plan.Plan, *ending) {
 		if s.records.abortRequested(s.record) {
 			return nil, &ending{packingplan.Aborted, messageAborted}
 		}
+		if s.record.Spec.Over(s.clock.Now()) {
+			return nil, &ending{packingplan.Aborted, messageOver}
+		}
 		checked, err := s.solveOnce(ctx)
 		var raised *objection
 		var stale *rehearsal.StaleError
@@ -171,7 +175,7 @@ func (s *solveSession) takeSnapshot() *ending {
 		return &ending{packingplan.Failed, err.Error()}
 	}
 	s.record.Status.SnapshotID = s.snapshot.ID
-	if s.snapshot.Pending() == 0 {
+	if s.snapshot.Pending() == 0 && !s.record.Spec.Consolidates() {
 		s.record.Status.Optimal = true
 		return &ending{packingplan.NoImprovement, messageNothingWaits}
 	}
@@ -216,9 +220,15 @@ func (s *solveSession) noPlanFound() *ending {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + s.answer.Message}
 		}
+		if s.record.Spec.Consolidates() {
+			return nothingToEmpty(&s.record.Status)
+		}
 		message, lasts := "the optimiser found nothing better in time", unprovedFor
 		if s.record.Status.Optimal {
 			message, lasts = "nothing better exists", provedFor
+		}
+		if s.record.Spec.Limited() {
+			return &ending{packingplan.NoImprovement, message}
 		}
 		s.solvedStates.Add(s.snapshot.Fingerprint(), nil, lasts)
 		s.plugin.trigger.foundNothing()
@@ -231,10 +241,18 @@ func (s *solveSession) noPlanFound() *ending {
 		fmt.Sprintf("the optimiser ended with %s: %s", endReason(s.answer), s.answer.Message)}
 }
 
+// rememberProposal keeps the trigger from proposing the same again as long as nothing changes, and from proposing without
+// a pause while the cluster changes all the time.
+func (s *solveSession) rememberProposal() {
+	s.solvedStates.Add(s.snapshot.Fingerprint(), nil, provedFor)
+	s.plugin.trigger.foundNothing()
+}
+
 // callOptimizer sends one request, bounded by the time that is left. The injected clock cuts it off.
 func (s *solveSession) callOptimizer(ctx context.Context) error {
 	began := s.clock.Now()
 	left := max(s.until.Sub(began), minRoundTime)
+	spec := &s.record.Spec
 	request := &contract.SolveRequest{
 		Snapshot: s.snapshot.Message,
 		Options: &contract.SolveOptions{
@@ -244,9 +262,11 @@ func (s *solveSession) callOptimizer(ctx context.Context) error {
 			Seed:                   s.args.Seed,
 			Deterministic:          s.args.Deterministic,
 			Workers:                s.args.Workers,
-			MaxMoves:               s.maxMoves(unlessZero(s.args.Limits.MaxMoves)),
-			MaxEvictions:           unlessZero(s.args.Limits.MaxEvictions),
+			Objective:              objectiveMessage(spec),
+			MaxMoves:               tighter(tighter(unlessZero(s.args.Limits.MaxMoves), spec.MaxMoves), s.moveLimit),
+			MaxEvictions:           tighter(unlessZero(s.args.Limits.MaxEvictions), spec.MaxEvictions),
 			MaxDisruptionsPerOwner: unlessZero(s.args.Limits.MaxPerWorkload),
+			MinGainPerMove:         ptr.Deref(spec.MinGainPerMove, 0),
 		},
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -267,11 +287,4 @@ func (s *solveSession) callOptimizer(ctx context.Context) error {
 		return errAborted
 	}
 	return err
-}
-
-func (s *solveSession) maxMoves(limit *int32) *int32 {
-	if s.moveLimit != nil && (limit == nil || *s.moveLimit < *limit) {
-		return s.moveLimit
-	}
-	return limit
 }

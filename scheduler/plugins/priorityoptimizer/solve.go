@@ -30,7 +30,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	create, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	record, err := l.records.store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
+	record, err := l.records.store.Create(create, packingplan.Spec{ExecutionMode: l.args.ExecutionMode, Trigger: string(l.args.Trigger)})
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.plugin.trigger.failed()
@@ -44,7 +44,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 // solveManual answers a user's plan.
 func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 	l.records.handled.Insert(record.UID())
-	if record.Spec.ExecutionMode == packingplan.Execute {
+	if holdsPods(record) {
 		l.plugin.trigger.started()
 	}
 	if err := l.planner.ready(ctx); err != nil {
@@ -55,7 +55,12 @@ func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 	l.solve(ctx, record)
 }
 
-// solve takes a recorded plan from Solving to Executing or to its end. A dry run holds no pods.
+// holdsPods says that pods wait for the plan while it is made: it is about them, and will be carried out.
+func holdsPods(record *packingplan.Record) bool {
+	return record.Spec.ExecutionMode == packingplan.Execute && !record.Spec.Consolidates()
+}
+
+// solve takes a recorded plan from Solving to Executing or to its end.
 func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	now := metav1.NewTime(l.clock.Now())
 	record.Status = packingplan.Status{Phase: packingplan.Solving, StartTime: &now, Strategy: l.args.Strategy}
@@ -67,7 +72,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	l.enter(solving)
 	session := l.planner.newSession(record)
-	if record.Spec.ExecutionMode == packingplan.Execute {
+	if holdsPods(record) {
 		if !l.plugin.hold.begin(session.limit + holdMargin) {
 			l.plugin.releaseAwaiting()
 		}
@@ -77,7 +82,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	checked, end := session.findPlan(ctx)
 	defer func() { l.plugin.trigger.pause(pauseFactor * session.ownTime) }()
-	if record.Spec.ExecutionMode == packingplan.Execute {
+	if holdsPods(record) {
 		defer l.plugin.scheduleRefused(session)
 	}
 	switch {
@@ -92,6 +97,9 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 	case record.Spec.ExecutionMode == packingplan.DryRun:
 		l.records.finish(ctx, record, packingplan.Proposed, messageProposed)
+		if record.Ours() {
+			session.rememberProposal()
+		}
 	default:
 		l.startPlan(ctx, session, checked)
 	}
@@ -111,7 +119,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 		return
 	}
 	session.applyConstraints()
-	checked, err := plan.Check(session.answer.Plan, session.snapshot, l.planner.policy())
+	checked, err := plan.Check(session.answer.Plan, session.snapshot, l.planner.policyFor(record))
 	if err == nil {
 		err = session.checkDisruptions(checked)
 	}

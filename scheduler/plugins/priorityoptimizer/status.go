@@ -69,7 +69,12 @@ func describeAnswer(status *packingplan.Status, answer *optimizerclient.Answer) 
 	if answer.Plan == nil {
 		return
 	}
-	status.Optimal = answer.Plan.Optimal
+	status.Optimal, status.NodesInUse = answer.Plan.Optimal, nil
+	if counted := answer.Plan.NodesInUse; counted != nil {
+		status.NodesInUse = &packingplan.NodesInUse{Before: counted.Before, After: counted.After,
+			LowerBound: counted.LowerBound, MovesLowerBound: counted.MovesLowerBound}
+		status.Optimal = counted.After == counted.LowerBound && len(answer.Plan.Moves) == int(counted.MovesLowerBound)
+	}
 	for i, tier := range answer.Plan.Tiers {
 		if i == maxTiers {
 			break

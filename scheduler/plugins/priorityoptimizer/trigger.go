@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 const (
@@ -26,6 +28,8 @@ type pace struct {
 	interval time.Duration
 	// batch is how many pods fill one (trigger Batch).
 	batch int
+	// proposes says that plans are left as proposals: nothing is gained by waiting for one.
+	proposes bool
 }
 
 func paceOf(args *PriorityOptimizerArgs) pace {
@@ -33,7 +37,8 @@ func paceOf(args *PriorityOptimizerArgs) pace {
 	if args.Trigger == TriggerBatch {
 		interval = args.BatchSeconds
 	}
-	return pace{kind: args.Trigger, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods)}
+	return pace{kind: args.Trigger, settle: seconds(args.SettleSeconds), interval: seconds(interval), batch: int(args.BatchPods),
+		proposes: args.ExecutionMode == packingplan.DryRun}
 }
 
 // trigger keeps the pods that cannot be scheduled, and decides when to solve for them.
@@ -121,7 +126,7 @@ func (t *trigger) collect(uid types.UID) {
 func (t *trigger) join(uid types.UID, signature string, created time.Time, within time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kind != TriggerOnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() {
+	if t.kind != TriggerOnUnschedulable || t.proposes || !t.failedSignatures.Has(signature) || t.first.IsZero() {
 		return false
 	}
 	last, now := t.last, t.clock.Now()

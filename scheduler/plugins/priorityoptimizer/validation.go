@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
 // maxSocketPath is what sockaddr_un holds, less its closing zero byte.
@@ -27,6 +29,7 @@ const (
 var (
 	triggers     = []TriggerKind{TriggerManual, TriggerOnUnschedulable, TriggerPeriodic, TriggerBatch}
 	policies     = []Policy{PolicyStrict, PolicyPaper}
+	modes        = []packingplan.ExecutionMode{packingplan.DryRun, packingplan.Execute}
 	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 )
 
@@ -74,6 +77,13 @@ func validateWords(args *PriorityOptimizerArgs) field.ErrorList {
 	}
 	if !slices.Contains(triggers, args.Trigger) {
 		errs = append(errs, field.NotSupported(field.NewPath("trigger"), args.Trigger, triggers))
+	}
+	mode := field.NewPath("executionMode")
+	if !slices.Contains(modes, args.ExecutionMode) {
+		errs = append(errs, field.NotSupported(mode, args.ExecutionMode, modes))
+	} else if args.Trigger == TriggerBatch && args.ExecutionMode == packingplan.DryRun {
+		errs = append(errs, field.Invalid(mode, args.ExecutionMode,
+			"must be Execute with the trigger Batch, whose pods only plans place"))
 	}
 	if !slices.Contains(policies, args.Policy) {
 		errs = append(errs, field.NotSupported(field.NewPath("policy"), args.Policy, policies))

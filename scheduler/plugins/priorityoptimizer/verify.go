@@ -50,7 +50,7 @@ const (
 // verify checks a plan against the snapshot, the limits, the earlier plans and, by rehearsing it, the profile's own
 // plugins. The error is an *objection, a *plan.RefusedError or a *rehearsal.StaleError.
 func (s *solveSession) verify(ctx context.Context, message *contract.Plan) (*plan.Plan, error) {
-	checked, err := plan.Decode(message, s.snapshot, s.policy())
+	checked, err := plan.Decode(message, s.snapshot, s.policyFor(s.record))
 	if raised := neverPreempting(err, message, s.snapshot); raised != nil {
 		return nil, raised
 	}
@@ -82,8 +82,11 @@ func (s *solveSession) checkDisruptions(checked *plan.Plan) error {
 	pin := func(pod *snapshot.Pod, reason, detail string) {
 		raised.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
 	}
-	for _, excess := range checked.Beyond(s.args.Limits.ofPlan()) {
+	for _, excess := range checked.Beyond(s.limits()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
+	}
+	for _, eviction := range s.evictionsBeyond(checked) {
+		pin(eviction.Pod, reasonMaxEvictions, detailBeyondLimit)
 	}
 	for _, move := range checked.Returns(s.history) {
 		pin(move.Pod, reasonMovesBack, detailMovesBack)
@@ -158,6 +161,7 @@ func (s *solveSession) applyConstraints() {
 	if len(pairs) > 0 {
 		s.noteChange(next)
 	}
+	s.pinByTerms(now)
 	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
 	if len(cooling) == 0 {
 		return

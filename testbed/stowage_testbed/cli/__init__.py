@@ -5,6 +5,7 @@ Importing a group's file registers its commands; a new group adds one import.
 
 from stowage_testbed.cli import (  # noqa: F401
     baseline,
+    chart,
     cluster,
     compare,
     docker,
@@ -12,10 +13,12 @@ from stowage_testbed.cli import (  # noqa: F401
     fault,
     images,
     init,
+    page,
     plan,
     report,
     reproduce,
     run,
+    savings,
     scenario,
     solve,
     tools,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.page import show_page
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
@@ -59,6 +60,9 @@ def up(
     port: Port = None,
     metrics: Metrics = False,
     backend: Kind = Backend.KWOK_BINARY,
+    page: Annotated[
+        bool, typer.Option("--page", help="Show it in the browser until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())
@@ -75,6 +79,8 @@ def up(
     took_s = time.monotonic() - started_s
     typer.echo(f"cluster {name} is up with {count} nodes after {took_s:.1f} s")
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+    if page:
+        show_page(cluster.kubeconfig, None, name, port=0, changes=True)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.scaling import DaskAddress, Workers, scales_out
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
@@ -51,6 +52,8 @@ def compare(
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")
     ] = None,
+    workers: Workers = 1,
+    dask: DaskAddress = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -60,6 +63,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compare schedulers, interleaved and paired, and say what can be said.
+
+    With workers, each round runs whole on one of them: its runs are pairs.
 
     Exits with 0 if every run could be measured, 1 if one could not, 2 if the input is
     at fault, 3 if the comparison could not go on: a process of its cluster ended, or a
@@ -77,8 +82,10 @@ def compare(
         words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
+    from stowage_testbed.scaleout.rounds import compare_on_workers  # noqa: PLC0415
 
     with reading_input():
+        scaled = scales_out(workers, dask, cluster=cluster is not None)
         chosen = one_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
@@ -90,10 +97,14 @@ def compare(
             warm_up=warm_up,
             allow_unfair=allow_unfair,
             cluster=cluster,
+            elsewhere=scaled,
         )
     progress = CompareProgress()
     try:
-        result = execute(request, progress)
+        if scaled:
+            result = compare_on_workers(request, progress, workers, dask)
+        else:
+            result = execute(request, progress)
     finally:
         progress.close()
     page = write_whole_report(result, request.folder)

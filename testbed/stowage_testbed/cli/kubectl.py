@@ -9,7 +9,9 @@ from __future__ import annotations
 import typer
 
 from stowage_testbed.cli.main import main as run
+from stowage_testbed.cli.page import page
 from stowage_testbed.cli.plan import plan_app
+from stowage_testbed.cli.savings import defragment, savings
 from stowage_testbed.cli.whatif import whatif
 
 plugin = typer.Typer(
@@ -17,9 +19,12 @@ plugin = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Would pending pods fit if others moved? Plans of the Stowage scheduler.",
+    help="Would pending pods fit if others moved? Which nodes could be emptied?",
 )
 plugin.command("whatif")(whatif)
+plugin.command("savings")(savings)
+plugin.command("defragment")(defragment)
+plugin.command("page")(page)
 plugin.add_typer(plan_app)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.scaling import DaskAddress, Workers
 from stowage_testbed.cli.scenario import SCENARIOS
 
 RESULTS = Path("results")
@@ -22,10 +23,6 @@ reproduce_app = typer.Typer(
 app.add_typer(reproduce_app)
 
 Folder = Annotated[Path, typer.Option(help="Folder of the results.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes, which share the cores.")]
-DaskAddress = Annotated[
-    str | None, typer.Option(help="Address of a Dask scheduler, whose workers do it.")
-]
 Part = Annotated[str, typer.Option(help="Do the i-th of n parts only; see merge.")]
 Deterministic = Annotated[
     bool,

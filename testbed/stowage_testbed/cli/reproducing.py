@@ -20,10 +20,10 @@ from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.paper.categories import Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.sweep.engine import engine_for
-from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.reproduce.sweep.folder import SweepFolder, program
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
 from stowage_testbed.toolchain import install_tools
+from stowage_testbed.workers.engine import engine_for
 
 TOOLS = ("stowage-simulate",)
 
@@ -62,7 +62,7 @@ def sweep(
     """Carry out what is left to do of an evaluation, and show how it goes."""
     install_tools(TOOLS, quiet=True)
     progress = SweepProgress()
-    with ending_cleanly(), engine_for(workers, dask_address) as engine:
+    with ending_cleanly(), engine_for(workers, dask_address, program) as engine:
         return rebuilding.rebuild(request, folder, engine, progress)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.scaling import DaskAddress, Workers, scales_out
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.cluster.backend import Backend
 
@@ -44,6 +45,8 @@ def run(
     backend: Annotated[
         Backend, typer.Option(help="How the run's own cluster is run.")
     ] = Backend.KWOK_BINARY,
+    workers: Workers = 1,
+    dask: DaskAddress = None,
     results: Annotated[
         Path, typer.Option(help="Folder of the results bundles.")
     ] = Path("results"),
@@ -56,6 +59,7 @@ def run(
     """Run scenarios: step by step, or in two halves without and with the optimiser.
 
     Those labelled `full` take long: they run by that label or by their own name only.
+    With workers, each scenario runs on a cluster that its worker makes for it.
 
     Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault, 3
     if the run could not go on: a process of its cluster ended, or a disk is full.
@@ -70,9 +74,15 @@ def run(
         chosen = choose_scenarios(
             scenarios or (), folder=folder, variant=variant, labels=label or ()
         )
-        check_tools(backend)
+        scaled = scales_out(
+            workers, dask, cluster=cluster is not None, keep_cluster=keep_cluster
+        )
+        if dask is None:
+            check_tools(backend)
         if cluster is not None:
             existing_cluster(cluster)
         session = RunSession(results, json_file, junit)
     request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
+    if scaled:
+        raise typer.Exit(session.run_scaled(request, workers, dask))
     raise typer.Exit(session.run(request))

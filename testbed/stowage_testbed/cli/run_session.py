@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
 
+from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle, write_json
@@ -22,8 +24,11 @@ from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.scaleout.runs import ScaledRunner
 from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
+from stowage_testbed.workers.engine import engine_for
+from stowage_testbed.workers.program import cluster_program
 
 STDOUT = Path("-")
 INTERRUPTED = 130
@@ -67,10 +72,30 @@ class RunSession(Listener):
 
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
-        listener = Listeners(self._progress, self._bundle, self._writer, self)
-        runner = Runner(request, self._run_id, listener)
+        return self._exit_code(Runner(request, self._run_id, self._listener()).run)
+
+    def run_scaled(
+        self, request: RunRequest, workers: int, dask_address: str | None
+    ) -> int:
+        """Run on so many processes, or on the workers of a Dask scheduler."""
+
+        def run() -> RunOutcome:
+            with (
+                ending_cleanly(),
+                engine_for(workers, dask_address, cluster_program) as engine,
+            ):
+                return ScaledRunner(
+                    request, self._run_id, self._listener(), engine, self.folder
+                ).run()
+
+        return self._exit_code(run)
+
+    def _listener(self) -> Listener:
+        return Listeners(self._progress, self._bundle, self._writer, self)
+
+    def _exit_code(self, run: Callable[[], RunOutcome]) -> int:
         try:
-            outcome = runner.run()
+            outcome = run()
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:

@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from stowage_testbed.reproduce.sweep.engine import SweepListener
+from stowage_testbed.workers.engine import TaskListener
 
 LINE_EVERY_S = 30.0
 """In a log."""
@@ -23,7 +23,7 @@ SMOOTHED_OVER_S = 600.0
 """Tasks differ by orders of magnitude: the time left is of the mean of many."""
 
 
-class SweepProgress(SweepListener):
+class SweepProgress(TaskListener):
     """One bar a kind of task; failures are lines of their own."""
 
     def __init__(self, console: Console | None = None) -> None:

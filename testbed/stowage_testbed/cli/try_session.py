@@ -27,6 +27,7 @@ USAGE = 1.0
 NEXT = """\
 next:
   stowage whatif --context NAME   would the pods that wait in your own cluster fit?
+  stowage page --context NAME     look at your own cluster while it changes
   stowage init                    a first scenario, a test and a workflow of your own
   stowage run                     every scenario that comes with Stowage"""
 

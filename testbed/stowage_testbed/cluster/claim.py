@@ -110,11 +110,14 @@ def remove_drafts(clusters: Path) -> None:
 def is_leftover(workdir: Path) -> bool:
     """Return whether a cluster's folder is of no use to anybody.
 
-    Its owner is dead, or it was kept but does not run any more, as after a reboot.
+    Its owner is dead, or it was kept but does not run any more, as after a reboot. What
+    another machine with the same home has cannot be judged from here.
     """
     owner = read_owner(workdir)
     if owner is None:
         return True
+    if owner.is_elsewhere():
+        return False
     if owner.kept:
         return not _runs(owner, workdir)
     return not owner.is_alive()

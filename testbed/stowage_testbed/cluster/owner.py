@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -37,6 +38,8 @@ class Owner:
         Docker's own choice.
     node_address
         Of the one node that is no fake one, where it is a container.
+    host
+        The machine of the process: several may share a home.
     """
 
     pid: int
@@ -47,6 +50,7 @@ class Owner:
     backend: Backend = Backend.KWOK_BINARY
     engine: str = ""
     node_address: str = ""
+    host: str = ""
 
     @classmethod
     def this_process(
@@ -61,6 +65,7 @@ class Owner:
             ports=ports,
             backend=backend,
             engine=os.environ.get("DOCKER_HOST", ""),
+            host=socket.gethostname(),
         )
 
     def is_alive(self) -> bool:
@@ -72,6 +77,10 @@ class Owner:
             return abs(process.create_time() - self.started_s) < _SAME_START_S
         except psutil.NoSuchProcess:
             return False
+
+    def is_elsewhere(self) -> bool:
+        """Return whether the cluster is one of another machine."""
+        return self.host not in {"", socket.gethostname()}
 
     def as_kept(self) -> Owner:
         """Return the record of a cluster that outlives its process."""

@@ -70,9 +70,15 @@ def comparison_markdown(result: Result, *, whole: bool) -> str:
 
 
 def _overview(result: Result) -> list[str]:
-    return [
+    said = [
         f"{one.arm}, {one.limits} client limits: {one.text}" for one in overview(result)
     ]
+    if len(result.machines) > 1:
+        said.append(
+            f"measured on {len(result.machines)} machines, each round on one of them: "
+            f"{', '.join(result.machines)}"
+        )
+    return said
 
 
 PLOTS = "plots"

@@ -41,6 +41,11 @@ class Result:
         """The arms that are compared with the baseline."""
         return tuple(arm for arm in self.arms if arm != self.comparison.baseline)
 
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The workers that measured it, by name; none if no worker did."""
+        return tuple(sorted({one.machine for one in self.records if one.machine}))
+
     def of(self, limits: str, arm: str) -> tuple[MeasuredRun, ...]:
         """Return the runs of an arm that count."""
         return tuple(

@@ -86,8 +86,9 @@ class Release:
 
     @property
     def selector(self) -> str:
-        """The label selector of the release's pods."""
-        return f"app.kubernetes.io/instance={self.name}"
+        """The label selector of the release's pods, that of `helm test` aside."""
+        labels = {"instance": self.name, "component": "scheduler"}
+        return ",".join(f"app.kubernetes.io/{key}={labels[key]}" for key in labels)
 
     def pods(self) -> list[Any]:
         """Return the release's pods, the newest first."""

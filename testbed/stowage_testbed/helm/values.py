@@ -32,21 +32,36 @@ def testbed_values(
     StowageError
         A program that the release runs is not installed.
     """
-    where = cluster.release_location
-    needed: Values = {
+    chosen: Values = {
         "profile": profile,
         "schedulerName": SCHEDULER_NAME,
         # There is one replica, and waiting for a lease would only cost time.
         "scheduler": {"leaderElection": {"enabled": False}},
         "optimizer": {"enabled": optimizer_enabled},
+        # Nobody is there to approve a proposal.
+        "priorityOptimizer": {"executionMode": "Execute"},
+    }
+    return merge_values(location_values(cluster), chosen)
+
+
+def location_values(cluster: Cluster) -> Values:
+    """Return the values that only say where a release runs: all else is the chart's.
+
+    Raises
+    ------
+    StowageError
+        A program that the release runs is not installed.
+    """
+    where = cluster.release_location
+    placement: Values = {
         "placement": {
             "nodeName": where.node,
             "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
-        },
+        }
     }
     if where.containers:
-        return merge_values(needed, _in_containers(where.api_server_url))
-    return merge_values(needed, _as_processes(cluster))
+        return merge_values(placement, _in_containers(where.api_server_url))
+    return merge_values(placement, _as_processes(cluster))
 
 
 def _in_containers(api_server: str) -> Values:

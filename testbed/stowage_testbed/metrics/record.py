@@ -67,6 +67,8 @@ class RunRecord:
         Whether the scheduler had placed pods before the window began.
     recovery
         What was seen of a service that was overloaded, if one was.
+    machine
+        Which worker measured it; empty on the machine of the comparison itself.
     """
 
     scenario_id: str
@@ -88,6 +90,7 @@ class RunRecord:
     warm: bool = False
     error: str = ""
     recovery: HpaRecord | None = None
+    machine: str = ""
 
 
 Span = tuple[float, float]

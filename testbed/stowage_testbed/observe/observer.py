@@ -138,9 +138,19 @@ class Observer:
         """
         with self._changed:
             self._journal = []
+            self.free_disk()
+            return self._state.listed(self.clock.now())
+
+    def free_disk(self) -> None:
+        """Let go of what only former changes hold, once that is much."""
+        with self._changed:
             if self._store.roll():
                 self._state.rewrite(self._store.moved)
-            return self._state.listed(self.clock.now())
+
+    @property
+    def failure(self) -> StowageError | None:
+        """Why a watch broke off; nothing while all go on."""
+        return self._failure
 
     def wait_for(
         self,

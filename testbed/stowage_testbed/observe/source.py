@@ -23,6 +23,7 @@ def source_of(kind: str, namespace: str = "") -> Source:
 PODS = source_of("Pod")
 NODES = source_of("Node")
 PACKING_PLANS = source_of("PackingPlan")
+PACKING_POLICIES = source_of("PackingPolicy")
 RESERVATIONS = source_of("Reservation")
 BUDGETS = source_of("PodDisruptionBudget")
 REPLICA_SETS = source_of("ReplicaSet")
@@ -41,8 +42,8 @@ CORE_SOURCES = (
 OBJECT_SOURCES = {
     source.kind: source
     for source in (
-        AUTOSCALERS, BUDGETS, LIMIT_RANGES, PACKING_PLANS, PODS, QUOTAS, RESERVATIONS,
-        SERVICES,
+        AUTOSCALERS, BUDGETS, LIMIT_RANGES, PACKING_PLANS, PACKING_POLICIES, PODS,
+        QUOTAS, RESERVATIONS, SERVICES,
     )
 }  # fmt: skip
 """Where the objects of scenarios are watched, by kind."""

@@ -22,7 +22,14 @@ METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """Thousands of nodes are read before and after every test; their status is not needed.
 """
 
-CLUSTER_WIDE = ("PackingPlan", "Reservation", "PriorityClass", "Node", "Namespace")
+CLUSTER_WIDE = (
+    "PackingPolicy",
+    "PackingPlan",
+    "Reservation",
+    "PriorityClass",
+    "Node",
+    "Namespace",
+)
 """Kinds that are swept, in the order in which they go."""
 
 CONTROLLERS = ("CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")

@@ -34,14 +34,27 @@ class Bundle(Listener):
         Name of this run's folder.
     environment
         Versions and machine, as in `stowage_testbed.environment.environment`.
+    sources
+        The scenarios' files are here, and are copied.
+
+    Attributes
+    ----------
+    configurations
+        Hashes of what each scenario was configured with, by name.
     """
 
     def __init__(
-        self, results: Path, run_id: str, environment: Mapping[str, Any]
+        self,
+        results: Path,
+        run_id: str,
+        environment: Mapping[str, Any],
+        *,
+        sources: bool = True,
     ) -> None:
         self.folder = results / run_id
         self._environment = environment
-        self._configs: dict[str, str] = {}
+        self._sources = sources
+        self.configurations: dict[str, str] = {}
 
     def run_started(self, run_id: str, total: int) -> None:
         """Make the run's folder."""
@@ -53,13 +66,8 @@ class Bundle(Listener):
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "outcome.json", scenario_document(outcome))
         write_changes(folder / EVENTS_FILE, material.changes)
-        if outcome.scenario.path is not None:
-            shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
-            self._hash("scenario", folder / "scenario.yaml", outcome)
-            for name in replayed_files(outcome.scenario.steps):
-                copy = folder / Path(name).name
-                shutil.copyfile(outcome.scenario.path.parent / name, copy)
-                self._hash(name, copy, outcome)
+        if self._sources:
+            self._copy_sources(outcome, folder)
         for phase, values in material.values.items():
             path = folder / f"values-{phase}.yaml"
             path.write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
@@ -69,14 +77,35 @@ class Bundle(Listener):
             path.write_text(config, encoding="utf-8")
             self._hash(f"scheduler-{phase}", path, outcome)
 
+    def scenario_reported(
+        self, outcome: ScenarioOutcome, configurations: Mapping[str, str]
+    ) -> None:
+        """Add the scenario's own files to what a worker has sent."""
+        folder = self.folder / scenario_folder(outcome)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "outcome.json", scenario_document(outcome))
+        self._copy_sources(outcome, folder)
+        self.configurations |= configurations
+
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
-        environment = {**self._environment, "config_hashes": self._configs}
+        environment = {**self._environment, "config_hashes": self.configurations}
         write_json(self.folder / RUN_FILE, run_document(outcome, environment))
+
+    def _copy_sources(self, outcome: ScenarioOutcome, folder: Path) -> None:
+        source = outcome.scenario.path
+        if source is None:
+            return
+        shutil.copyfile(source, folder / "scenario.yaml")
+        self._hash("scenario", folder / "scenario.yaml", outcome)
+        for name in replayed_files(outcome.scenario.steps):
+            copy = folder / Path(name).name
+            shutil.copyfile(source.parent / name, copy)
+            self._hash(name, copy, outcome)
 
     def _hash(self, what: str, path: Path, outcome: ScenarioOutcome) -> None:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        self._configs[f"{outcome.scenario.scenario_id}: {what}"] = digest
+        self.configurations[f"{outcome.scenario.scenario_id}: {what}"] = digest
 
 
 def scenario_folder(outcome: ScenarioOutcome) -> Path:

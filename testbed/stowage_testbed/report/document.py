@@ -57,6 +57,7 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "optimal": outcome.optimal,
         "plans": [_plan(plan) for plan in outcome.plans],
         "durations_s": dict(outcome.durations_s or {}),
+        "machine": outcome.machine,
     }
 
 

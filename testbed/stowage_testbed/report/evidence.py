@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import yaml
@@ -132,4 +132,15 @@ class EvidenceWriter(Listener):
         folder = write_evidence(
             self._folder / scenario_folder(outcome), outcome, material
         )
+        self._name(folder, outcome)
+
+    def scenario_reported(
+        self, outcome: ScenarioOutcome, configurations: Mapping[str, str]
+    ) -> None:
+        """Name the evidence that a worker has sent of a scenario that failed."""
+        folder = self._folder / scenario_folder(outcome)
+        if folder.is_dir():
+            self._name(folder, outcome)
+
+    def _name(self, folder: Path, outcome: ScenarioOutcome) -> None:
         self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -82,9 +84,20 @@ class LiveProgress(Listener):
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Print the verdict."""
+        self._verdict(outcome)
+
+    def scenario_reported(
+        self, outcome: ScenarioOutcome, configurations: Mapping[str, str]
+    ) -> None:
+        """Print the verdict, and who ran it."""
+        self.scenario_started(outcome.scenario, outcome.repeat)
+        self._verdict(outcome)
+
+    def _verdict(self, outcome: ScenarioOutcome) -> None:
         seconds = sum((outcome.durations_s or {}).values())
         verdict = "passed" if outcome.passed else "FAILED"
-        self.say(f"{verdict} {self._current} in {seconds:.1f} s")
+        where = f" ({outcome.machine})" if outcome.machine else ""
+        self.say(f"{verdict} {self._current} in {seconds:.1f} s{where}")
         for line in first_lines(outcome.failures):
             self.say(f"  {line}")
         if outcome.error:

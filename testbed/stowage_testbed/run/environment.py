@@ -65,6 +65,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     reservations = [
         name for name, one in scenario.objects.items() if one.kind == "Reservation"
     ]
+    objects.delete_all("PackingPolicy")  # it would ask for further plans
     # An autoscaler would bring a controller's pods back.
     for kind in ("HorizontalPodAutoscaler", "Deployment", "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)

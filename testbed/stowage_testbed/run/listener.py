@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
@@ -27,6 +29,15 @@ class Listener:
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Take the outcome and its records, before the scenario is cleaned up."""
+
+    def scenario_reported(
+        self, outcome: ScenarioOutcome, configurations: Mapping[str, str]
+    ) -> None:
+        """Take the outcome of a scenario that a worker ran.
+
+        Its records are in the run's folder already; ``configurations`` are the hashes
+        of what each of its phases was configured with, by name.
+        """
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Take the outcome of the whole run."""
@@ -62,6 +73,13 @@ class Listeners(Listener):
         """Notify every listener."""
         for listener in self._listeners:
             listener.scenario_finished(outcome, material)
+
+    def scenario_reported(
+        self, outcome: ScenarioOutcome, configurations: Mapping[str, str]
+    ) -> None:
+        """Notify every listener."""
+        for listener in self._listeners:
+            listener.scenario_reported(outcome, configurations)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Notify every listener."""

@@ -62,6 +62,8 @@ class ScenarioOutcome:
         What the cluster lacks that the scenario needs; empty if it was run.
     durations_s
         Seconds by step, in order.
+    machine
+        Which worker ran it; empty on the machine of the run itself.
     """
 
     scenario: Scenario
@@ -75,6 +77,7 @@ class ScenarioOutcome:
     error: str = ""
     skipped: str = ""
     durations_s: Mapping[str, float] | None = None
+    machine: str = ""
 
     @property
     def phases(self) -> tuple[PhaseOutcome, ...]:

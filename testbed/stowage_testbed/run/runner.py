@@ -61,7 +61,7 @@ class Runner:
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:
-            self._run_on_cluster()
+            self._carry_out()
         except StowageError as problem:
             try:
                 return self._finished(str(problem), problem.exit_code)
@@ -73,7 +73,8 @@ class Runner:
             raise
         return self._finished()
 
-    def _run_on_cluster(self) -> None:
+    def _carry_out(self) -> None:
+        """Run every scenario in every round, on one cluster."""
         request, listener, stopwatch = self._request, self._listener, self._stopwatch
         with cluster_session(request, listener, stopwatch) as cluster:
             self._cluster = cluster.name

@@ -216,7 +216,17 @@ def _object(
             {key: spell(key, found.get(key, 0)) for key in wanted.allocated},
         )
     for key, value in (wanted.status or {}).items():
-        yield _equal(f"{key} of {name}", value, status.get(key, "none"))
+        found = _named_in(value, status.get(key, "none"))
+        yield _equal(f"{key} of {name}", value, found)
+
+
+def _named_in(wanted: Any, found: Any) -> Any:
+    """Return those fields of what was found that are asked for."""
+    if not (isinstance(wanted, Mapping) and isinstance(found, Mapping)):
+        return found
+    return {
+        key: _named_in(value, found.get(key, "none")) for key, value in wanted.items()
+    }
 
 
 def _change(

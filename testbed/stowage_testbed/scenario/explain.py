@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_testbed.quantity import format_cpu, format_memory
+from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
@@ -92,7 +93,8 @@ def _pod(workload: Workload) -> str:
 
 
 def _object(item: ObjectSpec) -> str:
-    where = "of the cluster" if item.kind == "Reservation" else "of the run's namespace"
+    wide = item.kind in CLUSTER_WIDE
+    where = "of the cluster" if wide else "of the run's namespace"
     return f"{item.kind} {where}"
 
 

@@ -14,6 +14,7 @@ from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
@@ -146,16 +147,16 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
             )
 
 
-def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
-    """A Reservation needs a scheduler that knows what it is."""
+def cluster_wide_objects_are_known(draft: Draft) -> Iterator[DocumentIssue]:
+    """A Reservation or a PackingPolicy needs a scheduler that knows what it is."""
     profile = draft.valid.get("scheduler", {}).get("profile", "deterministic")
     if profile in RESERVING_PROFILES:
         return
     for name, one in draft.objects.items():
-        if one.kind == "Reservation":
+        if one.kind in CLUSTER_WIDE:
             known = " or ".join(RESERVING_PROFILES)
             message = (
-                f"the scheduler's profile {profile} does not know reservations; "
+                f"the scheduler's profile {profile} does not know a {one.kind}; "
                 f"choose {known}"
             )
             yield DocumentIssue(("objects", name, "kind"), message)
@@ -170,7 +171,7 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     every_pod_fits,
     steps_name_their_language,
     optimiser_is_there,
-    reservations_are_respected,
+    cluster_wide_objects_are_known,
     *EXPECTATION_RULES,
     *NAME_RULES,
     *ORDER_RULES,

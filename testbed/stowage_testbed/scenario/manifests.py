@@ -22,6 +22,7 @@ ENDS_IN = "stowage.dev/ends-in"
 API_VERSIONS = {
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "LimitRange": "v1",
+    "PackingPolicy": "stowage.dev/v1alpha1",
     "Pod": "v1",
     "PodDisruptionBudget": "policy/v1",
     "Reservation": "stowage.dev/v1alpha1",
@@ -30,7 +31,7 @@ API_VERSIONS = {
 }
 """Of the objects that a scenario may have besides its workload."""
 
-CLUSTER_WIDE = ("Reservation",)
+CLUSTER_WIDE = ("PackingPolicy", "Reservation")
 """Those of them that have no namespace."""
 
 CONTAINER = "main"

@@ -45,6 +45,7 @@ WorkloadKind = Literal["ReplicaSet", "Deployment"]
 ObjectKind = Literal[
     "HorizontalPodAutoscaler",
     "LimitRange",
+    "PackingPolicy",
     "Pod",
     "PodDisruptionBudget",
     "Reservation",

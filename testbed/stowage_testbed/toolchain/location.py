@@ -17,9 +17,10 @@ from stowage_testbed.toolchain.manifest import Tool, load_manifest
 
 
 class ToolMissingError(StowageError):
-    """A tool is not installed in the version that this Stowage wants."""
+    """The tool called ``name`` is not installed in the version that is wanted."""
 
     def __init__(self, name: str, file: Path) -> None:
+        self.name = name
         super().__init__(
             f"{name} is not installed ({file} is not there); "
             f"run: stowage tools install {name}"

@@ -1,7 +1,8 @@
-"""One progress bar for each tool that is being installed."""
+"""One progress bar for each tool that is being installed; plain lines in a log."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,12 +13,16 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
 
 _NOTE_WIDTH = 40
+
+LINE_PERIOD_S = 2.0
+"""Where bars cannot be drawn, a line is written this often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,20 @@ class ToolProgress:
 
 
 @contextmanager
-def show_progress(names: Sequence[str], *, quiet: bool) -> Iterator[ToolProgress]:
-    """Show a bar for each name on stderr while the block runs."""
+def show_progress(
+    names: Sequence[str], *, quiet: bool, console: Console | None = None
+) -> Iterator[ToolProgress]:
+    """Show a bar for each name while the block runs; lines without a terminal.
+
+    Parameters
+    ----------
+    names
+        The tools, in the order in which they are installed.
+    quiet
+        Show nothing.
+    console
+        Where to; stderr without one.
+    """
     columns = (
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}"),
@@ -71,13 +88,57 @@ def show_progress(names: Sequence[str], *, quiet: bool) -> Iterator[ToolProgress
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}", style="dim"),
     )
-    console = Console(stderr=True, quiet=quiet)
-    with Progress(*columns, console=console) as progress:
+    console = console or Console(stderr=True, quiet=quiet)
+    drawn = console.is_terminal
+    with Progress(*columns, console=console, disable=not drawn) as progress:
         tasks = {
             name: progress.add_task(name, total=None, start=False, note="waiting")
             for name in names
         }
-        yield ToolProgress(progress, tasks)
+        shown = ToolProgress(progress, tasks)
+        if drawn or quiet:
+            yield shown
+            return
+        with _lines(progress, console):
+            yield shown
+
+
+@contextmanager
+def _lines(progress: Progress, console: Console) -> Iterator[None]:
+    """Write how far the tools are, at once, every `LINE_PERIOD_S`, and at the end."""
+    ended = threading.Event()
+
+    def write() -> None:
+        installed = sum(task.finished for task in progress.tasks)
+        counted = f"{installed} of {len(progress.tasks)} tools installed"
+        running = next(
+            (task for task in progress.tasks if task.started and not task.finished),
+            None,
+        )
+        line = counted if running is None else f"{counted}; {_described(running)}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def write_on() -> None:
+        while not ended.wait(LINE_PERIOD_S):
+            write()
+
+    write()
+    writer = threading.Thread(target=write_on, daemon=True)
+    writer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        writer.join()
+        write()
+
+
+def _described(task: Task) -> str:
+    total = "?" if task.total is None else f"{task.total:.0f}"
+    steps = f"{task.completed:.0f}/{total}"
+    return (
+        f"{task.description} {steps}, {task.elapsed or 0:.0f} s: {task.fields['note']}"
+    )
 
 
 def _short(name: str) -> str:

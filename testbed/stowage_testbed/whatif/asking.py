@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.optimizer_service.service import (
-    RunningService,
-    no_answer,
-    running_service,
-)
-from stowage_testbed.simulate import (
-    Instance,
-    Question,
-    SchedulerVerifier,
-    Simulator,
-    Verdict,
-)
+from stowage_testbed.optimizer_service.service import running_service
+from stowage_testbed.prices import Prices
+from stowage_testbed.simulate import Instance, Question, Simulator
 from stowage_testbed.whatif.capacity import Capacity, rooms
+from stowage_testbed.whatif.emptying import emptying_by
 from stowage_testbed.whatif.findings import (
+    Emptying,
     Findings,
     Move,
     NotJudged,
@@ -32,76 +25,97 @@ from stowage_testbed.whatif.findings import (
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.kept import KeptPods, left_pending
-
-REHEARSALS = 8
-"""How often a plan that a plugin refuses is made again, without what it refused."""
+from stowage_testbed.whatif.node_use import NodeUse, costs_of
+from stowage_testbed.whatif.price_levels import dearest
+from stowage_testbed.whatif.proposing import (
+    PlanLimits,
+    Proposal,
+    Proposing,
+    memory_of,
+    snapshot_of,
+)
 
 ID = "whatif"
 
-BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
-"""Of a scheduler's process, whose garbage would otherwise be four times what it holds.
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class PlanLimits:
-    """What plans may do, and how long the search for them may take.
-
-    Attributes
-    ----------
-    max_moves
-        Of a plan; ``None`` for any number.
-    arguments
-        Of the plugin, whose rules say which pods may be disrupted; what is left out has
-        its default.
-    """
-
-    time_limit_s: float = 10.0
-    max_moves: int | None = None
-    arguments: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A plan that every plugin of the scheduler accepts, and the pods left alone."""
-
-    plan: pb.Plan
-    refusals: tuple[pb.Refusal, ...]
-    objections: tuple[str, ...]
-
-
-def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
+def findings_of(
+    inventory: Inventory,
+    profile: Path,
+    limits: PlanLimits,
+    prices: Prices | None = None,
+) -> Findings:
     """Return the answers about a cluster, from a scheduler and an optimiser of its own.
 
     Parameters
     ----------
     profile
         A KubeSchedulerConfiguration without preemption.
+    prices
+        Of nodes; without them nodes are counted.
 
     Raises
     ------
     StowageError
         The scheduler cannot read the objects, or the optimiser failed.
     """
-    question = Question(_instance(inventory), arguments=limits.arguments)
+    question = _question(inventory, limits)
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(stack.enter_context, running_service())
-        snapshot = _snapshot(profile, question)
+        snapshot = snapshot_of(profile, question)
         fits_now = _fits_now(profile, question.instance, snapshot)
-        asking = _Asking(profile, starting.result(), limits)
-        placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
-        question = replace(question, consolidates=True)
-        emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
+        proposing = Proposing(profile, starting.result(), limits)
+        placing = proposing.proposal(
+            question,
+            snapshot,
+            lambda seen: proposing.solved(seen, pb.OBJECTIVE_PLACE),
+        )
+        emptying = _emptying(proposing, question, snapshot, inventory, prices)
     return _findings(snapshot, fits_now, placing, emptying, inventory)
 
 
-def _instance(inventory: Inventory) -> Instance:
-    return Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
+def emptying_of(
+    inventory: Inventory,
+    profile: Path,
+    limits: PlanLimits,
+    prices: Prices | None = None,
+) -> Emptying:
+    """Return which nodes could be emptied; parameters and errors as `findings_of`."""
+    question = _question(inventory, limits)
+    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(stack.enter_context, running_service())
+        snapshot = snapshot_of(profile, question)
+        proposing = Proposing(profile, starting.result(), limits)
+        return _emptying(proposing, question, snapshot, inventory, prices)
 
 
-def _snapshot(profile: Path, question: Question) -> pb.Snapshot:
-    with _verifier(profile, question.instance) as verifier:
-        return verifier.verify(question).snapshot
+def _question(inventory: Inventory, limits: PlanLimits) -> Question:
+    instance = Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
+    return Question(instance, arguments=limits.arguments)
+
+
+def _emptying(
+    proposing: Proposing,
+    question: Question,
+    snapshot: pb.Snapshot,
+    inventory: Inventory,
+    prices: Prices | None,
+) -> Emptying:
+    question = replace(question, consolidates=True)
+    costs = costs_of(inventory.nodes, prices) if prices else None
+    proposal = proposing.proposal(
+        question, snapshot, lambda seen: dearest(proposing, seen, costs)
+    )
+    plan, use = proposal.plan, NodeUse(snapshot, proposal.refusals)
+    known = plan.HasField("nodes_in_use")
+    fewest = plan.nodes_in_use.lower_bound if known else len(use.stays)
+    return emptying_by(
+        snapshot,
+        use,
+        plan,
+        fewest,
+        costs,
+        not_judged=_not_judged(inventory.unread, proposal),
+    )
 
 
 def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
@@ -119,107 +133,23 @@ def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
     )
     if len(left_out) == len(waiting):
         return 0
-    with Simulator(profile, environment=_memory(instance)) as simulator:
+    with Simulator(profile, environment=memory_of(instance)) as simulator:
         placed = simulator.place(replace(instance, pods=pods)).nodes
     return sum(placed.get(name) is not None for name in names)
-
-
-def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:
-    """Return one for a single question.
-
-    It starts at once, and holds the whole cluster in memory, which the solver and the
-    next process of the scheduler want too.
-    """
-    return SchedulerVerifier(profile, environment=_memory(instance))
-
-
-def _memory(instance: Instance) -> dict[str, str]:
-    """Return where a scheduler's process begins to collect garbage in earnest.
-
-    It is a soft limit: whoever needs more gets it, and is slower.
-    """
-    objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
-    return {"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)}
-
-
-class _Asking:
-    """An optimiser, and a scheduler that looks at what it answers."""
-
-    def __init__(
-        self, profile: Path, service: RunningService, limits: PlanLimits
-    ) -> None:
-        self._profile = profile
-        self._service = service
-        self._limits = limits
-
-    def proposal(
-        self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective
-    ) -> Proposal:
-        """Return a plan that stands the scheduler's own rehearsal."""
-        objections: list[str] = []
-        for _ in range(REHEARSALS):
-            last = self._solved(snapshot, objective)
-            if not _changes(last.plan):
-                # The scheduler has nothing to refuse.
-                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
-            verdict = self._verdict(question, last.plan)
-            if verdict.accepted:
-                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
-            objections.append(verdict.detail)
-            pairs = _pairs(snapshot, last.plan, verdict.pods)
-            if not pairs:
-                break
-            question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = _snapshot(self._profile, question)
-        # No pod moves: that is always allowed.
-        return Proposal(pb.Plan(), (), tuple(objections))
-
-    def _verdict(self, question: Question, plan: pb.Plan) -> Verdict:
-        with _verifier(self._profile, question.instance) as verifier:
-            (verdict,) = verifier.verdicts(replace(question, plans=(plan,)))
-        return verdict
-
-    def _solved(self, snapshot: pb.Snapshot, objective: pb.Objective) -> pb.SolveUpdate:
-        options = pb.SolveOptions(
-            time_limit_s=self._limits.time_limit_s,
-            policy=pb.POLICY_STRICT,
-            objective=objective,
-            max_moves=self._limits.max_moves,
-        )
-        request = pb.SolveRequest(snapshot=snapshot, options=options)
-        last = self._service.last_answer(request)
-        if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
-            raise no_answer(last.message)
-        return last
-
-
-def _changes(plan: pb.Plan) -> bool:
-    return bool(plan.placements or plan.moves or plan.evictions)
-
-
-def _pairs(
-    snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return which pods were refused where, as ``namespace/name``."""
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    targets = {one.pod_uid: one.node for one in plan.placements}
-    targets |= {one.pod_uid: one.to_node for one in plan.moves}
-    return [(names[uid], targets[uid]) for uid in refused if uid in targets]
 
 
 def _findings(
     snapshot: pb.Snapshot,
     fits_now: int,
     placing: Proposal,
-    emptying: Proposal,
+    emptying: Emptying,
     inventory: Inventory,
 ) -> Findings:
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    plan, fewer = placing.plan, emptying.plan
-    known = fewer.HasField("nodes_in_use")
-    in_use = fewer.nodes_in_use
+    plan = placing.plan
     kept = KeptPods(snapshot)
     running = sum(bool(pod.node) for pod in snapshot.pods)
+    not_judged = (*_not_judged(inventory.unread, placing), *emptying.not_judged)
     return Findings(
         nodes=len(snapshot.nodes),
         running=running,
@@ -237,14 +167,8 @@ def _findings(
         left=left_pending(snapshot, plan, placing.refusals, kept),
         kept=tuple(kept.by_rule()),
         room=rooms(snapshot),
-        used_nodes=in_use.before if known else None,
-        needed_nodes=in_use.after if known else None,
-        fewest_nodes=in_use.lower_bound if known else None,
-        emptied=_emptied(snapshot, fewer),
-        consolidating_moves=len(fewer.moves),
-        not_judged=tuple(
-            dict.fromkeys(_not_judged(inventory.unread, (placing, emptying)))
-        ),
+        emptying=replace(emptying, not_judged=()),
+        not_judged=tuple(dict.fromkeys(not_judged)),
     )
 
 
@@ -277,24 +201,10 @@ def _gain_by_moves(plan: pb.Plan) -> tuple[tuple[int, int], ...]:
     return tuple((one.moves, one.placed - before) for one in plan.gain_by_moves)
 
 
-def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
-    """Return the nodes that hold movable pods before, and none after."""
-    goes = {one.pod_uid: one.to_node for one in plan.moves}
-    movable = [pod for pod in snapshot.pods if pod.node and pod.movable]
-    before = {pod.node for pod in movable}
-    after = {goes.get(pod.uid, pod.node) for pod in movable}
-    return tuple(sorted(before - after))
-
-
-def _not_judged(
-    unread: Iterable[str], proposals: Iterable[Proposal]
-) -> Iterator[NotJudged]:
+def _not_judged(unread: Iterable[str], proposal: Proposal) -> Iterator[NotJudged]:
     for kind in unread:
         yield NotJudged(kind)
-    for proposal in proposals:
-        for one in proposal.refusals:
-            yield NotJudged(one.reason, one.subject, one.detail)
-        for objection in proposal.objections:
-            yield NotJudged(
-                "a plan that the scheduler's plugins refused", "", objection
-            )
+    for one in proposal.refusals:
+        yield NotJudged(one.reason, one.subject, one.detail)
+    for objection in proposal.objections:
+        yield NotJudged("a plan that the scheduler's plugins refused", "", objection)

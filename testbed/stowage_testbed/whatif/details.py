@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
 
 from stowage_testbed.text.table import Table
-from stowage_testbed.whatif.findings import Findings
+from stowage_testbed.whatif.findings import Emptying, Findings, NotJudged
 
 
-def tables(found: Findings) -> tuple[Table, ...]:
+def tables(found: Findings | Emptying) -> tuple[Table, ...]:
     """Return the details, without those of which there are none."""
-    return tuple(table for table in _tables(found) if table.rows)
+    every = _tables(found) if isinstance(found, Findings) else _alone(found)
+    return tuple(table for table in every if table.rows)
+
+
+def _alone(found: Emptying) -> Iterator[Table]:
+    yield from _of_emptying(found)
+    yield _not_judged(found.not_judged)
 
 
 def _tables(found: Findings) -> Iterator[Table]:
@@ -59,11 +66,55 @@ def _tables(found: Findings) -> Iterator[Table]:
         ("rule", "pods", "for example"),
         tuple((one.rule, str(one.pods), one.example) for one in found.kept),
     )
+    yield from _of_emptying(found.emptying)
+    yield _not_judged(found.not_judged)
+
+
+def _of_emptying(found: Emptying) -> Iterator[Table]:
+    each = (
+        ("Nodes that could be emptied", found.emptied),
+        ("Nodes that are empty as things are", found.idle),
+        ("Empty nodes that would get pods", found.filled),
+    )
+    for title, nodes in each:
+        yield Table(
+            title,
+            ("node", "price an hour", "pods to move"),
+            tuple(
+                (one.node, _money(one.an_hour), str(one.pods or "")) for one in nodes
+            ),
+        )
     yield Table(
-        "Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied)
+        "Moves that empty nodes",
+        ("pod", "from", "to"),
+        tuple((one.pod, one.from_node, one.to_node) for one in found.moves),
+    )
+    saved = found.savings
+    yield Table(
+        "Rules that keep nodes in use",
+        ("rule", "nodes", "price an hour", "for example"),
+        tuple(
+            (
+                one.rule,
+                str(one.nodes),
+                _money(one.an_hour if saved else None),
+                one.example,
+            )
+            for one in found.kept
+        ),
     )
     yield Table(
+        "Nodes without a price", ("node", "why"), saved.without_price if saved else ()
+    )
+
+
+def _money(amount: Decimal | None) -> str:
+    return "" if amount is None else f"{amount:f}"
+
+
+def _not_judged(found: Iterable[NotJudged]) -> Table:
+    return Table(
         "Not judged",
         ("why", "what", "detail"),
-        tuple((one.reason, one.subject, one.detail) for one in found.not_judged),
+        tuple((one.reason, one.subject, one.detail) for one in found),
     )

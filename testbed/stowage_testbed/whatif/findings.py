@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,114 @@ class NotJudged:
 
 
 @dataclass(frozen=True, slots=True)
+class Emptied:
+    """A node that nobody would need.
+
+    Attributes
+    ----------
+    pods
+        That move away before.
+    an_hour
+        Its price; ``None`` if it has none.
+    """
+
+    node: str
+    pods: int
+    an_hour: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInUse:
+    """A rule that keeps nodes in use: none of these pods may be moved.
+
+    Attributes
+    ----------
+    an_hour
+        What the nodes cost; 0 where no price is known.
+    example
+        One of the pods.
+    """
+
+    rule: str
+    nodes: int
+    an_hour: Decimal
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Money; only nodes that have a price count.
+
+    Attributes
+    ----------
+    spent_an_hour
+        What all nodes cost.
+    idle_an_hour
+        What nodes cost that are empty as things are.
+    saved_an_hour, saved_a_month
+        What the nodes in use cost less after the moves than before.
+    at_most_an_hour
+        Proved limit on that: no plan saves more.
+    without_price
+        Nodes that have no price, and why.
+    """
+
+    currency: str
+    spent_an_hour: Decimal
+    idle_an_hour: Decimal
+    saved_an_hour: Decimal
+    saved_a_month: Decimal
+    at_most_an_hour: Decimal
+    without_price: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emptying:
+    """Which nodes could be emptied. One is empty where only pods of DaemonSets are.
+
+    Attributes
+    ----------
+    in_use, in_use_after
+        How many nodes are, as things are and after the moves.
+    fewest
+        Proved limit on the latter.
+    idle
+        Nodes that are empty as things are, the dearest first, then by name.
+    emptied
+        Those that the moves empty, in the same order.
+    filled
+        Empty ones that get pods.
+    moves
+        By the node that they leave, in the order of ``emptied``.
+    kept
+        The rules that keep nodes in use, that of most nodes first.
+    pending
+        Pods that wait for a node; nothing here makes room for them.
+    savings
+        ``None`` without prices.
+    not_judged
+        What was left alone, or could not be seen.
+    """
+
+    in_use: int
+    in_use_after: int
+    fewest: int
+    idle: tuple[Emptied, ...]
+    emptied: tuple[Emptied, ...]
+    filled: tuple[Emptied, ...]
+    moves: tuple[Move, ...]
+    kept: tuple[KeptInUse, ...]
+    pending: int
+    savings: Savings | None
+    not_judged: tuple[NotJudged, ...]
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return self.in_use + len(self.idle)
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """The answers.
 
@@ -149,13 +258,9 @@ class Findings:
         The rules that keep running pods where they are, that of most pods first.
     room
         By resource, as things are.
-    used_nodes, needed_nodes, fewest_nodes
-        Nodes that hold a pod that does not belong to its node; how many would do if
-        pods moved, and the proved limit on that. ``None`` if it was not found out.
-    emptied
-        Nodes that could be emptied, in alphabetical order.
-    consolidating_moves
-        Moves that this takes.
+    emptying
+        Which nodes could be emptied, and what that is worth; what was not judged of
+        that stands with the rest.
     not_judged
         What was left alone, or could not be seen.
     """
@@ -173,11 +278,7 @@ class Findings:
     left: tuple[StillPending, ...]
     kept: tuple[Kept, ...]
     room: tuple[Room, ...]
-    used_nodes: int | None
-    needed_nodes: int | None
-    fewest_nodes: int | None
-    emptied: tuple[str, ...]
-    consolidating_moves: int
+    emptying: Emptying
     not_judged: tuple[NotJudged, ...]
 
 

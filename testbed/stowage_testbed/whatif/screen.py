@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from tabulate import tabulate
-
-from stowage_testbed.text.terminal import plain
 from stowage_testbed.whatif.findings import (
     NOT_FOUND,
     NOT_JUDGED,
@@ -17,35 +14,42 @@ from stowage_testbed.whatif.findings import (
     Move,
     Room,
 )
+from stowage_testbed.whatif.screen_lines import (
+    NODE,
+    POD,
+    REASONS,
+    count,
+    cut,
+    first,
+    money,
+    more,
+    not_judged,
+    page,
+    table,
+)
 
-LINES, COLUMNS = 40, 100
-"""What fits into a window, and into an issue."""
-
-MOVES, RESOURCES, REASONS, TIERS, STEPS = 10, 5, 4, 5, 4
+MOVES, RESOURCES, TIERS, STEPS = 10, 5, 5, 4
 """How many of each are shown; what is left out is counted."""
 
-_POD, _NODE = 34, 20
 _RESOURCE = 26
 _GIB, _TIB = 2**30, 2**40
 
 
 def screen(found: Findings) -> str:
     """Return the answer, without what only `--all` and the JSON tell."""
-    blocks = (
+    return page(
         [_head(found), *_waiting(found), *_nodes(found)],
-        list(_capacity(found.room)),
-        list(_moves(found.moves)),
-        [*_kept(found), *_not_judged(found)],
+        _capacity(found.room),
+        _moves(found.moves),
+        [*_kept(found), *not_judged(found.not_judged)],
         ["All of it: --all prints it, --output FILE and --json write it as JSON."],
     )
-    text = "\n\n".join("\n".join(block) for block in blocks if block)
-    return "\n".join(_cut(line, COLUMNS) for line in text.split("\n"))
 
 
 def _head(found: Findings) -> str:
     return (
-        f"{_count(found.nodes, 'node')}, {_count(found.running, 'running pod')}, "
-        f"{_count(found.pending, 'pod')} waiting for a node."
+        f"{count(found.nodes, 'node')}, {count(found.running, 'running pod')}, "
+        f"{count(found.pending, 'pod')} waiting for a node."
     )
 
 
@@ -53,9 +57,9 @@ def _waiting(found: Findings) -> Iterator[str]:
     if not found.pending:
         return
     yield f"{found.fits_now:>7,} of the waiting pods fit as things are."
-    after = f"{found.fits_after:>7,} fit after {_count(len(found.moves), 'move')}"
+    after = f"{found.fits_after:>7,} fit after {count(len(found.moves), 'move')}"
     if found.evictions:
-        after += f" and {_count(len(found.evictions), 'eviction')}"
+        after += f" and {count(len(found.evictions), 'eviction')}"
     yield f"{after}, {_proof(found)}"
     left = Counter[str]()
     for one in found.left:
@@ -88,7 +92,7 @@ def _gain(found: Findings) -> Iterator[str]:
             changes.append(f"{gained - above:+,} of priority {tier.priority}")
         above = gained
     if changes:
-        yield f"Pods with a node: {_first(changes, TIERS)}."
+        yield f"Pods with a node: {first(changes, TIERS)}."
     steps = found.gain_by_moves
     if len(steps) > 1:
         # The first, the last, and some between: where the curve bends is seen.
@@ -100,24 +104,29 @@ def _gain(found: Findings) -> Iterator[str]:
 
 
 def _nodes(found: Findings) -> Iterator[str]:
-    if found.used_nodes is None or found.needed_nodes is None:
-        return
-    spare = found.used_nodes - found.needed_nodes
-    proof = (
-        "proved to be the most"
-        if found.needed_nodes == found.fewest_nodes
-        else f"at most {found.used_nodes - (found.fewest_nodes or 0):,} could be"
-    )
+    """Yield how many nodes could be emptied, and what that is worth."""
+    there = found.emptying
+    spare, most = there.in_use - there.in_use_after, there.in_use - there.fewest
+    proof = "proved to be the most" if spare == most else f"at most {most:,} could be"
     yield (
-        f"{_count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
-        f"with {_count(found.consolidating_moves, 'move')} ({proof})."
+        f"{count(spare, 'node')} of the {there.in_use:,} in use could be emptied "
+        f"with {count(len(there.moves), 'move')} ({proof})."
     )
+    saved = there.savings
+    if saved:
+        unpriced = len(saved.without_price)
+        yield (
+            f"That saves {money(saved.saved_an_hour, saved.currency)} an hour, "
+            f"{money(saved.saved_a_month)} a month; no plan saves over "
+            f"{money(saved.at_most_an_hour)} an hour."
+            + (f" {unpriced:,} without a price." if unpriced else "")
+        )
 
 
 def _capacity(room: Sequence[Room]) -> Iterator[str]:
     rows = [
         (
-            _cut(one.resource, _RESOURCE),
+            cut(one.resource, _RESOURCE),
             f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
             _share(one.capacity - one.free, one),
             _amount(one, one.free),
@@ -129,12 +138,12 @@ def _capacity(room: Sequence[Room]) -> Iterator[str]:
     ]
     if not rows:
         return
-    yield from _table(
+    yield from table(
         ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded"),
         rows,
         ("left", *["right"] * 6),
     )
-    yield from _more(len(room) - RESOURCES, "resource")
+    yield from more(len(room) - RESOURCES, "resource")
 
 
 def _moves(moves: Sequence[Move]) -> Iterator[str]:
@@ -142,9 +151,9 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
         return
     rows = [
         (
-            _cut(one.pod, _POD),
-            _cut(one.from_node, _NODE),
-            _cut(one.to_node, _NODE),
+            cut(one.pod, POD),
+            cut(one.from_node, NODE),
+            cut(one.to_node, NODE),
             f"{one.admits:,}",
             "" if one.priority is None else str(one.priority),
         )
@@ -155,55 +164,14 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
         "most of them"
     )
     align = ("left", "left", "left", "right", "right")
-    yield from _table(("pod", "from", "to", "admits", "priority"), rows, align)
-    yield from _more(len(moves) - MOVES, "move")
+    yield from table(("pod", "from", "to", "admits", "priority"), rows, align)
+    yield from more(len(moves) - MOVES, "move")
 
 
 def _kept(found: Findings) -> Iterator[str]:
     if found.kept:
         rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
-        yield f"Running pods that stay by a rule: {_first(rules, REASONS)}."
-
-
-def _not_judged(found: Findings) -> Iterator[str]:
-    if not found.not_judged:
-        return
-    counts = Counter(one.reason for one in found.not_judged)
-    first = f" ({len(counts):,} reasons, the first {REASONS})"
-    yield f"Not judged{first if len(counts) > REASONS else ''}:"
-    for reason, number in counts.most_common(REASONS):
-        yield f"  {reason}{f' ({number:,} times)' if number > 1 else ''}"
-
-
-def _table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
-) -> list[str]:
-    return tabulate(
-        rows,
-        headers=headers,
-        tablefmt="plain",
-        disable_numparse=True,
-        colalign=align,
-    ).split("\n")
-
-
-def _more(number: int, what: str) -> Iterator[str]:
-    if number > 0:
-        yield f"... and {_count(number, f'further {what}')}"
-
-
-def _first(texts: Sequence[str], most: int) -> str:
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f", and {more:,} more" if more > 0 else "")
-
-
-def _cut(text: str, width: int) -> str:
-    """Return the text in one line of a width, without its middle if it is longer."""
-    line = plain(text).replace("\n", " ")
-    if len(line) <= width:
-        return line
-    begin = (width - 3) // 2
-    return f"{line[:begin]}...{line[len(line) - (width - 3 - begin) :]}"
+        yield f"Running pods that stay by a rule: {first(rules, REASONS)}."
 
 
 def _share(part: int, room: Room) -> str:
@@ -217,7 +185,3 @@ def _amount(room: Room, amount: int) -> str:
         unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")
         return f"{amount / unit:,.1f}".removesuffix(".0") + f" {name}"
     return f"{amount:,}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -43,6 +43,8 @@ NEEDED = {
     ("resource.k8s.io", "resourceslices"): READ,
     ("stowage.dev", "packingplans"): (*READ, "create", "delete"),
     ("stowage.dev", "packingplans/status"): ("patch", "update"),
+    ("stowage.dev", "packingpolicies"): READ,
+    ("stowage.dev", "packingpolicies/status"): ("patch", "update"),
     ("stowage.dev", "reservations"): (*READ, "delete"),
     ("stowage.dev", "reservations/status"): ("patch", "update"),
     ("", "pods/binding"): ("create",),
@@ -57,6 +59,8 @@ FORBIDDEN = {
     ("", "secrets"): ("get", "list", "watch"),
     ("", "nodes"): ("update", "patch", "delete"),
     ("apps", "replicasets"): ("update", "delete"),
+    ("stowage.dev", "packingplans"): ("update", "patch"),
+    ("stowage.dev", "packingpolicies"): ("create", "update", "patch", "delete"),
     ("rbac.authorization.k8s.io", "clusterroles"): ("create", "update", "escalate"),
 }
 

@@ -93,6 +93,9 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
         ({"timeLimitSeconds": 9}, "time limit of a PackingPlan cannot be changed"),
         ({"executionMode": "DryRun"}, "cannot be turned into a dry run"),
         ({"abort": False}, "an abort cannot be taken back"),
+        ({"objective": "Consolidate"}, "objective of a PackingPlan cannot be changed"),
+        ({"maxMoves": 3}, "most moves of a PackingPlan cannot be changed"),
+        ({"notAfter": "2026-11-24T03:00:00Z"}, "end of the time of a PackingPlan"),
     ],
 )
 def test_what_was_asked_for_cannot_be_changed(
@@ -118,7 +121,11 @@ def test_a_plan_is_a_proposal_unless_it_says_otherwise(
 
     proposed = wait_for(figure_1, "unspecified", "Proposed")
 
-    assert proposed["spec"] == {"executionMode": "DryRun", "trigger": "Manual"}
+    assert proposed["spec"] == {
+        "executionMode": "DryRun",
+        "trigger": "Manual",
+        "objective": "Place",
+    }
     assert len(proposed["status"]["moves"]) == 1
     assert nodes(figure_1) == before
 

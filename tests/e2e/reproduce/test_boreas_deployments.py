@@ -14,8 +14,8 @@ from stowage_testbed.reproduce.boreas.request import (
     chosen_scenes,
 )
 from stowage_testbed.reproduce.boreas.running import deploy_all
-from stowage_testbed.reproduce.sweep.engine import SweepListener
 from stowage_testbed.toolchain import install_tools
+from stowage_testbed.workers.engine import TaskListener
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows(folder: Path) -> tuple[DeploymentRow, ...]:
     install_tools(quiet=True)
-    return deploy_all(REQUEST, folder, SweepListener())
+    return deploy_all(REQUEST, folder, TaskListener())
 
 
 def of(rows: tuple[DeploymentRow, ...], scene: str, arm: str) -> DeploymentRow:
@@ -82,7 +82,7 @@ def test_what_is_known_is_not_deployed_again(
     """An interrupted evaluation goes on where it was."""
     began: list[str] = []
 
-    class Told(SweepListener):
+    class Told(TaskListener):
         def begun(self, what: str, total: int, done: int, workers: int) -> None:
             began.append(what)
 

@@ -18,12 +18,12 @@ from stowage_testbed.reproduce.instance.rows import PENDING, Where
 from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.toolchain import install_tools
+from stowage_testbed.workers.engine import InProcess, TaskListener
+from stowage_testbed.workers.task import Outcome, RowT, Task
 
 pytestmark = pytest.mark.e2e
 
@@ -40,7 +40,7 @@ REQUEST = PaperRequest(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     install_tools(("stowage-simulate",), quiet=True)
     path = tmp_path_factory.mktemp("whole")
-    PAPER.rebuild(REQUEST, path, InProcess(), SweepListener())
+    PAPER.rebuild(REQUEST, path, InProcess(), TaskListener())
     return path
 
 
@@ -130,8 +130,8 @@ def test_an_interrupted_sweep_ends_with_the_same_rows(
     """Nothing is done twice, and nothing is missing."""
     for after in (3, 5):
         with pytest.raises(KeyboardInterrupt):
-            PAPER.rebuild(REQUEST, tmp_path, Stopping(after), SweepListener())
-    PAPER.rebuild(REQUEST, tmp_path, InProcess(), SweepListener())
+            PAPER.rebuild(REQUEST, tmp_path, Stopping(after), TaskListener())
+    PAPER.rebuild(REQUEST, tmp_path, InProcess(), TaskListener())
     same_rows(folder, tmp_path)
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 12
 
@@ -142,7 +142,7 @@ def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
     for number in (1, 2):
         part = tmp_path / str(number)
         request = replace(REQUEST, shard=Shard(number, 2))
-        PAPER.rebuild(request, part, InProcess(), SweepListener())
+        PAPER.rebuild(request, part, InProcess(), TaskListener())
         parts.append(part)
 
     merge(parts, tmp_path / "all")

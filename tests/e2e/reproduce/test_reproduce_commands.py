@@ -69,7 +69,8 @@ def test_a_cluster_in_a_file_is_asked_about(tmp_path: Path) -> None:
     assert "0 of the waiting pods fit as things are." in words
     assert "1 fit after 1 move, proved" in words
     assert (found["fits_now"], found["fits_after"]) == (0, 1)
-    assert (found["used_nodes"], found["needed_nodes"]) == (2, 1)
+    emptying = found["emptying"]
+    assert (emptying["in_use"], emptying["in_use_after"]) == (2, 1)
 
 
 def _nodes() -> list[dict[str, object]]:

@@ -14,11 +14,11 @@ from sweep_tasks import LIMIT_S, Deadly, Harmless, same_rows
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
-from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
-from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
+from stowage_testbed.workers.engine import InProcess, TaskListener
+from stowage_testbed.workers.on_dask import SETTINGS, OnDask, local_workers
+from stowage_testbed.workers.task import Task
 
 pytestmark = pytest.mark.e2e
 
@@ -49,7 +49,7 @@ def words_of(process: psutil.Process) -> str:
         return ""
 
 
-class Killer(SweepListener):
+class Killer(TaskListener):
     """Kills a worker after some of the outcomes."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Killer(SweepListener):
 def test_rows_do_not_depend_on_who_died(tmp_path: Path, engine: OnDask) -> None:
     """The same Parquet, row for row, but for times."""
     quiet, stormy = tmp_path / "quiet", tmp_path / "stormy"
-    expected = PAPER.rebuild(REQUEST, quiet, InProcess(), SweepListener())
+    expected = PAPER.rebuild(REQUEST, quiet, InProcess(), TaskListener())
     killer = Killer()
 
     evaluation = PAPER.rebuild(REQUEST, stormy, engine, killer)
@@ -122,7 +122,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
     with local_workers(1) as workers:
         cells = choose_cells(["n4-p4-k1-u100"], grid())
         request = PaperRequest(cells, 1, limits_s=(0.2,))
-        PAPER.rebuild(request, tmp_path, workers, SweepListener())
+        PAPER.rebuild(request, tmp_path, workers, TaskListener())
         started = set(_ours()) - before
         assert any("stowage-simulate" in words for _, words in started)
         assert any("stowage_optimizer.cli" in words for _, words in started)

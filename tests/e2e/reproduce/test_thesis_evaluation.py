@@ -8,12 +8,12 @@ import pytest
 
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.instance.rows import PENDING
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.thesis.comparing import losses
 from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
 from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 from stowage_testbed.toolchain import install_tools
+from stowage_testbed.workers.engine import InProcess, TaskListener
 
 pytestmark = pytest.mark.e2e
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluation(folder: Path) -> ThesisEvaluation:
     # A folder names the simulator that it goes with.
     install_tools(("stowage-simulate",), quiet=True)
-    return THESIS.rebuild(REQUEST, folder, InProcess(), SweepListener())
+    return THESIS.rebuild(REQUEST, folder, InProcess(), TaskListener())
 
 
 def test_every_instance_is_one_on_which_the_heuristic_fails(

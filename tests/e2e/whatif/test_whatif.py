@@ -21,10 +21,11 @@ from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import NO_PROTECTION, profile_file
 from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
-from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif.asking import findings_of
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.proposing import PlanLimits
 from stowage_testbed.whatif.reading import read_api, read_files
 from stowage_testbed.whatif.screen import screen
 
@@ -201,10 +202,10 @@ def test_the_two_running_pods_need_one_node_only(
     inventory: Inventory, ask: Ask
 ) -> None:
     """How many nodes could be emptied, and which."""
-    found = ask(inventory, ANY_POD)
-    assert (found.used_nodes, found.needed_nodes, found.fewest_nodes) == (2, 1, 1)
+    found = ask(inventory, ANY_POD).emptying
+    assert (found.in_use, found.in_use_after, found.fewest) == (2, 1, 1)
     assert len(found.emptied) == 1
-    assert found.consolidating_moves == 1
+    assert len(found.moves) == 1
 
 
 def test_only_lists_are_asked_of_the_api_server(cluster: KwokBinaryCluster) -> None:

@@ -151,3 +151,16 @@ def test_a_log_tail_is_short_and_has_no_empty_lines(clusters: Path) -> None:
 
     assert log_tail(log_file(folder, ETCD), 2) == ["line 98", "line 99"]
     assert log_tail(log_file(folder, API_SERVER)) == []
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_cluster_of_another_machine_is_left_alone(clusters: Path, kept: bool) -> None:
+    """Machines may share a home, and none sees the processes of the others."""
+    folder, owner = a_cluster(clusters)
+    there = replace(owner, started_s=1.0, host="another-machine", kept=kept)
+    write_owner(folder, there)
+
+    assert purge_clusters() == []
+    assert folder.is_dir()
+    with pytest.raises(StowageError, match="cluster 'one'"):
+        a_cluster(clusters)

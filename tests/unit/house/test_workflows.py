@@ -212,6 +212,39 @@ def test_a_release_takes_nothing_from_a_cache() -> None:
                     assert step["with"]["cache"] is False
 
 
+def test_whatever_a_release_publishes_is_attested_by_its_digest() -> None:
+    """A name can be given to something else later; a digest cannot.
+
+    What is pushed to a registry carries its attestation there, the packages theirs
+    on the repository's page, and the index comes after all of them.
+    """
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    attested = {}
+    for name, job in jobs.items():
+        steps = job.get("steps", ())
+        pushes = [step for step in steps if "ci/push-" in step.get("run", "")]
+        attests = [
+            step["with"]
+            for step in steps
+            if step.get("uses", "").startswith("actions/attest-build-provenance@")
+        ]
+        assert len(attests) >= len(pushes), name
+        for push, subject in zip(pushes, attests, strict=False):
+            output = f"steps.{push['id']}.outputs"
+            assert f"{output}.name" in subject["subject-name"]
+            assert f"{output}.digest" in subject["subject-digest"]
+            assert subject["push-to-registry"] is True
+        if attests:
+            attested[name] = job["permissions"]
+
+    assert attested.keys() == {"images", "chart", "provenance"}
+    assert attested.keys() <= set(jobs["index"]["needs"])
+    assert all(
+        {"id-token": "write", "attestations": "write"}.items() <= rights.items()
+        for rights in attested.values()
+    )
+
+
 def test_one_workflow_alone_publishes_pages() -> None:
     """A publication replaces the whole site, so that two would undo each other."""
     publishing = {

@@ -167,6 +167,69 @@ def test_an_owner_is_spared_by_consolidation_too() -> None:
     assert "not proved fewest, at least 1" in answer.message
 
 
+@pytest.mark.parametrize(
+    ("gain", "emptied", "moves"), [(0.0, 2, 5), (0.25, 2, 5), (0.5, 1, 1), (1.5, 0, 0)]
+)
+def test_a_node_is_emptied_only_if_that_is_worth_its_moves(
+    gain: float, emptied: int, moves: int
+) -> None:
+    """Four pods for one node are many where a move shall empty half a node."""
+    builder = SnapshotBuilder()
+    for name, pods, room in (("n1", 1, 8), ("n2", 4, 8), ("n3", 5, 10)):
+        builder.node(name, cpu_milli=room)
+        for index in range(pods):
+            builder.pod(f"{name}-{index}", cpu_milli=1, node=name)
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, min_gain_per_move=gain)
+
+    answer = finished_answer_to(builder.message, asked)
+
+    assert len(answer.plan.moves) == moves
+    assert answer.solution.nodes_in_use is not None
+    assert answer.solution.nodes_in_use.before - answer.solution.nodes_in_use.after == (
+        emptied
+    )
+    assert not verify_plan(builder.message, answer.plan, pb.POLICY_STRICT, asked)
+
+
+@pytest.mark.parametrize(("gain", "moves"), [(0.5, 2), (0.6, 0)])
+def test_all_moves_together_are_worth_their_nodes(gain: float, moves: int) -> None:
+    """A pod may make room for another, which is a move that empties nothing itself."""
+    builder = SnapshotBuilder()
+    for name in ("n1", "n2", "n3"):
+        builder.node(name, cpu_milli=4)
+    builder.pod("large", cpu_milli=3, node="n1").pod("small", cpu_milli=2, node="n2")
+    for node in ("n2", "n3"):
+        builder.pod(f"static-{node}", cpu_milli=1, node=node, movable=False)
+    builder.message.forbidden_pairs.add(class_id="class-large", node="n3")
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, min_gain_per_move=gain)
+
+    answer = finished_answer_to(builder.message, asked)
+
+    assert len(answer.plan.moves) == moves
+    assert not verify_plan(builder.message, answer.plan, pb.POLICY_STRICT, asked)
+
+
+def test_the_checker_counts_what_emptied_nodes_cost() -> None:
+    """A strategy that spends more on a node than it was allowed is found out."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=8).node("n2", cpu_milli=8)
+    builder.pod("rest", cpu_milli=1, node="n1")
+    for name in ("a", "b"):
+        builder.pod(name, cpu_milli=1, node="n2")
+    plan = pb.Plan(snapshot_id=builder.message.id)
+    for name in ("a", "b"):
+        plan.moves.add(pod_uid=name, from_node="n2", to_node="n1")
+
+    def rules(gain: float) -> list[str]:
+        asked = pb.SolveOptions(
+            objective=pb.OBJECTIVE_CONSOLIDATE, min_gain_per_move=gain
+        )
+        found = verify_plan(builder.message, plan, pb.POLICY_STRICT, asked)
+        return [one.rule for one in found if one.rule == "limits"]
+
+    assert rules(0.5) == []
+    assert rules(0.6) == ["limits", "limits"]
+
+
 def test_counting_alone_may_prove_that_no_fewer_nodes_are_possible() -> None:
     """Where no search may be made, totals of room and of pods still say something."""
     builder = SnapshotBuilder()

@@ -32,6 +32,14 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (["paper/figure-1", "--variant", "big"], "a variant 'big'"),
         (["--label", "none-such"], "no scenario was chosen"),
         (["paper/figure-1"], "run: stowage tools install etcd"),
+        (
+            ["paper/figure-1", "--workers", "2", "--cluster", "mine"],
+            "--workers and --cluster do not go together",
+        ),
+        (
+            ["paper/figure-1", "--dask", "tcp://x:1", "--keep-cluster"],
+            "--dask and --keep-cluster do not go together",
+        ),
     ],
 )
 def test_bad_input_is_one_message(

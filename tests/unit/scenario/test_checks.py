@@ -48,6 +48,7 @@ PEAK: Mapping[str, Any] = {
         "nodeName": "n1",
         "allocated": {"memory": "1G", "cpu": "0.1"},
         "currentOwners": [{"name": "web-1"}, {"name": "web-2"}, {"name": "db-1"}],
+        "in": {"used": 3, "free": 1},
         "used": 3,
     },
 }
@@ -200,6 +201,8 @@ def test_a_plan_in_another_phase_is_a_failed_check() -> None:
         ({"allocated": {"cpu": 100}}, {"allocated": {"cpu": 1000}}),
         ({"status": {"used": 3}}, {"status": {"used": 4}}),
         ({"status": {"used": 3}}, {"status": {"unused": 3}}),
+        ({"status": {"in": {"used": 3}}}, {"status": {"in": {"used": 4}}}),
+        ({"status": {"in": {"used": 3}}}, {"status": {"in": {"unused": 3}}}),
     ],
 )
 def test_each_word_of_an_object_can_hold_and_can_fail(

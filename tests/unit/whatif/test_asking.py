@@ -18,10 +18,11 @@ from stowage_testbed.simulate import (
     Verdict,
     Verification,
 )
-from stowage_testbed.whatif import asking
-from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif import asking, proposing
+from stowage_testbed.whatif.asking import findings_of
 from stowage_testbed.whatif.findings import Findings, Move, NotJudged, Tier
 from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.proposing import PlanLimits
 
 NAMES = ("home", "small", "big")
 PODS = tuple({"metadata": {"name": name, "uid": name}} for name in NAMES)
@@ -99,7 +100,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
         yield made
         made.processes -= 1
 
-    monkeypatch.setattr(asking, "SchedulerVerifier", process)
+    monkeypatch.setattr(proposing, "SchedulerVerifier", process)
     monkeypatch.setattr(asking, "Simulator", process)
     monkeypatch.setattr(asking, "running_service", lambda: nullcontext(made))
     return made

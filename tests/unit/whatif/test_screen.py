@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from found_nodes import many_emptied, one_emptied
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
@@ -26,7 +27,8 @@ from stowage_testbed.whatif.findings import (
     Tier,
     telling,
 )
-from stowage_testbed.whatif.screen import COLUMNS, LINES, screen
+from stowage_testbed.whatif.screen import screen
+from stowage_testbed.whatif.screen_lines import COLUMNS, LINES
 
 LONG = "n" * 253
 GPUS = Room("nvidia.com/gpu", 6212, 26, 13, 1213, 23, 2)
@@ -40,8 +42,7 @@ def small() -> Findings:
         moves=(Move("ns/a", "n1", "n2", 1, 7),), evictions=(), proved=True,
         tiers=(Tier(7, 2, 3, 3),), gain_by_moves=((0, 0), (1, 1)),
         left=(StillPending("ns/big", 1, TOO_LARGE, "too large"),), kept=(),
-        room=(GPUS,), used_nodes=2, needed_nodes=1, fewest_nodes=1, emptied=("n1",),
-        consolidating_moves=1, not_judged=(),
+        room=(GPUS,), emptying=one_emptied(), not_judged=(),
     )  # fmt: skip
 
 
@@ -64,8 +65,7 @@ def huge() -> Findings:
             Room(name, amount, amount // 2, amount // 3, 10**6, 10**6, amount // 4)
             for name in ("cpu", "memory", *(f"{LONG}{k}" for k in many))
         ),
-        used_nodes=10**6, needed_nodes=10, fewest_nodes=1, emptied=(LONG,) * 300,
-        consolidating_moves=10**7,
+        emptying=many_emptied(300),
         not_judged=tuple(NotJudged(f"{LONG}{k}", LONG, LONG) for k in many),
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_what_is_left_out_is_counted_and_the_way_to_it_told(huge: Findings) -> N
 
     assert "... and 290 further moves" in said
     assert "... and 297 further resources" in said
-    assert "300 reasons, the first 4" in said
+    assert "300 reasons, the first 3" in said
     assert "--output FILE" in said.split("\n")[-1]
 
 
@@ -126,6 +126,26 @@ def test_the_most_telling_moves_admit_the_highest_priority_then_the_most_pods() 
     assert sorted((chain, low, few, many), key=telling) == [many, few, low, chain]
 
 
+def test_what_emptied_nodes_save_is_said_beside_the_proved_limit(
+    small: Findings,
+) -> None:
+    """A count of nodes is no saving; what could be saved at most says when to stop."""
+    said = screen(small)
+
+    assert (
+        "That saves 0.384 USD an hour, 280.32 a month; no plan saves over 0.50 an hour."
+        " 1 without a price."
+    ) in said
+
+
+def test_without_prices_no_money_is_spoken_of(small: Findings) -> None:
+    """Nodes without a price are not free."""
+    said = screen(replace(small, emptying=replace(small.emptying, savings=None)))
+
+    assert "1 node of the 2 in use could be emptied with 1 move" in said
+    assert "saves" not in said
+
+
 def test_a_name_cannot_steer_the_terminal_or_make_a_line(small: Findings) -> None:
     """Files come from anywhere."""
     odd = Move("ns/\x1b[2J\nmine", "n1", "n2", 1, 0)
@@ -142,6 +162,7 @@ def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
 
     assert rows["Moves that make room"] == 300
     assert rows["Nodes that could be emptied"] == 300
+    assert rows["Moves that empty nodes"] == 300
     assert rows["Not judged"] == 300
 
 

@@ -23,6 +23,14 @@ def nodes_of_others(packing: Packing) -> frozenset[int]:
     )
 
 
+def nodes_not_worth_it(packing: Packing, min_gain_per_move: float) -> frozenset[int]:
+    """Return the nodes that hold more pods than an emptied node may cost moves."""
+    on_node = Counter(item.home for item in packing.items if item.home is not None)
+    return frozenset(
+        node for node, count in on_node.items() if count * min_gain_per_move > 1
+    )
+
+
 def nodes_in_use(assignment: Assignment, others: frozenset[int]) -> frozenset[int]:
     """Return every node in use after ``assignment``."""
     return others | {node for node in assignment if node is not None}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.options import Limits
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
 from stowage_optimizer.strategies.linear.solver import CpSat, Task
+
+MOST_PARTS = 10_000
+"""A gain per move is rounded to parts of so many at most."""
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
@@ -21,14 +26,15 @@ class FewestNodes:
 
     Parameters
     ----------
-    max_moves
-        Limit on the moves, None for none.
+    kept
+        Nodes that must not be emptied, by index; they are among ``others``.
     """
 
     packing: Packing
     others: frozenset[int]
+    kept: frozenset[int]
     solver: CpSat
-    max_moves: int | None
+    limits: Limits
     assignment: Assignment
     _formulation: CountFormulation = field(init=False)
     _stability: Terms = field(init=False)
@@ -40,16 +46,40 @@ class FewestNodes:
         program = self._formulation.program
         program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
         self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)
-        if self.max_moves is not None:
-            most_stable = STAY * count
-            program.between(
-                self._stability, most_stable - MOVED * self.max_moves, most_stable
-            )
+        most_stable = STAY * count
+        if self.limits.max_moves is not None:
+            least_stable = most_stable - MOVED * self.limits.max_moves
+            program.between(self._stability, least_stable, most_stable)
         self._used = {
             node: variable
             for node, variable in self._formulation.used_nodes().items()
             if node not in self.others
         }
+        self._keep()
+        self._let_moves_be_worth(self.limits.min_gain_per_move, most_stable)
+
+    def _keep(self) -> None:
+        """Leave a pod on each node that must not be emptied."""
+        for node in sorted(self.kept):
+            present = [
+                (variables[node], -1)
+                for kind in self._formulation.kinds
+                for variables in (kind.stay, kind.come)
+                if node in variables
+            ]
+            self._formulation.program.at_most(present, -1)
+
+    def _let_moves_be_worth(self, gain: float, most_stable: int) -> None:
+        """Have ``gain`` nodes emptied for each move, or more."""
+        if not gain:
+            return
+        worth = Fraction(gain).limit_denominator(MOST_PARTS)
+        node, move = MOVED * worth.denominator, worth.numerator
+        in_use = len(self._used.keys() & set(self.packing.current))
+        terms = [(variable, node) for variable in self._used.values()]
+        terms += [(variable, -move * loss) for variable, loss in self._stability]
+        limit = node * in_use - move * most_stable
+        self._formulation.program.at_most(terms, limit)
 
     def fewest(self, budget: Budget) -> int:
         """Empty as many nodes as possible; return a limit on the nodes in use."""

@@ -17,6 +17,7 @@ from stowage_optimizer.strategies.consolidate.nodes import (
     fewest_moves,
     fewest_nodes,
     nodes_in_use,
+    nodes_not_worth_it,
     nodes_of_others,
 )
 from stowage_optimizer.strategies.consolidate.program import FewestNodes
@@ -37,8 +38,8 @@ class Consolidate:
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Return the solution; it reports the nodes in use, and what is proved of them.
 
-        Its tiers claim nothing: their limits are those of another objective. Of the
-        limits, `min_gain_per_move` does not apply, since nothing is placed.
+        Its tiers claim nothing: their limits are those of another objective. What moves
+        must gain is counted in emptied nodes: by each of them, and by all together.
         """
         run = _Run(packing, budget)
         publish(run.solution())
@@ -53,6 +54,7 @@ class _Run:
     whole: Packing
     budget: Budget
     _packing: Packing = field(init=False)
+    _kept_in_use: frozenset[int] = field(init=False)
     _others: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
     _fewest: int = field(init=False)
@@ -63,12 +65,16 @@ class _Run:
             i for i, item in enumerate(self.whole.items) if item.home is not None
         ]
         self._packing = restricted(self.whole, running, self.whole.current)
-        self._others = nodes_of_others(self._packing)
+        self._kept_in_use = nodes_not_worth_it(
+            self._packing, self.budget.options.limits.min_gain_per_move
+        )
+        self._others = nodes_of_others(self._packing) | self._kept_in_use
         self._assignment = self._packing.current
         self._fewest = fewest_nodes(self._packing, self._others)
 
     def empty(self) -> None:
         """Make the quick start."""
+        # Nodes that are not worth their moves are not tried.
         limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
         tally = Tally(limits, owners_of(self._packing))
         self._take(emptied(self._packing, self._others, tally, self.budget.over))
@@ -84,8 +90,9 @@ class _Run:
         program = FewestNodes(
             self._packing,
             self._others,
+            self._kept_in_use,
             CpSat(),
-            limits.max_moves,
+            limits,
             self._assignment,
         )
         # Relations are not in the program, so that its limits hold with them too.

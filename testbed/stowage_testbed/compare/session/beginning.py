@@ -112,7 +112,8 @@ def begun(request: CompareRequest) -> BundleFolder:
         found = BundleFolder.resume(request.folder)
     except BundleMissingError:
         # It takes a second, and one that is resumed has it.
-        asked = replace(asked, speed=measure_speed())
+        if not request.elsewhere:
+            asked = replace(asked, speed=measure_speed())
         return BundleFolder.create(request.folder, asked)
     differs = [word for word, of in _SAME.items() if of(found.comparison) != of(asked)]
     if differs:

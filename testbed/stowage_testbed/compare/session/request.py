@@ -42,6 +42,8 @@ class CompareRequest:
         Compare arms also where they differ in more than how they place pods.
     cluster
         Name of a cluster that is up; ``None`` makes one.
+    elsewhere
+        Workers measure: the speed of this machine does not matter.
     """
 
     scenario: Scenario
@@ -55,6 +57,7 @@ class CompareRequest:
     warm_up: int = 50
     allow_unfair: bool = False
     cluster: str | None = None
+    elsewhere: bool = False
 
     @property
     def arms_by_name(self) -> Mapping[str, Arm]:

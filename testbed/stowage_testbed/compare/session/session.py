@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from kubernetes.client import (
     AdmissionregistrationV1Api,
@@ -17,7 +17,7 @@ from kubernetes.client import (
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api_client import ApiUnreachableError
-from stowage_testbed.compare.bundle import BundleFolder, Key
+from stowage_testbed.compare.bundle import Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.beginning import begun
@@ -74,7 +74,48 @@ def live_webhooks(api: ApiClient) -> tuple[str, ...]:
     )
 
 
-def compare(request: CompareRequest, listener: CompareListener) -> Result:
+class Keeper(Protocol):
+    """Takes what turns leave, as soon as they are over."""
+
+    def add(self, record: RunRecord) -> None:
+        """Keep a run."""
+        ...
+
+    def add_configuration(self, limits: str, arm: str, text: str) -> None:
+        """Keep what an arm's scheduler reads."""
+        ...
+
+
+class CarryOut(Protocol):
+    """Carries the turns of a comparison out: here, or on workers."""
+
+    def __call__(
+        self,
+        request: CompareRequest,
+        todo: Sequence[Turn],
+        keeper: Keeper,
+        listener: CompareListener,
+    ) -> None:
+        """Carry them out in their order within a round."""
+        ...
+
+
+def run_turns(
+    request: CompareRequest,
+    todo: Sequence[Turn],
+    keeper: Keeper,
+    listener: CompareListener,
+) -> None:
+    """Carry turns out one after the other, on one cluster."""
+    with _context(request, listener) as context:
+        _run_all(request, context, keeper, todo, listener)
+
+
+def compare(
+    request: CompareRequest,
+    listener: CompareListener,
+    carry_out: CarryOut = run_turns,
+) -> Result:
     """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
@@ -83,8 +124,7 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
     bundle = begun(request)
     todo = remaining(list(_turns(request)), bundle.done)
     if todo:
-        with _context(request, listener) as context:
-            _run_all(request, context, bundle, todo, listener)
+        carry_out(request, todo, bundle, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return replace(result, complete=True)
@@ -140,8 +180,8 @@ def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> Non
 def _run_all(
     request: CompareRequest,
     context: RunContext,
-    bundle: BundleFolder,
-    todo: list[Turn],
+    keeper: Keeper,
+    todo: Sequence[Turn],
     listener: CompareListener,
 ) -> None:
     logs = request.folder / "logs"
@@ -153,9 +193,9 @@ def _run_all(
         limits = request.limits[turn.limits]  # type: ignore[index]
 
         def keep(record: RunRecord, configuration: str, turn: Turn = turn) -> None:
-            bundle.add(record)
+            keeper.add(record)
             if configuration and (turn.limits, turn.arm) not in kept:
-                bundle.add_configuration(turn.limits, turn.arm, configuration)
+                keeper.add_configuration(turn.limits, turn.arm, configuration)
                 kept.add((turn.limits, turn.arm))
             listener.turn_finished(turn, record)
 

@@ -1,6 +1,6 @@
 // What stands where at one moment of a run.
 
-const KIND = { workload: 0, priority: 1, cpu: 2, memory: 3 };
+const KIND = { workload: 0, priority: 1, cpu: 2, memory: 3, namespace: 4, extended: 5 };
 
 function hasNode(run, pod, time) {
   const [begin, end] = [run.starts[pod], run.gone[pod]];
@@ -14,7 +14,9 @@ function isWaiting(run, pod, time) {
 }
 
 function amountOf(run, pod, resource) {
-  return resource === "pods" ? 1 : run.kinds[run.kind[pod]][KIND[resource]];
+  if (resource === "pods") return 1;
+  const kind = run.kinds[run.kind[pod]];
+  return resource in KIND ? kind[KIND[resource]] : kind[KIND.extended]?.[resource] ?? 0;
 }
 
 // Pods by node, those of one key together, in the order of their binding.

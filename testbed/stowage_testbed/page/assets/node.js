@@ -9,7 +9,7 @@ const opened = new Set();
 function nodeDetail(panel, moment, bar, time) {
   const { name, nodes } = panel.bars[bar];
   const many = nodes.length > 1;
-  const heading = element("h4", { id: "chosen", "aria-live": "polite" },
+  const heading = element("h3", { id: "chosen", "aria-live": "polite" },
     `${panel.title}, ${name}${time === undefined ? "" : `, at ${seconds(time)}`}`);
   const parts = nodes.map((node) => nodePart(panel, moment, node, many, time !== undefined));
   return [heading, ...parts];

@@ -23,7 +23,6 @@ from stowage_testbed.reproduce.boreas.deploying import (
 )
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, plans, run_id
 from stowage_testbed.reproduce.boreas.scenes import Scene
-from stowage_testbed.reproduce.sweep.engine import SweepListener
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
@@ -33,6 +32,7 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
 from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.workers.engine import TaskListener
 
 KIND = "boreas"
 ROWS = "deployments"
@@ -43,7 +43,7 @@ Run = tuple[Arm, Scene, int]
 
 
 def deploy_all(
-    request: BoreasRequest, path: Path, listener: SweepListener
+    request: BoreasRequest, path: Path, listener: TaskListener
 ) -> tuple[DeploymentRow, ...]:
     """Deploy what has not been deployed yet, and return all rows asked for."""
     folder = SweepFolder(path)
@@ -65,7 +65,7 @@ def deploy_all(
 def _run_all(
     runs: Sequence[Run],
     journal: TaskJournal[DeploymentRow],
-    listener: SweepListener,
+    listener: TaskListener,
     path: Path,
 ) -> None:
     with _context(path) as context, TemporaryDirectory(prefix="sto-boreas-") as folder:

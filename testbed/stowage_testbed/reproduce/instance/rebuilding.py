@@ -18,13 +18,13 @@ from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
 from stowage_testbed.reproduce.instance.solving import SolveTask
-from stowage_testbed.reproduce.sweep.engine import Engine, SweepListener, execute
 from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
 from stowage_testbed.reproduce.sweep.parquet import frame_of, read_rows, write_frame
 from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import Task
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.text.table import Table
+from stowage_testbed.workers.engine import Engine, TaskListener, execute
+from stowage_testbed.workers.task import Task
 
 INSTANCES, RESULTS = "instances", "results"
 
@@ -65,7 +65,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         request: GridRequest[CaseT],
         path: Path,
         engine: Engine,
-        listener: SweepListener,
+        listener: TaskListener,
     ) -> Evaluation[SolvedT]:
         """Do what is left to do, write the Parquet files, and return all results."""
         return self.read(path, self._execute(request, path, engine, listener))
@@ -75,7 +75,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         request: GridRequest[CaseT],
         path: Path,
         engine: Engine,
-        listener: SweepListener,
+        listener: TaskListener,
     ) -> Mapping[str, str]:
         """Return why, of each task that could not be carried out."""
         folder = SweepFolder(path)

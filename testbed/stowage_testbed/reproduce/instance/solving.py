@@ -19,7 +19,7 @@ from stowage_testbed.reproduce.instance.rows import (
     Where,
     pod_names,
 )
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.workers.task import Tools
 
 OVERRAN = "the solver overran its time limit"
 """How the service says that it killed a solve, by the wall clock."""

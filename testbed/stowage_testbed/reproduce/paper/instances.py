@@ -18,10 +18,10 @@ from stowage_testbed.reproduce.instance.rows import (
     facts_of,
     numbered,
 )
-from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import instance_of
 from stowage_testbed.simulate import Placements
+from stowage_testbed.workers.task import Tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from stowage_testbed.environment import machine, package_versions, source_digest
 from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.shard import Shard
-from stowage_testbed.reproduce.sweep.task import RowT
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.whole_file import write_whole
+from stowage_testbed.workers.program import differences
+from stowage_testbed.workers.task import RowT
 
 RECIPE = 2
 """Counted up whenever a task would give other rows than before."""
@@ -34,15 +35,6 @@ def program() -> dict[str, str]:
         "simulator": tool_path("stowage-simulate").parent.name,
         **{name: versions[name] for name in PACKAGES},
     }
-
-
-def differences(here: dict[str, str], there: dict[str, str]) -> list[str]:
-    """Return what differs, as in ``ortools 9.15 here, 9.14 there``."""
-    return [
-        f"{name} {here.get(name, 'none')} here, {there.get(name, 'none')} there"
-        for name in sorted(here.keys() | there.keys())
-        if here.get(name) != there.get(name)
-    ]
 
 
 HEADER = "sweep.json"

@@ -9,11 +9,11 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.reproduce.sweep.folder import (
     Header,
     SweepFolder,
-    differences,
     no_sweep,
     other_sweep,
 )
 from stowage_testbed.reproduce.sweep.shard import Shard
+from stowage_testbed.workers.program import differences
 
 
 def merge(parts: Sequence[Path], into: Path) -> Header:

@@ -22,7 +22,6 @@ from stowage_testbed.reproduce.instance.rows import (
     pod_names,
 )
 from stowage_testbed.reproduce.instance.solving import carried_out
-from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.reproduce.thesis.published import (
     BINS,
     PODS_PER_BIN,
@@ -30,6 +29,7 @@ from stowage_testbed.reproduce.thesis.published import (
     RATIOS_PERCENT,
 )
 from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.workers.task import Tools
 
 LABELS = ("a", "b")
 """Every second node has the one, the others the other."""

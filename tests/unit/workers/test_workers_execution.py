@@ -9,8 +9,8 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
-from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
-from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.workers.engine import InProcess, TaskListener, execute
+from stowage_testbed.workers.task import Tools
 
 DONE: list[str] = []
 
@@ -34,7 +34,7 @@ class Named:
         return (Row(self.id),)
 
 
-class Counting(SweepListener):
+class Counting(TaskListener):
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
         self.begun_with = (0, 0)

@@ -1,18 +1,18 @@
-"""What executes the tasks of a sweep that are left to do."""
+"""What executes tasks: this process, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import Protocol
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
-from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task, Tools, attempt
+from stowage_testbed.workers.task import Outcome, RowT, Task, Tools, attempt
 
 
-class SweepListener:
+class TaskListener:
     """Receives the progress and ignores it; override what is of interest."""
 
     def begun(self, what: str, total: int, done: int, workers: int) -> None:
@@ -38,6 +38,11 @@ class Engine(Protocol):
         ...
 
 
+Program = Callable[[], dict[str, str]]
+"""Returns what must be the same wherever results that belong together are made. It is
+called here and on every worker."""
+
+
 class InProcess:
     """One task after the other, in this process, in their order."""
 
@@ -51,7 +56,9 @@ class InProcess:
 
 
 @contextmanager
-def engine_for(workers: int, dask_address: str | None) -> Iterator[Engine]:
+def engine_for(
+    workers: int, dask_address: str | None, program: Program
+) -> Iterator[Engine]:
     """Yield the engine: a Dask cluster if there is to be more than one worker.
 
     Raises
@@ -67,10 +74,10 @@ def engine_for(workers: int, dask_address: str | None) -> Iterator[Engine]:
             "more than one worker needs Dask; install it with: "
             "pip install 'stowage[sweep]'"
         )
-    from stowage_testbed.reproduce.sweep import on_dask  # noqa: PLC0415 - optional
+    from stowage_testbed.workers import on_dask  # noqa: PLC0415 - optional
 
     if dask_address is not None:
-        with on_dask.existing_workers(dask_address) as engine:
+        with on_dask.existing_workers(dask_address, program) as engine:
             yield engine
     else:
         with on_dask.local_workers(workers) as engine:
@@ -82,7 +89,7 @@ def execute(
     tasks: Sequence[Task[RowT]],
     journal: TaskJournal[RowT],
     engine: Engine,
-    listener: SweepListener,
+    listener: TaskListener,
 ) -> Mapping[str, str]:
     """Execute each task that the journal does not hold.
 

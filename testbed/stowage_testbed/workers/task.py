@@ -1,8 +1,9 @@
-"""One piece of a sweep: it needs no other, and can be carried out anywhere."""
+"""One task: it needs no other, and can be carried out anywhere."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,11 +25,24 @@ class Tools(ExitStack):
     ----------
     cores
         That one solve may use; 0 stands for all.
+    folder
+        Where tasks work; ``None`` is the system's folder for temporary files.
+
+    Attributes
+    ----------
+    wanted
+        Returns whether anybody still waits for the task that is being carried out. One
+        that takes minutes asks, and ends what it has started when it is not.
+    children
+        Processes of the task; who no longer wants it waits until they have ended.
     """
 
-    def __init__(self, cores: int = 0) -> None:
+    def __init__(self, cores: int = 0, folder: Path | None = None) -> None:
         super().__init__()
         self.cores = cores or os.cpu_count() or 1
+        self.folder = folder
+        self.wanted: Callable[[], bool] = lambda: True
+        self.children: set[int] = set()
 
     @cached_property
     def deterministic(self) -> Simulator:
@@ -69,7 +83,7 @@ class Task(Protocol[RowT_co]):
 
     @property
     def id(self) -> str:
-        """Return its name, which no other task of the sweep has."""
+        """Return its name, which no other task of the same engine has."""
         ...
 
     def execute(self, tools: Tools) -> tuple[RowT_co, ...]:

@@ -1,0 +1,1 @@
+"""A PackingPolicy over a simulated day, beside the descheduler's rule."""
