@@ -48,6 +48,15 @@ setup: $(READY) $(COMPILED) ## Make the Python environment, build the tools and 
 devtools: $(READY) ## Build the linters and generators that are Go programs.
 	@ci/devtools $(DEVTOOLS)
 
+.PHONY: go-modules
+go-modules: $(READY) ## Fetch the Go modules that tests are built from or read.
+	@ci/go-modules
+
+.PHONY: test-tools
+test-tools: setup go-modules ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
+	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
+	@ci/chromium || true
+
 .PHONY: e2e
 e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; BACKEND=kwok-docker or kind).
 	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
@@ -173,27 +182,26 @@ type: $(READY) ## Check types.
 
 # Only the race detector needs C; all that is shipped is built without.
 .PHONY: test-go
-test-go: $(READY) $(COMPILED) ## Run the Go tests under the race detector.
+test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race detector.
 	@ci/c-compiler
 	@mkdir -p .cache
-	@cd scheduler && CGO_ENABLED=1 go test -race -trimpath -shuffle=on -coverprofile=../.cache/coverage-go.out ./...
+	@cd scheduler && CGO_ENABLED=1 GOPROXY=off go test -race -trimpath -shuffle=on -coverprofile=../.cache/coverage-go.out ./...
 
 .PHONY: test-fast
-test-fast: $(READY) ## Run the Python tests that need no cluster, no tool and no browser.
+test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
+	@stowage tools install --quiet stowage-simulate
 	@pytest -m "not e2e and not chart and not browser" $$(ci/coverage --options)
 
 .PHONY: test-chart
-test-chart: $(READY) ## Run the tests of the Helm chart.
+test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 	@stowage tools install --quiet helm
 	@stowage tools install --quiet --group prometheus
 	@pytest -m chart
 
-# Two processes; tests/conftest.py says which tests may run side by side. What a machine lacks is installed where that
-# is possible; tests of what cannot be installed are skipped, with the reason.
+# Two processes; tests/conftest.py says which tests may run side by side, and keeps them from fetching anything. Tests of
+# what cannot be installed are skipped, with the reason.
 .PHONY: test-python
-test-python: setup ## Run the Python tests, with chart, property, container and end-to-end tests.
-	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
-	@ci/chromium || true
+test-python: test-tools ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
 	@stowage docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
 
@@ -203,6 +211,7 @@ test: test-go ## Run all tests: Go, then Python.
 
 .PHONY: coverage
 coverage: test-go ## Print how much of the code the tests without clusters run, with a slower Python as well.
+	@stowage tools install --quiet stowage-simulate
 	@pytest -q -m "not e2e and not chart and not browser" --cov --cov-report=
 	@ci/coverage
 

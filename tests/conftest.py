@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 
 import pytest
 from coverage import Coverage
+from offline import OFFLINE, naming_the_set_up
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -101,6 +103,28 @@ class ClustersApart(LoadScopeScheduling):  # type: ignore[misc] # xdist is untyp
 
 def _has_cluster(scope: str) -> bool:
     return scope == ALONE or PurePosixPath(scope).parts[1] in WITH_CLUSTERS
+
+
+def pytest_configure() -> None:
+    """Let no test fetch anything: one that tries fails at once, and not on some day.
+
+    It holds for the processes of pytest-xdist and all that a test starts.
+    """
+    os.environ.update(OFFLINE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """Say how it comes what a fixture lacks."""
+    with naming_the_set_up():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Say how it comes what a test lacks."""
+    with naming_the_set_up():
+        return (yield)
 
 
 def pytest_xdist_make_scheduler(

@@ -11,20 +11,41 @@ from stowage_testbed import layout
 from stowage_testbed.toolchain.golang import find_go, go_environment
 from stowage_testbed.toolchain.manifest import load_manifest
 
+LIST = Path(__file__).parents[1] / "go-modules.txt"
+
+
+class ModuleMissingError(Exception):
+    """A Go module is not on this machine; says how it comes, and what Go said."""
+
 
 @cache
 def go_module(name: str) -> Path:
-    """Return the folder of a Go module, downloaded if need be.
+    """Return the folder of a Go module of the list, which set-up has fetched.
 
-    Without a version, as in ``k8s.io/kubernetes@v1.36.3``, it is the scheduler's.
+    Raises
+    ------
+    ModuleMissingError
+        It was not fetched.
     """
     go = str(find_go(load_manifest().go).file)
     done = subprocess.run(
-        [go, "mod", "download", "-json", name],
+        [go, "mod", "download", "-json", _listed(name)],
         cwd=layout.shipped("scheduler"),
         env=go_environment(),
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise ModuleMissingError(
+            f"tests fetch no Go module, and {name} is not here; run: make go-modules\n"
+            f"{done.stdout}{done.stderr}"
+        )
     return Path(json.loads(done.stdout)["Dir"])
+
+
+def _listed(name: str) -> str:
+    """Return a module with its version."""
+    lines = LIST.read_text(encoding="utf-8").splitlines()
+    (only,) = (line for line in lines if line.partition("@")[0] == name)
+    return only

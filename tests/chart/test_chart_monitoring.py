@@ -20,7 +20,7 @@ MONITOR = "scheduler.metrics.serviceMonitor.enabled=true"
 RULE = "scheduler.metrics.prometheusRule.enabled=true"
 DASHBOARD = "scheduler.metrics.dashboard.enabled=true"
 OPERATOR = ("ServiceMonitor", "PrometheusRule")
-DEFINITIONS = "github.com/prometheus-operator/prometheus-operator@v0.93.1"
+DEFINITIONS = "github.com/prometheus-operator/prometheus-operator"
 
 
 def endpoint(*settings: str) -> Manifest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 from collections import deque
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain.golang import Go, go_environment
 from stowage_testbed.toolchain.location import data_folder
@@ -22,10 +24,28 @@ if TYPE_CHECKING:
 _TAIL_LINES = 15
 _DOWNLOADING = "go: downloading "
 _DISK_FULL = "no space left on device"
+_PASSING = re.compile(
+    r"time[d-]* ?out|connection (reset|refused)|unexpected EOF|temporary failure|"
+    r"no such host|: (429|50[0234]) ",
+    re.IGNORECASE,
+)
+"""What Go says of a download that may succeed in a moment."""
+
+FETCH_TRIES = 4
+FETCH_PAUSE_S = 2.0
+"""The first pause; it doubles with every try."""
 
 
-def build_tool(tool: Tool, target: Path, go: Go, watcher: ToolWatcher) -> None:
+def build_tool(
+    tool: Tool,
+    target: Path,
+    go: Go,
+    watcher: ToolWatcher,
+    clock: Clock | None = None,
+) -> None:
     """Build ``tool`` into the file ``target``, with its module's data beside it.
+
+    Of hundreds of downloads one may time out, so fetching is tried again.
 
     Raises
     ------
@@ -35,11 +55,28 @@ def build_tool(tool: Tool, target: Path, go: Go, watcher: ToolWatcher) -> None:
         ENOSPC: the disk filled up.
     """
     go_list = [str(go.file), "list", "-deps", tool.package]
-    watcher.total(_run(tool, go_list, target.parent, watcher))
+    watcher.total(_fetch(tool, go_list, target.parent, watcher, clock or SystemClock()))
     flags = ["-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
     go_build = [str(go.file), "build", *flags, tool.package]
     _run(tool, go_build, target.parent, watcher)
     _copy_module_data(tool, go, data_folder(target))
+
+
+def _fetch(
+    tool: Tool, command: list[str], scratch: Path, watcher: ToolWatcher, clock: Clock
+) -> int:
+    """Run the Go command that fetches all modules, until nothing passing hinders it."""
+    pause_s = FETCH_PAUSE_S
+    for _ in range(FETCH_TRIES - 1):
+        try:
+            return _run(tool, command, scratch, watcher)
+        except StowageError as error:
+            if not _PASSING.search(str(error)):
+                raise
+            watcher.note(f"a download failed, again in {pause_s:g} s")
+        clock.pause(pause_s)
+        pause_s *= 2
+    return _run(tool, command, scratch, watcher)
 
 
 def _run(tool: Tool, command: list[str], scratch: Path, watcher: ToolWatcher) -> int:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.agreement.differential import Verifiers, running_verifiers
-from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="session")
 def verifiers() -> Iterator[Verifiers]:
-    install_tools(["stowage-simulate"], quiet=True)
     with running_verifiers() as running:
         yield running

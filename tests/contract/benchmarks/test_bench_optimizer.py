@@ -13,7 +13,6 @@ from benchmarks.optimizer.scope import Scope
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.instances.case import Family
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.toolchain import install_tools
 
 TINY = Scope(
     name="tiny",
@@ -29,11 +28,6 @@ TINY = Scope(
     starts=0,
     calls=1,
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _tools() -> None:
-    install_tools(["stowage-simulate"], quiet=True)
 
 
 def test_a_run_is_measured_once_and_leaves_every_figure(

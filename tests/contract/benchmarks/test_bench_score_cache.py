@@ -10,14 +10,12 @@ import pytest
 from benchmarks.score_cache.benchmark import run_benchmark
 from benchmarks.score_cache.rounds import Scope
 from benchmarks.score_cache.workload import Workload
-from stowage_testbed.toolchain import install_tools
 
 TINY = Scope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    install_tools(["stowage-simulate"], quiet=True)
     folder = tmp_path_factory.mktemp("results")
     run_benchmark(TINY, folder, lambda line: None)
     return folder

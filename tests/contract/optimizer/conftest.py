@@ -15,7 +15,6 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import Service
 from stowage_optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
 from stowage_testbed.simulate import Simulator, profile_file
-from stowage_testbed.toolchain import install_tools
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -52,7 +51,6 @@ def service(service_settings: ServiceSettings) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
     """Return the real scheduler, without an API server."""
-    install_tools(["stowage-simulate"], quiet=True)
     with Simulator(profile_file("deterministic")) as running:
         yield running
 

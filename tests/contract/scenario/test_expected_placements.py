@@ -11,7 +11,6 @@ from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, profile_file
-from stowage_testbed.toolchain import install_tools
 
 FOLDER = Path(__file__).parents[3] / "scenarios"
 SCENARIOS = [
@@ -24,7 +23,6 @@ SCENARIOS = [
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    install_tools(["stowage-simulate"], quiet=True)
     with Simulator(profile_file("deterministic")) as running:
         yield running
 

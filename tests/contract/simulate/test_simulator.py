@@ -9,14 +9,8 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import Instance, Placements, Simulator, profile_file
-from stowage_testbed.toolchain import install_tools
 
 GIB = 2**30
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _tools() -> None:
-    install_tools(["stowage-simulate"], quiet=True)
 
 
 @pytest.fixture

@@ -17,12 +17,10 @@ from stowage_testbed.simulate import (
     Verdict,
     profile_file,
 )
-from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[SchedulerVerifier]:
-    install_tools(["stowage-simulate"], quiet=True)
     with SchedulerVerifier(profile_file("deterministic")) as running:
         yield running
 

@@ -10,14 +10,11 @@ from arm_environment import ArmEnvironment
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.toolchain import install_tools
 
 
 @pytest.fixture(scope="package")
 def environment() -> Iterator[ArmEnvironment]:
     """Return a cluster with two fake nodes, and the programs of every arm."""
-    install_tools(quiet=True)
-    install_tools(group="compare", quiet=True)
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
     with running_cluster(cluster) as running, running.api_client() as api:
         create_nodes(api, [NodePool("fake", 2, 4000, 2**33)])

@@ -10,7 +10,6 @@ import pytest
 from benchmarks.comparison.benchmark import run_benchmark
 from benchmarks.comparison.scope import HarnessScope, Scope
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
-from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +27,6 @@ TINY = Scope("tiny", (BURST,), HarnessScope(2, 20, 1, 40), (20, 60, 1))
 
 def test_every_part_leaves_its_figures(tmp_path: Path) -> None:
     """A part without figures would be missed by nobody for a long time."""
-    install_tools(quiet=True)
     said: list[str] = []
 
     run_benchmark(TINY, SCENARIOS, tmp_path, said.append)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from offline import OFFLINE
 
 from docs.tooling.command_blocks import CommandBlock, command_blocks, missing, pages
 from stowage_testbed import layout
@@ -53,7 +54,7 @@ def script(blocks: list[CommandBlock]) -> str:
 
 def environment(home: Path) -> dict[str, str]:
     """Return what a reader's terminal has, and nothing of this test's."""
-    kept = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "GOFLAGS", "GOPROXY")
+    kept = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "GOFLAGS", *OFFLINE)
     variables = {key: os.environ[key] for key in kept if key in os.environ}
     programs = Path(sys.executable).parent
     return {

@@ -28,7 +28,6 @@ from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Overload
-from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -58,7 +57,6 @@ def scenario() -> Scenario:
 
 @pytest.fixture(scope="module")
 def cluster(scenario: Scenario) -> Iterator[Cluster]:
-    install_tools(["metrics-server"], quiet=True)
     made = cluster_for(f"hpa-{secrets.token_hex(3)}", [scenario])
     with running_cluster(made) as running:
         yield running

@@ -15,7 +15,6 @@ from stowage_testbed.reproduce.boreas.request import (
 )
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.sweep.engine import SweepListener
-from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +33,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def rows(folder: Path) -> tuple[DeploymentRow, ...]:
-    install_tools(quiet=True)
     return deploy_all(REQUEST, folder, SweepListener())
 
 

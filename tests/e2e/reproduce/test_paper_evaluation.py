@@ -23,7 +23,6 @@ from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -38,7 +37,6 @@ REQUEST = PaperRequest(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    install_tools(("stowage-simulate",), quiet=True)
     path = tmp_path_factory.mktemp("whole")
     PAPER.rebuild(REQUEST, path, InProcess(), SweepListener())
     return path
@@ -168,7 +166,6 @@ def test_the_real_cluster_places_as_the_simulation_does(
     folder: Path, evaluation: Evaluation
 ) -> None:
     """Every share rests on the simulation."""
-    install_tools(quiet=True)
     rows = run_live(folder, sample_of(evaluation, 0.5), Listener())
     assert len(rows) == 3
     for row in rows:

@@ -17,7 +17,6 @@ from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
-from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +31,6 @@ REQUEST = PaperRequest(
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[OnDask]:
-    install_tools(("stowage-simulate",), quiet=True)
     with local_workers(2) as workers:
         yield workers
 
@@ -117,7 +115,6 @@ def test_a_sweep_without_workers_ends_and_says_so(
 
 def test_nothing_is_left_running(tmp_path: Path) -> None:
     """Neither workers, nor the schedulers and optimisers that dead ones had started."""
-    install_tools(("stowage-simulate",), quiet=True)
     before = set(_ours())
     with local_workers(1) as workers:
         cells = choose_cells(["n4-p4-k1-u100"], grid())

@@ -13,7 +13,6 @@ from stowage_testbed.reproduce.thesis.comparing import losses
 from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
 from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
-from stowage_testbed.toolchain import install_tools
 
 pytestmark = pytest.mark.e2e
 
@@ -29,8 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluation(folder: Path) -> ThesisEvaluation:
-    # A folder names the simulator that it goes with.
-    install_tools(("stowage-simulate",), quiet=True)
     return THESIS.rebuild(REQUEST, folder, InProcess(), SweepListener())
 
 

@@ -16,7 +16,6 @@ from scheduler_process import running_scheduler
 
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.simulate import Simulator, profile_file
-from stowage_testbed.toolchain import install_tools
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
 PROFILES = ("deterministic", "optimizer-deterministic")
@@ -29,7 +28,6 @@ SMOKE = 10
 def real_cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealCluster]:
-    install_tools(quiet=True)
     cluster = KwokBinaryCluster(f"agree-{uuid4().hex[:6]}")
     cluster.up()
     try:

@@ -19,7 +19,6 @@ from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import NO_PROTECTION, profile_file
-from stowage_testbed.toolchain import install_tools
 from stowage_testbed.wait import wait_until
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.details import tables
@@ -44,7 +43,6 @@ NEEDED = {"": ["nodes", "pods"], "policy": ["poddisruptionbudgets"]}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[KwokBinaryCluster]:
-    install_tools(quiet=True)
     made = KwokBinaryCluster(f"whatif-{uuid4().hex[:6]}")
     made.up()
     try:
@@ -61,7 +59,6 @@ Ask = Callable[[Inventory, PlanLimits], Findings]
 
 @pytest.fixture(scope="module")
 def ask() -> Ask:
-    install_tools(("stowage-simulate",), quiet=True)
     profile = profile_file("deterministic")
     return lambda inventory, limits: findings_of(inventory, profile, limits)
 
