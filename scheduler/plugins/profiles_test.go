@@ -241,7 +241,7 @@ func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		return server.count(folder+"reservations", 0) > 0 && server.count(folder+"packingplans", 0) > 0, nil
 	})
 	if plans := server.count(folder+"packingplans", 0); err != nil || len(made.Profiles) != 2 || plans != 1 {

@@ -202,7 +202,7 @@ func kept(t *testing.T) (context.Context, *reservation.Ledger, dynamic.Interface
 
 func eventually(ctx context.Context, t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		return holds(), nil
 	})
 	if err != nil {

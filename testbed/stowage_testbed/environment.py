@@ -19,7 +19,7 @@ from stowage_testbed import layout
 from stowage_testbed.toolchain.manifest import load_manifest
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
-GIT_TIMEOUT_S = 10
+GIT_TIMEOUT_S = 60
 FINGERPRINT_LENGTH = 12
 
 

@@ -21,9 +21,9 @@ from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
-BIND_TIMEOUT_S = 30.0
+BIND_TIMEOUT_S = HANG_S
 
 OWN_ARM = """\
 name: mine
@@ -70,7 +70,10 @@ class ArmEnvironment:
             for name in names:
                 self.core.delete_namespaced_pod(name, "default", grace_period_seconds=0)
             wait_until(
-                "the pods to go", self.placed, lambda placed: not placed, timeout_s=10
+                "the pods to go",
+                self.placed,
+                lambda placed: not placed,
+                timeout_s=HANG_S,
             )
 
     def placed(self) -> dict[str, str | None]:

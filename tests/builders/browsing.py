@@ -10,7 +10,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-LISTED_TIMEOUT_S = 10.0
+from stowage_testbed.wait import HANG_S
+
+LISTED_TIMEOUT_S = HANG_S
 
 
 class Page:

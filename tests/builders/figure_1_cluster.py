@@ -10,7 +10,7 @@ from release_environment import ReleaseEnvironment
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.plan import PlanApi
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 SIZES_GB = {"first": 2, "second": 2, "third": 3}
 
@@ -48,7 +48,7 @@ def wait_for(environment: ReleaseEnvironment, name: str, phase: str) -> JsonObje
         f"plan {name} to be {phase}",
         lambda: plans.plan(name),
         lambda plan: plan.get("status", {}).get("phase") == phase,
-        timeout_s=20,
+        timeout_s=HANG_S,
     )
 
 
@@ -62,7 +62,7 @@ def _arrived(name: str) -> Callable[[dict[str, str]], bool]:
 def _until(
     environment: ReleaseEnvironment, what: str, holds: Callable[[dict[str, str]], bool]
 ) -> None:
-    wait_until(what, lambda: nodes(environment), holds, timeout_s=20)
+    wait_until(what, lambda: nodes(environment), holds, timeout_s=HANG_S)
 
 
 def _replica_set(name: str) -> Any:

@@ -12,7 +12,7 @@ from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 NOT_FOUND = 404
 
@@ -62,7 +62,7 @@ class ReleaseEnvironment:
             f"pod {name} {what}",
             lambda: self.pod("default", name),
             holds,
-            timeout_s=20,
+            timeout_s=HANG_S,
         )
 
     def remove(self, name: str) -> None:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from stowage_testbed import layout
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 STOWAGE = (sys.executable, "-X", "faulthandler", "-c")
 MAIN = "from stowage_testbed.cli import main; main()"
 CHECKOUT = Path(__file__).parents[2]
-LINE_TIMEOUT_S = 120.0
-END_TIMEOUT_S = 60.0
+LINE_TIMEOUT_S = HANG_S
+END_TIMEOUT_S = HANG_S
 
 
 class StowageRun:

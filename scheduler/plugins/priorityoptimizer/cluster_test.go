@@ -47,7 +47,7 @@ import (
 const optimizerProfile = "../../../charts/stowage/profiles/optimizer.yaml"
 
 // testTimeout is how long a test waits, in real time, before it gives up.
-const testTimeout = 20 * time.Second
+const testTimeout = 2 * time.Minute
 
 // cluster is a fake API server with the real scheduler and this plugin. Evicted pods keep terminating until the test
 // removes them, and their controller replaces them at once.

@@ -136,7 +136,7 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 		defer plugin.rejected.mu.Unlock()
 		return slices.Collect(maps.Keys(plugin.rejected.pods))
 	}
-	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		return slices.Equal(remembered(), []types.UID{"stays"}), nil
 	})
 	if err != nil {

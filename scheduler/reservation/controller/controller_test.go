@@ -132,7 +132,7 @@ func (c *testCluster) status(name string) *reservation.Status {
 // reaches advances the fake clock in small steps until the status is reached.
 func (c *testCluster) reaches(name string, holds func(*reservation.Status) bool) *reservation.Status {
 	c.t.Helper()
-	err := wait.PollUntilContextTimeout(c.ctx, 2*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(c.ctx, 2*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		c.clock.Step(50 * time.Millisecond)
 		return holds(c.status(name)), nil
 	})
@@ -328,7 +328,7 @@ func TestControllerDoesNotSyncForEveryEvent(t *testing.T) {
 	before, began := c.asked(), c.clock.Now()
 
 	events := 0
-	must(t, wait.PollUntilContextTimeout(c.ctx, time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	must(t, wait.PollUntilContextTimeout(c.ctx, time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		c.controller.Wake()
 		c.clock.Step(time.Millisecond)
 		events++

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stowage_testbed.cluster.ports import LOOPBACK
 
-_TIMEOUT_S = 5.0
+_TIMEOUT_S = 30.0
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 

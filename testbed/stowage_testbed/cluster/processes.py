@@ -14,11 +14,10 @@ from pathlib import Path
 import psutil
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import WaitTimeoutError, wait_until
+from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
 
-_KILL_TIMEOUT_S = 10.0
 _POLL_S = 0.02
 
 
@@ -63,7 +62,7 @@ def kill_processes(name: str, workdir: Path) -> None:
             f"the processes of cluster {name} to end",
             kill_all,
             lambda pids: not pids,
-            timeout_s=_KILL_TIMEOUT_S,
+            timeout_s=HANG_S,
             poll_s=_POLL_S,
         )
     except WaitTimeoutError as error:

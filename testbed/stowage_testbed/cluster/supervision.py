@@ -29,9 +29,10 @@ from stowage_testbed.hostpods.ended import EndedContainers
 
 LOOK_EVERY_S = 0.2
 """What has no descriptor to wait for is looked at so often."""
-CAUSE_S = 0.2
+CAUSE_S = 1.0
 """What a thread that fails may be ahead of the process that is the cause: a connection
-breaks before its server counts as ended."""
+breaks before its server counts as ended. It takes milliseconds, on a busy machine a few
+hundred. Only what fails by itself waits so long."""
 LEAST_FREE_BYTES = 128 << 20
 """On a disk: etcd allocates its log in pieces of 64 MB, and the audit log grows by as
 much in seconds."""

@@ -18,8 +18,8 @@ from stowage_testbed.docker.engine import docker, engine_unavailable_reason
 from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
 CGROUP = "/stowage-docker"
 """Control group of all containers, distinct from that of another engine."""
 

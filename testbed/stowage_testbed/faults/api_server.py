@@ -26,7 +26,7 @@ from stowage_testbed.cluster.supervision import expect_ends, watch_again
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.processes import kill_scheduler, no_process
 from stowage_testbed.helm.values import api_server_url
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 
 def restart_api_server(context: FaultContext) -> None:
@@ -103,7 +103,6 @@ def remind_kwok(context: FaultContext) -> None:
 
 COMPONENT = "slow-api"
 DELAY_S = 1.0
-START_TIMEOUT_S = 30.0
 
 
 def control_file(cluster: Cluster) -> Path:
@@ -150,7 +149,7 @@ def _start_proxy(cluster: Cluster, port: int) -> None:
         "the proxy of the API server to listen",
         lambda: listens(port),
         bool,
-        timeout_s=START_TIMEOUT_S,
+        timeout_s=HANG_S,
     )
 
 

@@ -29,6 +29,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.scenario.manifests import Manifest, workload_manifest
 from stowage_testbed.scenario.model import Workload
+from stowage_testbed.wait import HANG_S
 
 PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
 WAYS = (PLAN, RESERVATION, STATUS)
@@ -40,8 +41,6 @@ REPLICAS = 2
 SIZE = Workload("forged", REPLICAS, cpu_milli=100, memory_bytes=2 * 10**9)
 """Fits nowhere but into room that is held for others."""
 
-RESERVE_TIMEOUT_S = 10.0
-
 
 def prepare_forgery(context: FaultContext) -> None:
     """Let there be a tenant, and a reservation for others."""
@@ -52,7 +51,7 @@ def prepare_forgery(context: FaultContext) -> None:
     context.run.observer.wait_for(
         f"room to be reserved by {name}",
         partial(_is_available, name),
-        timeout_s=RESERVE_TIMEOUT_S,
+        timeout_s=HANG_S,
     )
 
 

@@ -25,7 +25,7 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.timeline import pod_timelines
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 LATE_POD = Workload("late-pod", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
 """Fits on any node that has any room at all."""
@@ -53,7 +53,6 @@ def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
     return None
 
 
-RESTART_TIMEOUT_S = 30.0
 RESTARTED = "scheduler restarted, wall s"
 """The fact that says when a killed scheduler's successor was started."""
 
@@ -88,7 +87,7 @@ def kill_scheduler(context: FaultContext) -> None:
             "the scheduler to be started again",
             lambda: _successor(context.release, former.pid),
             lambda process: process is not None,
-            timeout_s=RESTART_TIMEOUT_S,
+            timeout_s=HANG_S,
             clock=context.clock,
         )
         assert successor is not None  # noqa: S101 - that is what was waited for

@@ -18,7 +18,7 @@ from kubernetes import client
 from stowage_testbed.api_client import manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.scenario.manifests import Manifest
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 NAME = "stowage-fault"
 NEIGHBOUR = "stowage-fault-neighbour"
@@ -28,7 +28,6 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 """Every authenticated user may write there."""
 
-TIMEOUT_S = 10.0
 BODY_BYTES = 1 << 20
 """Announced, and never sent. A server that refuses a request waits for the end of a
 shorter body before it says so."""
@@ -49,14 +48,14 @@ def spend_budget(context: FaultContext) -> None:
         "the API server to take the neighbour's writes by the new flow schema",
         lambda: neighbour.write()[1],
         lambda uid: uid == schema["metadata"]["uid"],
-        timeout_s=TIMEOUT_S,
+        timeout_s=HANG_S,
         clock=context.clock,
     )
     wait_until(
         "the API server to refuse writes",
         neighbour.refusals,
         lambda looks: looks >= LOOKS,
-        timeout_s=TIMEOUT_S,
+        timeout_s=HANG_S,
         clock=context.clock,
     )
 
@@ -146,7 +145,7 @@ class Neighbour:
         return http.client.HTTPSConnection(
             self._address.hostname or "",
             self._address.port,
-            timeout=TIMEOUT_S,
+            timeout=HANG_S,
             context=self._trusted,
         )
 

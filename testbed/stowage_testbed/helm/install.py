@@ -25,6 +25,9 @@ from stowage_testbed.helm.values import merge_values, testbed_values, values_ref
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.wait import wait_until
 
+RELEASE_TIMEOUT_S = 180.0
+"""A release with the optimiser starts in 5 s on two idle cores."""
+
 CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
@@ -48,7 +51,7 @@ def install_release(
     values: Mapping[str, object] | None = None,
     namespace: str = "stowage-system",
     name: str = "stowage",
-    timeout_s: float = 60.0,
+    timeout_s: float = RELEASE_TIMEOUT_S,
     chart: Path = CHART,
 ) -> Release:
     """Install the chart, or change the release, and wait until it is ready.
@@ -82,7 +85,9 @@ def install_release(
     return release
 
 
-def uninstall_release(release: Release, *, timeout_s: float = 60.0) -> None:
+def uninstall_release(
+    release: Release, *, timeout_s: float = RELEASE_TIMEOUT_S
+) -> None:
     """Remove a release and wait until its pods, and so their processes, are gone.
 
     Raises

@@ -81,7 +81,8 @@ def _as_processes(cluster: Cluster) -> Values:
         "optimizer": {
             "command": [str(_optimizer_command())],
             # A probe loads Python and gRPC, which shows in measurements on few cores.
-            "probes": {"periodSeconds": 30},
+            # On a busy machine that takes longer than on a node that keeps CPU for it.
+            "probes": {"periodSeconds": 30, "timeoutSeconds": 30},
         },
         "paths": {
             part: str(cluster.workdir / "mnt" / part)

@@ -22,7 +22,7 @@ from stowage_testbed.api_client import (
 from stowage_testbed.hostpods.manifest import Manifest
 
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
-REQUEST_TIMEOUT_S = 10.0
+REQUEST_TIMEOUT_S = 60.0
 
 
 class ApiServer:

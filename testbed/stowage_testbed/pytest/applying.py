@@ -15,12 +15,11 @@ from stowage_testbed.pytest.kinds import Kind
 from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
 from stowage_testbed.run.arm import PodOverrides, with_overrides
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 APPLY = "application/apply-patch+yaml"
 _MANAGER = [("fieldManager", "stowage-pytest"), ("force", "true")]
 _LONGEST = 50
-_PATIENCE_S = 30.0
 _OF_PODS = frozenset(
     {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"}
 )
@@ -123,7 +122,7 @@ class Applier:
             f"{path} to be established",
             established,
             lambda held: "Established" in held,
-            timeout_s=_PATIENCE_S,
+            timeout_s=HANG_S,
         )
         self._environment.kinds.look_again()
 
@@ -170,5 +169,5 @@ def await_account(environment: SessionEnvironment, namespace: str) -> None:
             environment.api, "GET", path, f"read {path}", allowed={HTTPStatus.NOT_FOUND}
         ).get("kind", "not there"),
         lambda kind: kind == "ServiceAccount",
-        timeout_s=_PATIENCE_S,
+        timeout_s=HANG_S,
     )

@@ -35,6 +35,8 @@ _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 _EXIT_BASE = 128
+_ANSWERS_IN_S = 30.0
+"""A cluster that is gone refuses at once; one that is busy is used again."""
 _TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kwok")
 
 
@@ -164,7 +166,7 @@ def _serves(cluster: Cluster, built_with: str) -> bool:
         return False
     try:
         with cluster.api_client() as api:
-            VersionApi(api).get_code(_request_timeout=5)
+            VersionApi(api).get_code(_request_timeout=_ANSWERS_IN_S)
     except (ApiException, HTTPError, OSError):
         return False
     return True

@@ -13,7 +13,7 @@ from kubernetes.client import ApiClient
 from stowage_testbed.api_client import ask
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.pytest.kinds import Kind, Kinds
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 RELEASE_NAMESPACE = "stowage-system"
 DEFAULT_NAMESPACE = "default"
@@ -29,7 +29,6 @@ CONTROLLERS = ("CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "Repl
 IN_DEFAULT = (*CONTROLLERS, "Pod", "PodDisruptionBudget")
 """Kinds that are swept in the namespace `default`; controllers go before their pods."""
 
-SWEEP_TIMEOUT_S = 60.0
 _AT_ONCE = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 _FEW = 20
 """Objects that are deleted one by one; more of them go by one request."""
@@ -84,7 +83,7 @@ def sweep(
     kinds: Kinds,
     kept: Collection[str] = (),
     *,
-    timeout_s: float = SWEEP_TIMEOUT_S,
+    timeout_s: float = HANG_S,
 ) -> None:
     """Delete all that can be swept, and return when it is gone.
 

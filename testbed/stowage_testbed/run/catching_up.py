@@ -16,10 +16,7 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.timeline import pod_timelines
 from stowage_testbed.recording.run_record import PodCount
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.wait import WaitTimeoutError, wait_until
-
-CATCH_UP_S = 10.0
-"""How long watch and audit log may take to show what is already done."""
+from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 
 def counted(context: RunContext, namespace: str) -> PodCount:
@@ -34,7 +31,7 @@ def counted(context: RunContext, namespace: str) -> PodCount:
             "the watch to show every pod of the API server",
             look,
             lambda count: count.api == count.watched,
-            timeout_s=CATCH_UP_S,
+            timeout_s=HANG_S,
         )
     except WaitTimeoutError as error:
         last: PodCount = error.last_state
@@ -75,6 +72,6 @@ def audit_of(
             "the audit log to have every binding",
             look,
             lambda left: not left or not entries,
-            timeout_s=CATCH_UP_S,
+            timeout_s=HANG_S,
         )
     return entries

@@ -16,13 +16,13 @@ class Timeouts:
     that a busy one fails only where something is stuck.
     """
 
-    prepare_s: float = 30.0
+    prepare_s: float = 60.0
     per_node_s: float = 0.05
-    release_s: float = 60.0
+    release_s: float = 180.0
     settle_base_s: float = 60.0
     settle_per_pod_s: float = 0.2
     plan_base_s: float = 60.0
-    cleanup_s: float = 60.0
+    cleanup_s: float = 120.0
     check_s: float = 10.0
     lateness_s: float = 60.0
 

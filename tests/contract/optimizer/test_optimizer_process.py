@@ -21,7 +21,7 @@ from snapshot_builder import figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 Serve = Callable[..., subprocess.Popen[str]]
 ANSWER_S = 10.0
@@ -95,7 +95,7 @@ def wait_for_end(processes: list[psutil.Process]) -> None:
         "every child to be gone",
         lambda: alive(processes),
         lambda pids: not pids,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 
@@ -109,7 +109,7 @@ def test_sigterm_ends_it_with_code_0_and_leaves_no_child_and_no_socket(
 
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(20) == 0
+    assert process.wait(HANG_S) == 0
     assert children
     wait_for_end(children)
     assert not path.exists()
@@ -148,7 +148,7 @@ def test_a_second_service_on_the_same_socket_is_refused(
     wait_for_serving(path)
 
     second = serve()
-    _, said = second.communicate(timeout=30)
+    _, said = second.communicate(timeout=HANG_S)
 
     assert second.returncode == 1
     assert "another process serves on" in said
@@ -178,7 +178,7 @@ def test_a_metrics_port_in_use_is_one_clear_message(serve: Serve) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         process = serve("--metrics-port", str(taken.getsockname()[1]))
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 1
     assert "choose another --metrics-port" in said
@@ -194,7 +194,7 @@ def test_every_log_line_is_json_and_names_its_snapshot(
     solved(path)
     process.send_signal(signal.SIGTERM)
 
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=HANG_S)
 
     lines = [json.loads(line) for line in said.splitlines()]
     assert all("snapshot" in line for line in lines)

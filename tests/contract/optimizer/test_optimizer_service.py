@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import stat
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -19,9 +18,8 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import SERVICE, Service
 from stowage_optimizer.service.settings import ServiceSettings
-from stowage_optimizer.service.solving import grace_s
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -73,7 +71,7 @@ def await_one_ready() -> psutil.Process:
         "a child to stand by",
         lambda: [(child, status(child)) for child in children()],
         lambda found: [state for _, state in found] == [psutil.STATUS_SLEEPING],
-        timeout_s=30,
+        timeout_s=HANG_S,
     )
     return found[0]
 
@@ -83,7 +81,7 @@ def await_end(processes: list[psutil.Process], left: int = 0) -> None:
         "the child to be gone",
         lambda: [child.pid for child in processes if child.is_running()],
         lambda alive: len(alive) <= left,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 
@@ -324,7 +322,7 @@ def wait_for_turn(solve: Solve) -> None:
         "the turn to be free",
         lambda: _outcome(solve),
         lambda outcome: outcome == pb.END_REASON_OPTIMAL,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 
@@ -377,13 +375,10 @@ def test_a_child_that_hangs_while_it_reads_is_killed_and_the_next_one_works(
     child.send_signal(signal.SIGSTOP)
     asked = request(time_limit_s=LIMIT_S)
 
-    began = time.monotonic()
     (last,) = solve(asked)
-    took_s = time.monotonic() - began
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert "the snapshot was not read" in last.message
     assert last.durations.decode_s > 0
-    assert took_s < LIMIT_S + grace_s(asked.ByteSize())
     await_end([child])
     assert solve(asked)[-1].end_reason == pb.END_REASON_OPTIMAL

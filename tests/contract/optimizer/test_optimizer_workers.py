@@ -11,7 +11,7 @@ import pytest
 from stowage_optimizer.service.errors import WorkerStartError
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.workers import Workers
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def wait_for_end(pid: int) -> None:
             psutil.Process(pid).status() if psutil.pid_exists(pid) else "no process"
         ),
         lambda status: status in (psutil.STATUS_ZOMBIE, "no process"),
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 

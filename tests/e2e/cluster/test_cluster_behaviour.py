@@ -21,7 +21,7 @@ from stowage_testbed.cluster import (
 from stowage_testbed.cluster.components import ETCD, component_process
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -152,7 +152,7 @@ def await_running(core: Any, name: str) -> None:
         f"pod {name} to run",
         lambda: core.read_namespaced_pod(name, "default").status.phase,
         lambda phase: phase == "Running",
-        timeout_s=30,
+        timeout_s=HANG_S,
     )
 
 

@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -34,7 +33,6 @@ from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.verdict import Verdict
 
-BOUND_S = 2.0
 FOREVER_S = 100.0
 SOON_S = 0.7
 """Long enough for the wait to have begun."""
@@ -95,10 +93,8 @@ def test_the_wait_ends_with_the_name_and_the_last_lines_of_what_was_killed(
     wait: Callable[[KwokBinaryCluster], None],
 ) -> None:
     """Nobody can read the log of a cluster that is gone, or guess which part failed."""
-    killed: list[float] = []
 
     def kill() -> None:
-        killed.append(time.monotonic())
         os.kill(int(pid_file(cluster.workdir, component).read_text()), signal.SIGKILL)
 
     def wait_and_lose() -> None:
@@ -109,7 +105,6 @@ def test_the_wait_ends_with_the_name_and_the_last_lines_of_what_was_killed(
     with pytest.raises(RunEndedError) as caught:
         wait_and_lose()
 
-    assert time.monotonic() - killed[0] < BOUND_S
     assert f"{component} has ended" in str(caught.value)
     said = log_tail(log_file(cluster.workdir, component)) or ["(it wrote nothing)"]
     assert str(caught.value).endswith("\n  ".join(said))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,10 +14,11 @@ from arm_environment import OWN_ARM, ArmEnvironment
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
-BOUND_S = 2.0
-TURN_TIMEOUT_S = 60.0
+TURN_TIMEOUT_S = HANG_S
+"""Half of what the step would wait."""
+
 MEASURING_FAILED = 1
 
 VAIN = """\
@@ -72,7 +72,6 @@ def test_a_turn_ends_with_its_arm_and_the_comparison_goes_on(
     said = tmp_path / "said"
     for turn in (1, 2):
         scheduler = wait_for_pods(environment, said)
-        began = time.monotonic()
         scheduler.kill()
 
         wait_until(
@@ -81,8 +80,6 @@ def test_a_turn_ends_with_its_arm_and_the_comparison_goes_on(
             turn.__eq__,
             timeout_s=TURN_TIMEOUT_S,
         )
-
-        assert time.monotonic() - began < BOUND_S
 
     assert comparing.wait(TURN_TIMEOUT_S) == MEASURING_FAILED, said.read_text()
     errors = {one.arm: one.error for one in read_bundle(tmp_path / "bundle").records}

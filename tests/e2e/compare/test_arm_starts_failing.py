@@ -17,7 +17,7 @@ from arm_environment import ArmEnvironment
 
 from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm, default_arm
 from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -127,13 +127,13 @@ def test_a_caller_that_is_interrupted(
         assert caller.stdout
         pid = int(caller.stdout.readline())
         os.kill(caller.pid, number)
-        caller.wait(timeout=20)
+        caller.wait(timeout=HANG_S)
 
     wait_until(
         "the scheduler's end",
         lambda: Path(f"/proc/{pid}").exists(),
         lambda there: not there,
-        timeout_s=5,
+        timeout_s=HANG_S,
     )
     assert yaml.safe_load((tmp_path / "scheduler.yaml").read_text())
     assert not (tmp_path / "kubeconfig.yaml").exists()

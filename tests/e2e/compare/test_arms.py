@@ -16,7 +16,7 @@ from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -71,7 +71,9 @@ def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
         configuration = running.configuration
         psutil.Process(running.pids[-1]).kill()
 
-        message = wait_until("the report", lambda: _report(running), bool, timeout_s=5)
+        message = wait_until(
+            "the report", lambda: _report(running), bool, timeout_s=HANG_S
+        )
 
     assert (arm.settings(LIMITS).qps, arm.settings(LIMITS).burst) == (200, 300)
     assert "200" in configuration

@@ -14,7 +14,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.containers import OptimizerContainer
 from stowage_testbed.docker.engine import DockerCommandError, docker
 from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
@@ -128,10 +128,10 @@ def test_killed_in_the_middle_of_a_solve_it_says_so_and_leaves_nothing(
             "the solver's process",
             lambda: docker("top", name, "-o", "pid").count("\n"),
             lambda processes: processes > 2,
-            timeout_s=30,
+            timeout_s=HANG_S,
         )
         docker("kill", "--signal", "KILL", name)
-        caller.join(30)
+        caller.join(HANG_S)
         folder = container.socket.parent
 
     assert [type(error) for error in seen] == [StowageError]

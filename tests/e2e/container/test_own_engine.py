@@ -13,7 +13,7 @@ import pytest
 
 from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.docker.sysctls import NAMES, ROOT
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [
     pytest.mark.e2e,
@@ -83,7 +83,9 @@ def test_a_killed_command_line_takes_its_engine_along(
         child = psutil.Process(command.pid)
         family = [child, *child.children(recursive=True)]
         os.kill(command.pid, signal.SIGKILL)
-        wait_until("the engine to die", engines, lambda pids: not pids, timeout_s=20)
+        wait_until(
+            "the engine to die", engines, lambda pids: not pids, timeout_s=HANG_S
+        )
         for process in family:
             if process.is_running():
                 process.kill()

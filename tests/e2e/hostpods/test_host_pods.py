@@ -12,7 +12,7 @@ from release_environment import ReleaseEnvironment, is_ready, processes_in, stat
 
 from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file
 from stowage_testbed.cluster.host_pods import HOST_NODE, start_host_pods
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -28,7 +28,7 @@ def test_the_host_node_is_ready_and_closed_to_others(
         "the host node to be Ready",
         lambda: environment.core.list_node(field_selector=name).items,
         lambda nodes: bool(nodes) and is_ready(nodes[0]),
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
     assert node.metadata.labels["stowage.dev/host"] == "true"
@@ -81,7 +81,7 @@ def test_a_pod_waits_for_its_config_map_and_says_so(
         "the greeting",
         (folder / "main.log").read_text,
         lambda text: text == "hello",
-        timeout_s=5,
+        timeout_s=HANG_S,
     )
     events = environment.core.list_namespaced_event("default").items
     reasons = [e.reason for e in events if e.involved_object.name == "waits"]
@@ -109,14 +109,14 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(
             "every process of the pod to end",
             lambda: processes_in(folder.parent),
             lambda alive: not alive,
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
         assert not psutil.pid_exists(pid)
         wait_until(
             "the daemon to end",
             lambda: component_process(workdir, HOST_PODS),
             lambda process: process is None,
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
         start_host_pods(workdir, environment.cluster.kubeconfig)
         former = pid
@@ -124,7 +124,7 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(
             "the pod's new process",
             lambda: int((folder / "main.pid").read_text()),
             lambda new, former=former: new != former,  # type: ignore[misc]
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
 
     pod = environment.until(

@@ -17,7 +17,7 @@ from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -98,7 +98,7 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
         "the optimiser to be back",
         look,
         lambda now: now["optimizer"] == (before["optimizer"][0] + 1, True),
-        timeout_s=30,
+        timeout_s=HANG_S,
     )
 
     assert after["scheduler"] == before["scheduler"]
@@ -175,7 +175,7 @@ def test_a_helm_that_was_killed_does_not_lock_the_release(
             "Helm to have begun",
             lambda: run_helm(environment.cluster, history, 10).stdout,
             lambda shown: "pending-" in shown,
-            timeout_s=20,
+            timeout_s=HANG_S,
         )
         helm.kill()
 

@@ -14,7 +14,7 @@ from release_environment import ReleaseEnvironment, is_ready
 
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.diagnosis import diagnose
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -154,7 +154,7 @@ def test_without_the_right_to_bind_no_pod_is_placed(
             "the right to be gone",
             lambda: allowed(environment, "", "pods/binding", "create"),
             lambda may: not may,
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
         environment.core.create_namespaced_pod("default", a_pod("unbound", "100m"))
         log = release.log_files()["scheduler"]
@@ -163,7 +163,7 @@ def test_without_the_right_to_bind_no_pod_is_placed(
             "the scheduler to be refused",
             log.read_text,
             lambda text: "pods/binding" in text and "forbidden" in text,
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
 
         assert environment.pod("default", "unbound").spec.node_name is None
@@ -186,7 +186,7 @@ def test_without_the_right_to_watch_the_release_is_not_ready(
             "the new scheduler to be refused a watch",
             lambda: refusals(release, pods[0].metadata.uid),
             lambda text: "csinodes" in text,
-            timeout_s=20,
+            timeout_s=HANG_S,
         )
 
         assert not is_ready(release.pods()[0])
@@ -194,7 +194,7 @@ def test_without_the_right_to_watch_the_release_is_not_ready(
             "the status to say what is not ready",
             lambda: diagnose(release),
             lambda text: "scheduler: startup probe failed" in text and "readyz" in text,
-            timeout_s=10,
+            timeout_s=HANG_S,
         )
     wait_until(
         "the release to recover",

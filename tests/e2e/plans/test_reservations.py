@@ -10,7 +10,7 @@ import pytest
 from kubernetes.client import ApiException, CustomObjectsApi
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -33,7 +33,7 @@ def cleared(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
         "all pods to be gone",
         lambda: environment.core.list_namespaced_pod("default").items,
         lambda pods: not pods,
-        timeout_s=20,
+        timeout_s=HANG_S,
     )
 
 
@@ -79,7 +79,7 @@ def _reaches(environment: ReleaseEnvironment, name: str, phase: str) -> dict[str
         f"reservation {name} to be {phase}",
         lambda: _status(environment, name),
         lambda status: status.get("phase") == phase,
-        timeout_s=20,
+        timeout_s=HANG_S,
     )
 
 
@@ -119,7 +119,7 @@ def test_a_scale_up_is_certain_once_its_room_is_reserved(
         "the reservation to say who took of it",
         lambda: _status(cleared, "peak"),
         lambda status: bool(status.get("currentOwners")),
-        timeout_s=20,
+        timeout_s=HANG_S,
     )
 
     assert other != node
@@ -202,7 +202,7 @@ def test_what_an_owner_took_is_held_again_when_he_is_gone(
         "the books to be clear",
         lambda: _status(cleared, "steady"),
         lambda status: not status.get("currentOwners") and not status.get("allocated"),
-        timeout_s=20,
+        timeout_s=HANG_S,
     )
 
     _run(cleared, "crowd-1", "3G", "crowd")

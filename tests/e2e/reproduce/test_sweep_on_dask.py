@@ -17,7 +17,7 @@ from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -124,7 +124,7 @@ def test_nothing_is_left_running(tmp_path: Path) -> None:
         assert any("stowage-simulate" in words for _, words in started)
         assert any("stowage_optimizer.cli" in words for _, words in started)
         worker_processes()[0].kill()
-    _, alive = psutil.wait_procs([one for one, _ in started], timeout=30)
+    _, alive = psutil.wait_procs([one for one, _ in started], timeout=HANG_S)
     assert not alive, [words_of(process) for process in alive]
 
 

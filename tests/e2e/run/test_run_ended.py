@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -16,7 +15,6 @@ from stowage_run import LINE_TIMEOUT_S, StowageRun
 from stowage_testbed.cluster.components import API_SERVER, ETCD, pid_file
 from stowage_testbed.cluster.processes import processes_of
 
-BOUND_S = 2.0
 ENDED = 3
 
 SCENARIO = """\
@@ -60,12 +58,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
         run.end()
 
 
-def until_its_end(run: StowageRun, act: Callable[[], object]) -> float:
-    """Do what it cannot go on after, and return how long it did, in seconds."""
-    began = time.monotonic()
+def until_its_end(run: StowageRun, act: Callable[[], object]) -> None:
+    """Do what it cannot go on after, and wait for its end: half as long as its step."""
     act()
     run.process.wait(LINE_TIMEOUT_S)
-    return time.monotonic() - began
 
 
 def component(name: str) -> Callable[[Path], int]:
@@ -122,9 +118,8 @@ def test_a_process_that_is_killed_ends_the_run_by_its_name(
     workdir = run.workdir
     pid = victim(workdir)
 
-    lasted_s = until_its_end(run, lambda: os.kill(pid, signal.SIGKILL))
+    until_its_end(run, lambda: os.kill(pid, signal.SIGKILL))
 
-    assert lasted_s < BOUND_S
     assert run.process.returncode == ENDED, run.said
     assert f"the run ended early: {named}" in run.said
     assert "Its last lines" in run.said
@@ -155,9 +150,8 @@ def test_a_disk_that_is_full_ends_the_run_by_its_folder(
     workdir = run.workdir
 
     root = Path(f"/proc/{run.process.pid}/root{results}")
-    lasted_s = until_its_end(run, lambda: fill(root))
+    until_its_end(run, lambda: fill(root))
 
-    assert lasted_s < BOUND_S
     assert run.process.returncode == ENDED, run.said
     assert f"stowage: the disk of {results} is full but for" in run.said
     assert processes_of(workdir) == []

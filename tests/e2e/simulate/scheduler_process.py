@@ -15,10 +15,10 @@ import yaml
 
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
-START_TIMEOUT_S = 30.0
-REST_TIMEOUT_S = 20.0
+START_TIMEOUT_S = HANG_S
+REST_TIMEOUT_S = HANG_S
 POLL_S = 0.002
 
 _SAMPLE = re.compile(
@@ -42,7 +42,7 @@ class SchedulerProcess:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         self._connection = http.client.HTTPSConnection(
-            "127.0.0.1", port, timeout=10, context=context
+            "127.0.0.1", port, timeout=HANG_S, context=context
         )
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ def running_scheduler(
         finally:
             scheduler.close()
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=HANG_S)
 
 
 def _free_port() -> int:

@@ -19,7 +19,7 @@ from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import NO_PROTECTION, profile_file
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import Findings, Move
@@ -223,7 +223,7 @@ def test_only_lists_are_asked_of_the_api_server(cluster: KwokBinaryCluster) -> N
         "the refused deletion in the log",
         lambda: verbs(after),
         lambda seen: "delete" in seen,
-        timeout_s=30,
+        timeout_s=HANG_S,
     )
     assert verbs(before) <= {"list", "delete"}
 

@@ -27,7 +27,7 @@ from stowage_testbed.compare.arms.program import (
 from stowage_testbed.compare.arms.serving import ServingArm
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 SERVER = """
 import sys
@@ -182,14 +182,14 @@ def test_a_program_that_is_killed_is_reported(tmp_path: Path) -> None:
     """A run that goes on without its scheduler measures nothing."""
     process = a_process(tmp_path, "sh", "-c", "echo last words; exec sleep 600")
     process.start(tmp_path)
-    wait_until("its words", process.log.read_text, bool, timeout_s=5)
+    wait_until("its words", process.log.read_text, bool, timeout_s=HANG_S)
     os.kill(process.pid, signal.SIGKILL)
     child = psutil.Process(process.pid)
     wait_until(
         "its end",
         child.status,
         lambda status: status == psutil.STATUS_ZOMBIE,
-        timeout_s=5,
+        timeout_s=HANG_S,
     )
 
     with pytest.raises(ArmEndedError, match=r"with -9(.|\n)*last words"):
@@ -204,7 +204,7 @@ def test_what_a_program_started_ends_with_it(
     monkeypatch.setattr("stowage_testbed.compare.arms.program.END_PATIENCE_S", 0.5)
     process = a_process(tmp_path, "sh", "-c", STUBBORN)
     process.start(tmp_path)
-    pid = int(wait_until("its child", process.log.read_text, bool, timeout_s=5))
+    pid = int(wait_until("its child", process.log.read_text, bool, timeout_s=HANG_S))
     grandchild = psutil.Process(pid)
 
     process.end()
@@ -221,7 +221,7 @@ def test_nothing_of_the_users_environment_reaches_a_program(
     monkeypatch.setenv("KUBECONFIG", "/the/users/own")
     process = a_process(tmp_path, "sh", "-c", "env; exec sleep 600")
     process.start(tmp_path)
-    written = wait_until("it", process.log.read_text, bool, timeout_s=5)
+    written = wait_until("it", process.log.read_text, bool, timeout_s=HANG_S)
     process.end()
 
     names = {line.partition("=")[0] for line in written.splitlines()}

@@ -17,6 +17,7 @@ from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
+from stowage_testbed.wait import HANG_S
 
 
 def in_a_loop(
@@ -61,7 +62,7 @@ class ContainerHarness:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Return when a change makes the condition hold."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             while not holds():
                 await self._changed.wait()
                 self._changed.clear()

@@ -16,7 +16,7 @@ import pytest
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.process import Command, Exit, run_to_end, start_process
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
 PATH = {"PATH": os.environ["PATH"]}
 
@@ -34,7 +34,7 @@ def wait_gone(pids: list[int]) -> None:
         f"processes {pids} to be gone",
         lambda: [pid for pid in pids if psutil.pid_exists(pid)],
         lambda alive: not alive,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 
@@ -43,7 +43,7 @@ def lines_of(log: Path, count: int) -> list[str]:
         f"{count} lines in {log}",
         lambda: log.read_text().splitlines() if log.exists() else [],
         lambda lines: len(lines) >= count,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
 

@@ -13,6 +13,7 @@ from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.pod import PodRunner
 from stowage_testbed.hostpods.supported import unenforced_settings, unsupported_fields
 from stowage_testbed.hostpods.volumes import Volumes
+from stowage_testbed.wait import HANG_S
 
 PLAIN = a_container("true")
 
@@ -99,7 +100,7 @@ def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> No
 
     async def run_for_a_moment() -> None:
         running = asyncio.create_task(runner.run())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_S):
             while len(api.asked) < len(("event", "status")):
                 await asyncio.sleep(0)
         runner.vanished()

@@ -33,6 +33,7 @@ from stowage_optimizer.strategies.lexicographic.strategy import (
     PROOF_INTERVAL_S,
     _Publisher,
 )
+from stowage_testbed.wait import HANG_S
 
 
 class Letters:
@@ -45,7 +46,7 @@ class Letters:
 
     def send(self, plan: Solution, found: float) -> None:
         self.arrived.set()
-        assert self.go.wait(20)
+        assert self.go.wait(HANG_S)
         self.sent.append((plan.packing.snapshot.id, found))
 
 
@@ -67,11 +68,11 @@ def test_plans_that_were_overtaken_are_not_sent() -> None:
 
     with Outbox(send, clock=lambda: float(next(clock)), interval_s=0) as outbox:
         outbox.publish(a_plan("first"))
-        assert letters.arrived.wait(20)
+        assert letters.arrived.wait(HANG_S)
         for number in range(1000):
             outbox.publish(a_plan(str(number)))
         letters.go.set()
-        assert done.wait(20)
+        assert done.wait(HANG_S)
 
     assert letters.sent == [("first", 0.0), ("999", 1000.0)]
 
@@ -82,7 +83,7 @@ def test_publishing_does_not_wait_for_the_reader() -> None:
 
     with Outbox(letters.send, clock=lambda: 0.0) as outbox:
         outbox.publish(a_plan("first"))
-        assert letters.arrived.wait(20)
+        assert letters.arrived.wait(HANG_S)
         outbox.publish(a_plan("second"))
         assert letters.sent == []
         letters.go.set()
@@ -116,7 +117,7 @@ def test_bounds_alone_do_not_put_off_the_first_plan() -> None:
     with Outbox(send, clock=lambda: 0.0, interval_s=3600) as outbox:
         outbox.publish(a_plan("bounds", node=None))
         outbox.publish(a_plan("plan"))
-        assert second.wait(20)
+        assert second.wait(HANG_S)
 
     assert names[-1] == "plan"
 
@@ -134,7 +135,7 @@ def test_a_reader_that_went_away_does_not_stop_the_search() -> None:
 
 def _publish_two(outbox: Outbox, letters: Letters) -> None:
     outbox.publish(a_plan("first"))
-    assert letters.arrived.wait(20)
+    assert letters.arrived.wait(HANG_S)
     outbox.publish(a_plan("second"))
 
 

@@ -18,9 +18,8 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.wait import wait_until
+from stowage_testbed.wait import HANG_S, wait_until
 
-ESTABLISHED_TIMEOUT_S = 30.0
 _APPLY = "application/apply-patch+yaml"
 _MANAGER = "stowage"
 
@@ -58,7 +57,7 @@ def apply_crds(cluster: Cluster, folder: Path) -> None:
             f"the custom resources of {folder.name} to be served",
             lambda: _waiting(api, names),
             lambda waiting: not waiting,
-            timeout_s=ESTABLISHED_TIMEOUT_S,
+            timeout_s=HANG_S,
         )
 
 

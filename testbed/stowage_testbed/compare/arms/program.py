@@ -22,7 +22,7 @@ from stowage_testbed.child import end_child, log_tail
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
 from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import WaitTimeoutError, wait_until
+from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 _KEPT = ("PATH", "LANG")
 
@@ -38,7 +38,7 @@ def clean_environment(home: Path) -> dict[str, str]:
 
 
 READY = "ready"
-_TIMEOUT_S = 5.0
+_TIMEOUT_S = 30.0
 _SHOWN = 300
 
 
@@ -104,8 +104,7 @@ def _opener() -> urllib.request.OpenerDirector:
     )
 
 
-READY_TIMEOUT_S = 60.0
-"""Twenty times what the slowest of them takes on two idle cores."""
+READY_TIMEOUT_S = HANG_S
 END_PATIENCE_S = 10.0
 LOG_LINES = 20
 
@@ -213,7 +212,7 @@ class ArmProcess:
             f"what {self._program.name} started to end",
             lambda: [child.pid for child in children if is_alive(child)],
             lambda alive: not alive,
-            timeout_s=END_PATIENCE_S,
+            timeout_s=HANG_S,
         )
 
     def _wait_ready(self, timeout_s: float) -> None:

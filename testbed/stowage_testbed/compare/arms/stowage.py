@@ -52,8 +52,7 @@ from stowage_testbed.run.arm import (
 )
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.toolchain.manifest import load_manifest
-
-HELM_TIMEOUT_S = 30.0
+from stowage_testbed.wait import HANG_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     # Helm renders without asking the cluster, and assumes an old version by default.
     kubernetes = load_manifest().tool("kube-apiserver").version
     arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
-    done = run_helm(cluster, arguments, HELM_TIMEOUT_S)
+    done = run_helm(cluster, arguments, HANG_S)
     if done.returncode:
         raise values_refused(file, done.stderr)
     documents = [one for one in yaml.safe_load_all(done.stdout) if one]
@@ -125,7 +124,7 @@ _MADE = (
     Kind("stowage.dev", "v1alpha1", "packingplans"),
     Kind("stowage.dev", "v1alpha1", "reservations"),
 )
-_PROBE_TIMEOUT_S = 2.0
+_PROBE_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from stowage_testbed.run.recovery.alignment import await_scrape
 from stowage_testbed.run.recovery.live_target import LiveTarget, SimulatedUsage
 from stowage_testbed.run.recovery.manifests import NAME, autoscaler, deployment
 
-READY_S = 60.0
+READY_S = 120.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""
 
 
