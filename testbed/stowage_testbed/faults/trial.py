@@ -14,7 +14,7 @@ from stowage_testbed.faults.moment import STAGES
 from stowage_testbed.faults.processes import RESTARTED, hold_s
 from stowage_testbed.helm import Release
 from stowage_testbed.invariants import History, check
-from stowage_testbed.invariants.planned import SCHEDULER
+from stowage_testbed.invariants.eviction import SCHEDULER
 from stowage_testbed.observe.audit import (
     BEGINNING,
     AuditEntry,

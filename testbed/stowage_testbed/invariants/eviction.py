@@ -17,6 +17,9 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb, uid_of
 SLACK_NS = 1_000_000_000
 """How far watch receipt and audit log may be apart."""
 
+SCHEDULER = ":stowage"
+"""How the user name of a release's own account ends."""
+
 
 @dataclass(slots=True)
 class Life:
@@ -108,6 +111,11 @@ class Evicted:
     def key(self) -> str:
         """The pod's ``namespace/name``."""
         return f"{self.entry.namespace}/{self.entry.name}"
+
+    @property
+    def by_scheduler(self) -> bool:
+        """Whether the scheduler has asked for it, and not a user who drains a node."""
+        return self.entry.user.endswith(SCHEDULER)
 
 
 def granted_evictions(

@@ -12,9 +12,6 @@ from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import JsonObject, Verb
 
-SCHEDULER = ":stowage"
-"""How the user name of a release's own account ends."""
-
 
 def planned_evictions(history: History) -> Iterator[Violation]:
     """Yield evictions by the scheduler of pods that no stored plan names.
@@ -24,7 +21,7 @@ def planned_evictions(history: History) -> Iterator[Violation]:
     """
     stored = _first_stored_ns(history)
     for evicted in history.evictions:
-        if not evicted.entry.user.endswith(SCHEDULER):
+        if not evicted.by_scheduler:
             continue
         if evicted.uid not in stored:
             detail = "no plan names it"

@@ -1,4 +1,4 @@
-"""No protected pod is evicted."""
+"""No protected pod is evicted by the scheduler; whoever drains a node may."""
 
 from __future__ import annotations
 
@@ -71,8 +71,14 @@ PROTECTED: dict[str, Callable[[JsonObject], bool]] = {
 
 
 def no_protected_pod_evicted(history: History) -> Iterator[Violation]:
-    """Yield evictions of pods that must never be disrupted."""
+    """Yield evictions by the scheduler of pods that it must never disrupt.
+
+    A user may evict each of them. A drain meets pods that have just been bound, and has
+    no reason to spare them.
+    """
     for evicted in history.evictions:
+        if not evicted.by_scheduler:
+            continue
         for why, applies in PROTECTED.items():
             if applies(evicted.body):
                 yield Violation("protected", evicted.key, f"it is {why}")

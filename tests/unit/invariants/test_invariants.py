@@ -159,6 +159,12 @@ SOUND: dict[str, HistoryChange] = {
     "an eviction that was refused": lambda s: (
         s.budget(1).pod("a", "n1").evict("a", code=429)
     ),
+    "a drain of a pod that has not started": lambda s: s.pod(
+        "a", "n1", phase="Pending"
+    ).evict("a", user="admin"),
+    "a drain of a pod without a controller": lambda s: s.pod("a", "n1", kind="").evict(
+        "a", user="admin"
+    ),
     "an eviction by somebody else": lambda s: s.pod("a", "n1").evict("a", user="admin"),
     "a pod of a name that was evicted before is in a plan too": lambda s: (
         planned(replaced(s), "web-0-2").evict("web-0").gone("Pod", "web-0")
