@@ -154,9 +154,10 @@ fault: setup ## Break things on purpose, again and again: an hour and a half (TR
 	@python -m benchmarks faults --results $(RESULTS) $(TRIES:%=--tries %) $(SEED:%=--seed %)
 
 .PHONY: soak
-soak: setup ## Turn a mixed world with faults for an hour and look for what grows (HOURS=4; NODES=1000; SEED=7).
+soak: setup ## Turn a mixed world with faults for 40 minutes and look for what grows; runs add up (HOURS=4; NODES=1000; SEED=7).
 	@stowage tools install --quiet --group metrics
-	@python -m benchmarks soak --results $(RESULTS) --hours $(or $(HOURS),1) $(NODES:%=--nodes %) $(SEED:%=--seed %)
+	@python -m benchmarks soak --results $(RESULTS) $(HOURS:%=--hours %) $(NODES:%=--nodes %) $(SEED:%=--seed %) \
+	  $(WARM_UP_S:%=--warm-up-s %)
 
 .PHONY: fuzz
 fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, and random bytes at plans (OBJECTS, SEED, FUZZTIME=1m).

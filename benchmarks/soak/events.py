@@ -129,7 +129,10 @@ NEEDS_ITS_OWN = frozenset(
 own; and one that fills etcd, whose growth is one of the figures."""
 
 FAULTS = tuple(name for name in KINDS if name not in NEEDS_ITS_OWN)
-ENDING = frozenset({"kill-optimizer", "kill-scheduler", "restart-api-server"})
-"""Faults after which another process serves: what the old one leaked went with it."""
+ENDING = frozenset(
+    {"freeze-leader", "kill-optimizer", "kill-scheduler", "restart-api-server"}
+)
+"""Faults after which another process serves: what the old one leaked went with it. A
+leader that has lost its lease ends by itself."""
 
 LASTING = tuple(name for name in FAULTS if name not in ENDING)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from urllib3.exceptions import HTTPError
 
 from benchmarks.live.meter import fetch, read_metrics, scheduler_url
+from benchmarks.soak.pieces import SAMPLES, write_sample
 from benchmarks.soak.slopes import Point
 from stowage_testbed.api_client import send
 from stowage_testbed.cluster.components import API_SERVER, component_process
@@ -40,6 +40,10 @@ GO_METRICS = {
 OBJECTS = ("apiserver_resource_objects", "apiserver_storage_objects")
 """Their number by resource; the second is the first's name until Kubernetes 1.34."""
 
+ALL_OBJECTS = "objects in etcd but events"
+OBJECTS_OF = "objects in etcd: "
+"""And the resource."""
+
 
 class Sampler:
     """Samples from entering to leaving, in a thread; each sample is on disk at once.
@@ -49,9 +53,9 @@ class Sampler:
     release, api
         Whose processes, and the API server that counts its objects.
     length_s, interval_s
-        Seconds of the soak, and between two samples.
-    file
-        Where they are written, a JSON object a line; heap profiles stand beside it.
+        Seconds of the piece, and between two samples.
+    folder
+        Where they are written, and heap profiles.
     """
 
     def __init__(
@@ -60,17 +64,16 @@ class Sampler:
         api: client.ApiClient,
         length_s: float,
         interval_s: float,
-        file: Path,
+        folder: Path,
     ) -> None:
         self._release, self._api = release, api
-        self._interval_s, self._file = interval_s, file
+        self._interval_s, self._folder = interval_s, folder
         self._url = scheduler_url(release)
         self._clock, self._over = ReceiptClock(), threading.Event()
         self._began = self._clock.now()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._profile_interval_s = length_s / PROFILES
         self._profiles = list[Path]()
-        self.points: dict[str, list[Point]] = {}
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -94,10 +97,7 @@ class Sampler:
         while not self._over.wait(self._interval_s):
             for name, life, value in self._sample():
                 point = Point(self.length_s, life, value)
-                self.points.setdefault(name, []).append(point)
-                line = json.dumps({"name": name, **asdict(point)})
-                with self._file.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                write_sample(self._folder / SAMPLES, name, point)
 
     def _sample(self) -> Iterator[tuple[str, int, float]]:
         """Yield name, life and value of what can be read; a fault hides the rest."""
@@ -109,14 +109,17 @@ class Sampler:
                     name, unit = GO_METRICS[sample.name]
                     yield name, pid, sample.value / unit
             self._keep_profile(pid)
-            yield "objects in etcd but events", 0, self._objects()
+            objects = self._objects()
+            yield ALL_OBJECTS, 0, objects.total()
+            for resource, count in objects.items():
+                yield f"{OBJECTS_OF}{resource}", 0, count
         except (OSError, HTTPError, StowageError):
             return
 
     def _keep_profile(self, pid: int) -> None:
         if self.length_s < len(self._profiles) * self._profile_interval_s:
             return
-        file = self._file.with_name(f"heap-{self.length_s:06.0f}-{pid}.pb.gz")
+        file = self._folder / f"heap-{self.length_s:06.0f}-{pid}.pb.gz"
         file.write_bytes(fetch(f"{self._url}/debug/pprof/heap"))
         self._profiles.append(file)
 
@@ -139,16 +142,25 @@ class Sampler:
         except (HTTPError, OSError, client.ApiException):
             return {}
 
-    def _objects(self) -> float:
+    def _objects(self) -> Counter[str]:
+        """Return how many objects there are of each resource but events."""
         answer = send(self._api, "GET", "/metrics", "read metrics", accept="text/plain")
         text = answer.data.decode()
-        counts = {
-            (sample.name, str(sample.labels)): sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-            if sample.name in OBJECTS and sample.labels.get("resource") != EVENTS
-        }
-        name = next(one for one in OBJECTS if any(key[0] == one for key in counts))
-        return sum(
-            value for key, value in counts.items() if key[0] == name and value > 0
-        )
+        return objects_by_resource(text)
+
+
+def objects_by_resource(metrics: str) -> Counter[str]:
+    """Return how many objects an API server's metrics tell of each resource but events.
+
+    A resource that could not be counted has -1 of them.
+    """
+    counts: dict[str, Counter[str]] = {name: Counter() for name in OBJECTS}
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            if sample.name in OBJECTS and sample.value >= 0:
+                labels = sample.labels
+                group, resource = labels.get("group", ""), labels.get("resource", "")
+                name = ".".join(filter(None, (resource, group)))
+                if resource != EVENTS:
+                    counts[sample.name][name] += int(sample.value)
+    return next((found for found in counts.values() if found), Counter())

@@ -1,7 +1,8 @@
 """How fast something grows, with an interval.
 
 Processes that are killed start again, so each life has a level of its own and all of
-them share one slope. Memory is a saw: each part of the time counts once, by its median.
+them share one slope, also over several pieces of a soak. Memory is a saw: each minute
+counts once, by its median.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from statistics import fmean, median
 
 from scipy import stats
 
 CONFIDENCE = 0.95
-PARTS = 40
-"""Parts of the whole time; one is long enough for many collections of garbage."""
+PART_S = 60.0
+"""One is long enough for many collections of garbage."""
 
-WARM_SHARE = 0.1
-"""The share of the time that a life is left to fill its caches."""
+WARM_UP_S = 900.0
+"""What a life is left to fill its caches and pools: the optimiser's memory climbs for a
+quarter of an hour after a start, and stays flat then (300 nodes, two cores)."""
 
+LEAST_FREEDOM = 1.0
 S_AN_HOUR = 3600.0
 
 
@@ -48,45 +52,74 @@ class Slope:
         return self.low <= 0.0 <= self.high
 
 
-def slope_of(points: Iterable[Point], length_s: float) -> Slope | None:
+def slope_of(
+    pieces: Iterable[Iterable[Point]], warm_up_s: float = WARM_UP_S
+) -> Slope | None:
     """Return the common slope of all lives; None where there is too little to tell.
 
     Parameters
     ----------
-    points
-        In any order.
-    length_s
-        Of the whole run.
+    pieces
+        The points of each piece of the soak, in any order. Lives are those of a piece.
+    warm_up_s
+        What is left out of each life.
+
+    Notes
+    -----
+    What is left beside the slope is not independent from minute to minute: an allocator
+    keeps what it has once taken. The interval is that of as many independent values as
+    its autocorrelation leaves (Santer et al. 2000, section 4).
     """
+    lives = [
+        centred
+        for points in pieces
+        for life in _lives(points)
+        if (centred := _centred(life, warm_up_s))
+    ]
+    pairs = [pair for life in lives for pair in life]
+    spread = sum(x * x for x, _ in pairs)
+    if not spread:
+        return None
+    slope = sum(x * y for x, y in pairs) / spread
+    rests = [[y - slope * x for x, y in life] for life in lives]
+    if len(pairs) - len(lives) - 1 < LEAST_FREEDOM:
+        return None
+    freedom = max(_independent(rests) - len(lives) - 1, LEAST_FREEDOM)
+    margin = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    margin *= sqrt(sum(e * e for rest in rests for e in rest) / freedom / spread)
+    hourly = slope * S_AN_HOUR
+    low, high = (slope - margin) * S_AN_HOUR, (slope + margin) * S_AN_HOUR
+    return Slope(hourly, low, high, len(pairs))
+
+
+def _lives(points: Iterable[Point]) -> list[list[Point]]:
     lives: defaultdict[int, list[Point]] = defaultdict(list)
     for point in points:
         lives[point.life].append(point)
-    centred = [pair for life in lives.values() for pair in _centred(life, length_s)]
-    freedom = len(centred) - len(lives) - 1
-    spread = sum(x * x for x, _ in centred)
-    if freedom < 1 or not spread:
-        return None
-    slope = sum(x * y for x, y in centred) / spread
-    rest = sum((y - slope * x) ** 2 for x, y in centred)
-    margin = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
-    margin *= sqrt(rest / freedom / spread)
-    hourly = slope * S_AN_HOUR
-    low, high = (slope - margin) * S_AN_HOUR, (slope + margin) * S_AN_HOUR
-    return Slope(hourly, low, high, len(centred))
+    return list(lives.values())
 
 
-def _centred(life: Sequence[Point], length_s: float) -> list[tuple[float, float]]:
-    """Return time and value of a life's parts, less their means."""
+def _centred(life: Sequence[Point], warm_up_s: float) -> list[tuple[float, float]]:
+    """Return time and value of a warm life's parts, less their means."""
     born_s = min(point.at_s for point in life)
     parts: defaultdict[int, list[Point]] = defaultdict(list)
     for point in life:
-        if point.at_s - born_s >= WARM_SHARE * length_s:
-            parts[int(PARTS * point.at_s / length_s)].append(point)
+        if point.at_s - born_s >= warm_up_s:
+            parts[int(point.at_s / PART_S)].append(point)
     pairs = [
         (fmean(p.at_s for p in part), median(p.value for p in part))
-        for part in parts.values()
+        for _, part in sorted(parts.items())
     ]
     if not pairs:
         return []
     middle, level = fmean(x for x, _ in pairs), fmean(y for _, y in pairs)
     return [(x - middle, y - level) for x, y in pairs]
+
+
+def _independent(rests: Sequence[Sequence[float]]) -> float:
+    """Return how many independent values are worth as much as all of these."""
+    count = sum(map(len, rests))
+    squares = sum(e * e for rest in rests for e in rest)
+    beside = sum(a * b for rest in rests for a, b in pairwise(rest))
+    likeness = max(0.0, beside / squares) if squares else 0.0
+    return count * (1 - likeness) / (1 + likeness)

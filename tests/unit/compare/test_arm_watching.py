@@ -94,7 +94,7 @@ def wait_and_clean_up(arm: ServingArm, comparison: Ending) -> None:
         try:
             threading.Event().wait(FOREVER_S)
         finally:
-            # What runs on the way out takes its time. Meanwhile the supervisor kills all
+            # What runs on the way out takes its time, and the supervisor kills all
             # that belongs to the cluster.
             os.kill(arm.pids[0], signal.SIGKILL)
             threading.Event().wait(0.5)
