@@ -48,7 +48,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		return
 	}
 	l.records.logger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
-		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", checked.Optimal)
+		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", session.record.Status.Optimal)
 	l.execution = active
 	l.plugin.hold.end()
 }
