@@ -236,7 +236,8 @@ verify-proto: $(READY) devtools ## Check that the generated code is that of the 
 
 .PHONY: lock
 lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without addresses.
-	@uv pip compile pyproject.toml optimizer/pyproject.toml --no-emit-package stowage-optimizer --group dev --group docs --upgrade --generate-hashes --no-emit-index-url \
+	@uv pip compile pyproject.toml optimizer/pyproject.toml --no-emit-package stowage-optimizer --group dev --group docs \
+	  --extra containers --extra sweep --extra z3 --upgrade --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
 
 .PHONY: clean

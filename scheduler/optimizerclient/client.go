@@ -25,6 +25,10 @@ import (
 // maxReplyBytes bounds one update; a plan of the largest size allowed is far smaller.
 const maxReplyBytes = 16 << 20
 
+// attemptTimeout is what one attempt to connect may take. On a busy machine a process that listens may take seconds to
+// answer; if there is none, the attempt fails at once. Without it, an attempt has no more than the delay before the next.
+const attemptTimeout = 20 * time.Second
+
 // Client is a connection to one optimiser. It connects when it is first asked.
 type Client struct {
 	socket string
@@ -50,7 +54,8 @@ func New(socket string) (*Client, error) {
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReplyBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, MaxDelay: 2 * time.Second},
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, MaxDelay: 2 * time.Second},
+			MinConnectTimeout: attemptTimeout,
 		}))
 	if err != nil {
 		return nil, &UnreachableError{socket, err}
@@ -63,7 +68,7 @@ func New(socket string) (*Client, error) {
 func (c *Client) Close() error { return c.conn.Close() }
 
 // Ready connects and asks for the optimiser's health. It returns an *UnreachableError if that fails, if the optimiser
-// still warms up, or if the context ends first.
+// still warms up, or if the context ends first. A context with a deadline must leave time to connect.
 func (c *Client) Ready(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
@@ -80,6 +85,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
+// connect tries to connect once. That it fails is for the next call to tell, unless the context ends first.
 func (c *Client) connect(ctx context.Context) error {
 	c.conn.ResetConnectBackoff()
 	c.conn.Connect()
@@ -94,7 +100,7 @@ func (c *Client) connect(ctx context.Context) error {
 			}
 		case connectivity.TransientFailure:
 			if tried {
-				return &UnreachableError{c.socket, errors.New("connection refused")}
+				return nil // the call ends at once, and says why
 			}
 			fallthrough
 		default:

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,12 +32,7 @@ func TestReadyOnlyOnceTheOptimiserIsHealthy(t *testing.T) {
 		"not there, or not started yet": {nil, false, false},
 	} {
 		t.Run(text, func(t *testing.T) {
-			folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = os.RemoveAll(folder) })
-			socket := filepath.Join(folder, "s")
+			socket := socketPath(t)
 			if row.listen {
 				listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
 				if err != nil {
@@ -68,4 +64,75 @@ func TestReadyOnlyOnceTheOptimiserIsHealthy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A busy machine may take seconds until a process that listens has answered: that is no refused connection.
+func TestAnOptimiserThatAnswersLateIsReady(t *testing.T) {
+	for _, late := range []time.Duration{200 * time.Millisecond, 2 * time.Second} {
+		t.Run(late.String(), func(t *testing.T) {
+			t.Parallel()
+			socket := socketPath(t)
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := grpc.NewServer()
+			contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
+			go func() { _ = server.Serve(lateListener{listener, late}) }()
+			t.Cleanup(server.Stop)
+			client, err := optimizerclient.New(socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = client.Close() })
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+
+			if err := client.Ready(ctx); err != nil {
+				t.Errorf("it listens, and yet: %v", err)
+			}
+		})
+	}
+}
+
+// lateListener hands its connections over some time after they were made.
+type lateListener struct {
+	net.Listener
+	late time.Duration
+}
+
+// Accept waits for the next connection.
+func (l lateListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	<-time.After(l.late)
+	return conn, nil
+}
+
+// Why a connection failed is for the user to know: no socket is another fault than one that nobody listens on.
+func TestWhyThereIsNoConnectionIsTold(t *testing.T) {
+	socket := socketPath(t)
+	client, err := optimizerclient.New(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+
+	err = client.Ready(t.Context())
+
+	if err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("%v, want the system's own words", err)
+	}
+}
+
+func socketPath(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "so") //nolint:usetesting // t.TempDir() may exceed the length of a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return filepath.Join(folder, "s")
 }

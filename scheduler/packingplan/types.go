@@ -151,6 +151,8 @@ const (
 	Solved = "Solved"
 	// Verified: the profile's own plugins agree with every placement.
 	Verified = "Verified"
+	// Optimal: it is proved of the cluster that no plan is better. Its message says what a weaker proof is about.
+	Optimal = "Optimal"
 	// Executed: everything has been carried out.
 	Executed = "Executed"
 )

@@ -3,9 +3,12 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -21,9 +24,11 @@ import (
 const (
 	// wakeEvery is the least time between two activations of the pods that wait for reserved room.
 	wakeEvery = 250 * time.Millisecond
-	// syncTimeout is how long a process that begins to schedule waits for the ledger to be complete. Where the custom
-	// resources are not installed, it never is.
-	syncTimeout = 2 * time.Second
+	// syncTimeout is how long a process that begins to schedule waits for the ledger to be complete: on a busy machine that
+	// takes seconds. Where the custom resources are not installed it never is, so it waits for absentTimeout only; an API
+	// server that has just started may not know them yet.
+	syncTimeout   = 30 * time.Second
+	absentTimeout = 2 * time.Second
 	// syncTick is how often it checks.
 	syncTick = 5 * time.Millisecond
 )
@@ -62,23 +67,36 @@ func (i *Installation) startReservations(
 			return false, err
 		}
 	}
+	var absent atomic.Bool
+	for _, watched := range []cache.SharedIndexInformer{from.Reservations, plans} {
+		err := watched.SetWatchErrorHandlerWithContext(func(ctx context.Context, of *cache.Reflector, err error) {
+			absent.Store(apierrors.IsNotFound(err))
+			cache.DefaultWatchErrorHandler(ctx, of, err)
+		})
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", reservations.Name, err)
+		}
+	}
 	go from.Reservations.RunWithContext(ctx)
 	go i.wakeRejected(ctx)
 	leadership.Announce(to, func() {
-		awaitLedger(ctx, known)
+		awaitLedger(ctx, known, absent.Load)
 		go reservationController.Run(ctx)
 	})
 	return true, nil
 }
 
 // awaitLedger waits for the ledger, so that a process that begins to schedule does not give reserved room away.
-func awaitLedger(ctx context.Context, known func() bool) {
+func awaitLedger(ctx context.Context, known, absent func() bool) {
+	began := time.Now()
+	complete := false
 	err := wait.PollUntilContextTimeout(ctx, syncTick, syncTimeout, true, func(context.Context) (bool, error) {
-		return known(), nil
+		complete = known()
+		return complete || absent() && time.Since(began) >= absentTimeout, nil
 	})
-	if err != nil && ctx.Err() == nil {
+	if !complete && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Scheduling begins although it is not known what is reserved",
-			"waited", syncTimeout)
+			"waited", time.Since(began), "resourcesInstalled", !absent())
 	}
 }
 

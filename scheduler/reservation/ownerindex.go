@@ -57,11 +57,15 @@ func (x ownerIndex) each(pod *v1.Pod, found func(types.UID)) {
 
 // property is one that all pods of the owner have: of a selector, the first exact value that it requires of a label.
 func (o *owner) property() property {
-	switch {
-	case o.object != nil:
-		return property{ofPod, "", cmp.Or(string(o.object.UID), o.object.Name)}
-	case o.controller != nil:
-		return property{ofController, "", cmp.Or(string(o.controller.UID), o.controller.Name)}
+	if o.object != nil {
+		if name := cmp.Or(string(o.object.UID), o.object.Name); name != "" {
+			return property{ofPod, "", name}
+		}
+	}
+	if o.controller != nil {
+		if name := cmp.Or(string(o.controller.UID), o.controller.Name); name != "" {
+			return property{ofController, "", name}
+		}
 	}
 	for _, key := range o.labelsRead() {
 		if value, exact := o.labels.RequiresExactMatch(key); exact {
@@ -82,8 +86,8 @@ type owner struct {
 func parseOwners(spec []Owner) []owner {
 	owners := make([]owner, 0, len(spec))
 	for _, one := range spec {
-		if one.Object == nil && one.Controller == nil && one.LabelSelector == nil {
-			continue // it names nothing, so it selects no pods
+		if one.LabelSelector == nil && !one.namesPods() {
+			continue // it selects no pods
 		}
 		parsed := owner{object: one.Object, controller: one.Controller}
 		if one.LabelSelector != nil {
@@ -96,6 +100,13 @@ func parseOwners(spec []Owner) []owner {
 		owners = append(owners, parsed)
 	}
 	return owners
+}
+
+// namesPods says whether the owner names a pod or a controller. An object or a controller without a name only narrows a
+// label selector, mostly to a namespace: pods of all namespaces may wear the labels (as in Koordinator).
+func (o *Owner) namesPods() bool {
+	return (o.Object != nil || o.Controller != nil) && (o.Object == nil || o.Object.Name != "" || o.Object.UID != "") &&
+		(o.Controller == nil || o.Controller.Name != "" || o.Controller.UID != "")
 }
 
 // Owns says whether the reservation is for the pod. An owner that names nothing selects no pods.
@@ -127,16 +138,14 @@ func isObject(reference *v1.ObjectReference, pod *v1.Pod) bool {
 	return (reference.Kind == "" || reference.Kind == "Pod") &&
 		sameOrUnset(reference.Namespace, pod.Namespace) &&
 		sameOrUnset(reference.Name, pod.Name) &&
-		sameOrUnset(string(reference.UID), string(pod.UID)) &&
-		(reference.Name != "" || reference.UID != "")
+		sameOrUnset(string(reference.UID), string(pod.UID))
 }
 
 func (c *ControllerReference) controls(pod *v1.Pod) bool {
 	of := metav1.GetControllerOfNoCopy(pod)
 	return of != nil && sameOrUnset(c.Namespace, pod.Namespace) &&
 		sameOrUnset(c.APIVersion, of.APIVersion) && sameOrUnset(c.Kind, of.Kind) &&
-		sameOrUnset(c.Name, of.Name) && sameOrUnset(string(c.UID), string(of.UID)) &&
-		(c.Name != "" || c.UID != "")
+		sameOrUnset(c.Name, of.Name) && sameOrUnset(string(c.UID), string(of.UID))
 }
 
 func sameOrUnset(wanted, got string) bool { return wanted == "" || wanted == got }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/reservation"
 )
 
@@ -41,6 +42,11 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		"another controller":           {[]reservation.Owner{{Controller: controller("ns", "b", "")}}, false},
 		"a controller elsewhere":       {[]reservation.Owner{{Controller: controller("elsewhere", "a", "")}}, false},
 		"a controller without a name":  {[]reservation.Owner{{Controller: controller("ns", "", "")}}, false},
+		"its labels in its namespace":  {[]reservation.Owner{{Object: object("ns", "", ""), LabelSelector: labels("a")}}, true},
+		"its labels elsewhere":         {[]reservation.Owner{{Object: object("elsewhere", "", ""), LabelSelector: labels("a")}}, false},
+		"its labels and a controller":  {[]reservation.Owner{{Controller: controller("ns", "", ""), LabelSelector: labels("a")}}, true},
+		"its labels, a foreign one":    {[]reservation.Owner{{Controller: controller("elsewhere", "", ""), LabelSelector: labels("a")}}, false},
+		"other labels, its namespace":  {[]reservation.Owner{{Object: object("ns", "", ""), LabelSelector: labels("b")}}, false},
 		"its labels":                   {[]reservation.Owner{{LabelSelector: labels("a")}}, true},
 		"other labels":                 {[]reservation.Owner{{LabelSelector: labels("b")}}, false},
 		"labels that cannot be read":   {[]reservation.Owner{{LabelSelector: broken}}, false},
@@ -54,5 +60,28 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		if got := record.Owns(pod); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
+	}
+}
+
+// Labels are written by tenants. An owner that is narrowed to a namespace is none elsewhere, and is still found.
+func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
+	room, err := reservation.Read(testobjects.Reservation("room", "n1", v1.ResourceCPU, "2", "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	room.Spec.Owners = []reservation.Owner{{Object: &v1.ObjectReference{Namespace: "ns"},
+		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}}}
+	ledger := reservation.NewLedger()
+	ledger.Put(room)
+	owner, stranger := podOf("web", "p", "1", 0), podOf("web", "q", "1", 0)
+	stranger.Namespace = "elsewhere"
+
+	ours, theirs := ledger.For(owner, false).Offers()["n1"], ledger.For(stranger, false).Offers()["n1"]
+
+	if len(ours) != 1 || len(theirs) != 0 {
+		t.Errorf("offers %v to the owner, %v to a pod with its labels in another namespace", ours, theirs)
+	}
+	if held, _ := ledger.For(stranger, false).Held("n1"); held.CPUMilli != 2000 {
+		t.Errorf("%d held against it, want 2000", held.CPUMilli)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -36,7 +35,7 @@ type known struct {
 	controller *metav1.OwnerReference
 	requests   resources.Vector
 	spec       string
-	reads      []string
+	reads      []reading
 	// class by the version of the classes.
 	class   string
 	version uint64
@@ -50,7 +49,9 @@ type knownNode struct {
 	message     *contract.Node
 	size        int
 	state       string
-	round       uint64
+	// unsent: the node cannot be sent, so the message shows one that takes no pods.
+	unsent bool
+	round  uint64
 }
 
 // begin starts a round and locks the cache; end ends both.
@@ -109,12 +110,13 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 	found := c.nodes[node.Name]
 	if found == nil || found.node != node {
 		message := nodeMessage(node)
-		if _, some := marshalled(message); !some {
+		_, sent := marshalled(message)
+		if !sent {
 			// Kubernetes does not validate the names of a node's resources. No pods are sent to such a node.
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true}
 		}
 		found = &knownNode{node: node, allocatable: resources.OfList(node.Status.Allocatable), message: message,
-			size: proto.Size(message), state: nodeLine(message)}
+			size: proto.Size(message), state: nodeLine(message), unsent: !sent}
 		c.nodes[node.Name] = found
 	}
 	found.round = c.round
@@ -122,8 +124,8 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 }
 
 // use sets the labels that distinguish classes.
-func (c *Cache) use(labels sets.Set[string]) Classes {
-	if c.version == 0 || !c.classes.labels.Equal(labels) {
+func (c *Cache) use(labels readLabels) Classes {
+	if c.version == 0 || !c.classes.labels.equal(labels) {
 		c.classes = Classes{labels}
 		c.version++
 	}
@@ -133,7 +135,7 @@ func (c *Cache) use(labels sets.Set[string]) Classes {
 // classOf is the identifier of the pod's class.
 func (c *Cache) classOf(pod *known) string {
 	if pod.version != c.version {
-		pod.class, pod.version = c.classes.id(pod.spec, pod.pod.Labels), c.version
+		pod.class, pod.version = c.classes.id(pod.spec, pod.pod), c.version
 	}
 	return pod.class
 }

@@ -11,7 +11,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	schedulerutil "k8s.io/kubernetes/pkg/scheduler/util"
 
@@ -26,6 +25,8 @@ type class struct {
 	// digest is that of the message, size its length.
 	digest [sha256.Size]byte
 	size   int
+	// stripped: the message has not all of it.
+	stripped bool
 }
 
 // classes collects the classes of one snapshot.
@@ -40,7 +41,7 @@ type classes struct {
 func (c *classes) of(id string, pod *v1.Pod) *class {
 	found, known := c.found[id]
 	if !known {
-		found = &class{message: c.message(id, identityOf(pod), c.by.read(pod.Labels)), budgets: c.budgets.of(pod)}
+		found = &class{message: c.message(id, identityOf(pod), c.by.read(pod)), budgets: c.budgets.of(pod)}
 		if !found.seal() {
 			found.strip(notText)
 		}
@@ -74,6 +75,7 @@ func (c *class) shrink()     { c.strip(tooLarge) }
 // strip reduces the message to what is needed about pods that are never moved: the room that they take.
 func (c *class) strip(need string) {
 	of := c.message
+	c.stripped = true
 	c.message = &contract.PodClass{
 		Id: of.Id, Namespace: of.Namespace, Priority: of.Priority, Requests: of.Requests,
 		Unsupported: append(of.Unsupported, need),
@@ -85,20 +87,20 @@ func (c *class) strip(need string) {
 }
 
 // Classes distinguishes pods by everything that decides where they may run. Of their labels only those count that some
-// selector of the cluster reads: otherwise labels such as the name of a StatefulSet's pod would make a class of every
-// pod. So a value of Classes belongs to one snapshot and its plans. The zero value reads no labels.
+// selector of the cluster reads in their namespace: otherwise labels such as the name of a StatefulSet's pod would make a
+// class of every pod. So a value of Classes belongs to one snapshot and its plans. The zero value reads no labels.
 type Classes struct {
-	labels sets.Set[string]
+	labels readLabels
 }
 
 // ID is the identifier of the pod's class.
-func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod), pod.Labels) }
+func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod), pod) }
 
-func (c Classes) id(spec string, labels map[string]string) string {
+func (c Classes) id(spec string, pod *v1.Pod) string {
 	digest := sha256.New()
 	// A hash never fails to be written to.
 	_, _ = io.WriteString(digest, spec)
-	read := c.read(labels)
+	read := c.read(pod)
 	for _, key := range slices.Sorted(maps.Keys(read)) {
 		_, _ = io.WriteString(digest, key+"\x00"+read[key]+"\x00")
 	}
@@ -106,10 +108,10 @@ func (c Classes) id(spec string, labels map[string]string) string {
 }
 
 // read are the labels that identify a class.
-func (c Classes) read(labels map[string]string) map[string]string {
+func (c Classes) read(pod *v1.Pod) map[string]string {
 	var read map[string]string
-	for key, value := range labels {
-		if c.labels.Has(key) {
+	for key, value := range pod.Labels {
+		if c.labels.has(pod.Namespace, key) {
 			if read == nil {
 				read = map[string]string{}
 			}

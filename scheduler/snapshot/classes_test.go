@@ -35,8 +35,9 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 		input snapshot.Input
 		want  int
 	}{
-		"none":     {unread, 1},
-		"a budget": {snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{{Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}}}}, 3},
+		"none": {unread, 1},
+		"a budget": {snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Namespace: "default"},
+			Spec: policyv1.PodDisruptionBudgetSpec{Selector: selector}}}}, 3},
 		"an owner": {snapshot.Input{Labels: sets.New(key)}, 3},
 		"affinity": {snapshot.Input{Pods: []*v1.Pod{demanding(v1.Affinity{PodAffinity: &v1.PodAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{term}}})}}, 3},
@@ -66,6 +67,57 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 		}
 		if len(classes) != c.want {
 			t.Errorf("%s reads the label: %d classes, want %d", name, len(classes), c.want)
+		}
+	}
+}
+
+// A selector reads labels where it can reach pods: its own namespace, those that it names, and those that it selects. A
+// tenant whose selector reads the names of its pods must not make a class of every pod of all others.
+func TestLabelsCountInTheNamespacesThatASelectorReaches(t *testing.T) {
+	const key = "statefulset.kubernetes.io/pod-name"
+	reading := func(namespaces []string, selector *metav1.LabelSelector) v1.PodAffinityTerm {
+		return v1.PodAffinityTerm{TopologyKey: "zone", Namespaces: namespaces, NamespaceSelector: selector,
+			LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpExists}}}}
+	}
+	for name, c := range map[string]struct {
+		term v1.PodAffinityTerm
+		want int
+	}{
+		"its own alone":             {reading(nil, nil), 1},
+		"its own by name":           {reading([]string{"tenant"}, nil), 1},
+		"that of the pods, by name": {reading([]string{"tenant", "default"}, nil), 3},
+		"selected by labels":        {reading(nil, &metav1.LabelSelector{MatchLabels: map[string]string{"team": "web"}}), 3},
+		"others, by labels":         {reading(nil, &metav1.LabelSelector{MatchLabels: map[string]string{"team": "db"}}), 1},
+		"all":                       {reading(nil, &metav1.LabelSelector{}), 3},
+		"keys of its own values": {v1.PodAffinityTerm{TopologyKey: "zone", Namespaces: []string{"default"},
+			MatchLabelKeys: []string{key}}, 3},
+	} {
+		tenant := aPod("tenant", "n1", func(pod *v1.Pod) {
+			pod.Namespace, pod.Labels = "tenant", map[string]string{key: "tenant"}
+			pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{c.term}}}
+		})
+		input := snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Rules: rules(), Pods: []*v1.Pod{tenant},
+			Namespaces: []*v1.Namespace{
+				{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "web"}}},
+				{ObjectMeta: metav1.ObjectMeta{Name: "tenant", Labels: map[string]string{"team": "db"}}}}}
+		for i := range 3 {
+			name := fmt.Sprintf("web-%d", i)
+			input.Pods = append(input.Pods, aPod(name, "n1", labelled(key, name)))
+		}
+
+		s := snapshot.Build(input)
+
+		classes := map[string]bool{}
+		for i := range 3 {
+			pod := s.Pods[types.UID(fmt.Sprintf("uid-web-%d", i))]
+			classes[pod.Class] = true
+			if id := s.Classes.ID(pod.Object); id != pod.Class {
+				t.Errorf("%s: a pod by itself is of class %s, in the snapshot of %s", name, id, pod.Class)
+			}
+		}
+		if len(classes) != c.want {
+			t.Errorf("%s: %d classes, want %d", name, len(classes), c.want)
 		}
 	}
 }

@@ -66,7 +66,6 @@ var lasting = []rule{
 	{ProtectedNamespace, isInProtectedNamespace},
 	{SystemCritical, isSystemCritical},
 	{OptedOut, hasOptedOut},
-	{Unsupported, needsTheUnsupported},
 	{LocalStorage, hasLocalStorage},
 	{Mirror, isMirror},
 	{Static, isStatic},
@@ -75,6 +74,8 @@ var lasting = []rule{
 	{UnknownController, isOfUnknownController},
 	{Job, isOfJob},
 	{LongGracePeriod, takesLongToEnd},
+	// The last: it is no rule of the cluster's.
+	{Unsupported, needsTheUnsupported},
 }
 
 // unbudgeted are the lasting rules for pods that no disruption budget covers.

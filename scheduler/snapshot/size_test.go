@@ -86,9 +86,16 @@ func BenchmarkPin(b *testing.B) {
 	}
 }
 
-// Whatever the size: one class a workload.
+// Whatever the size: one class a workload, whatever the selectors of a stranger read.
 func TestALargeClusterHasAClassAWorkload(t *testing.T) {
-	s := snapshot.Build(aLargeCluster())
+	input := aLargeCluster()
+	input.Pods = append(input.Pods, aPod("stranger", "node-0", func(pod *v1.Pod) {
+		pod.Namespace = "elsewhere"
+		pod.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{"statefulset.kubernetes.io/pod-name": "workload-0"}}}}}}
+	}))
+	s := snapshot.Build(input)
 	if got := len(s.Message.PodClasses); got > 1200 {
 		t.Errorf("%d classes of 400 workloads, want three a workload at most", got)
 	}

@@ -33,9 +33,12 @@ import (
 
 // Input is the state of the cluster. The objects are only read.
 type Input struct {
-	ID         string
-	Nodes      []*v1.Node
-	Pods       []*v1.Pod
+	ID    string
+	Nodes []*v1.Node
+	Pods  []*v1.Pod
+	// Untried are pods that are left out: those of them that wait are not in the snapshot, and a proof says nothing about
+	// them.
+	Untried    []*v1.Pod
 	Budgets    []*policyv1.PodDisruptionBudget
 	Namespaces []*v1.Namespace
 	// Volumes may be nil; then pods with claims are unsupported.
@@ -107,6 +110,7 @@ type Snapshot struct {
 	classes   map[string]*class
 	heldLines []string
 	forbidden sets.Set[Pair]
+	aside     aside
 }
 
 // Pending counts the pods that wait for a node.
@@ -155,6 +159,7 @@ func Build(input Input) *Snapshot {
 	fit(nodes, largestNodes)
 	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgets.messages()
+	s.leaveAside(input, budgets)
 	return s
 }
 
@@ -165,6 +170,9 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, cache *Cache) []*labelled {
 	all := make([]*labelled, len(nodes))
 	for i, node := range nodes {
 		known := cache.ofNode(node)
+		if known.unsent {
+			s.aside.add(unsentNodes, 1)
+		}
 		s.Message.Nodes[i] = known.message
 		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size}
 		s.Nodes[node.Name] = &Node{

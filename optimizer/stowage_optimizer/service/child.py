@@ -36,6 +36,7 @@ from stowage_optimizer.service.settings import (
     LONGEST_PACKET,
     READ,
     READY,
+    WARM,
     WorkerSettings,
 )
 from stowage_optimizer.service.updates import progress_of_tiers
@@ -220,16 +221,19 @@ def serve(
     solve = partial(solve_one, settings=settings, strategies=strategies)
     warm_up(compiler)
     gc.enable()
+    control.send(f"0 {WARM}".encode())
     while True:
         packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 1)
-        verb, _, argument = packet.decode().partition(" ")
-        if not verb:
+        number, _, request = packet.decode().partition(" ")
+        if not number:
             return
+        verb, _, argument = request.partition(" ")
         if verb == "fork":
-            control.send(str(_fork(control, descriptors[0], solve)).encode())
+            answer = _fork(control, descriptors[0], solve)
         else:
             _, status = os.waitpid(int(argument), 0)
-            control.send(str(os.waitstatus_to_exitcode(status)).encode())
+            answer = os.waitstatus_to_exitcode(status)
+        control.send(f"{number} {answer}".encode())
 
 
 def _fork(

@@ -1,10 +1,12 @@
 """The fork server: a process that has imported the solver and forks children from it.
 
 Run as ``python -m stowage_optimizer.service.fork_server`` with a socket of packets as
-standard input. The first packet brings the settings; then each packet is one request:
+standard input. The first packet brings the settings; once it is warm it says so, in an
+answer numbered 0. Then each packet is one request, with a number that its answer bears
+too, since whoever asked may have stopped waiting for an earlier one:
 
-- ``fork`` with the child's end of a connection: answered by the process id;
-- ``wait PID``: answered by the exit code of that child, once it has ended.
+- ``N fork`` with the child's end of a connection: answered by the process id;
+- ``N wait PID``: answered by the exit code of that child, once it has ended.
 
 It has one thread only, so that forking is safe. When the service dies, the socket
 closes, the fork server ends, and the kernel kills its children.

@@ -25,7 +25,9 @@ class WorkerSettings:
     workers
         Solver threads where the request names none; 0 means every core.
     start_limit_s
-        Time for a child to get ready.
+        Time for a child to get ready, and for an answer of its fork server.
+    warm_up_limit_s
+        Time for a fork server to get warm; it compiles what no cache holds.
     strategies
         Path of the function that returns the strategies, ``module:function``.
     """
@@ -34,6 +36,7 @@ class WorkerSettings:
     memory_limit_bytes: int = 2 * GIB
     workers: int = 0
     start_limit_s: float = 60.0
+    warm_up_limit_s: float = 900.0
     strategies: str = SHIPPED
 
 
@@ -63,6 +66,9 @@ LONGEST_PACKET = 1024 * 64
 
 READY = b"ready"
 """The first message of a child."""
+
+WARM = "warm"
+"""The first answer of a fork server: it is ready for requests."""
 
 READ = b"read"
 """The message of a child that has read its request: its time limit begins."""

@@ -34,9 +34,12 @@ class ChildProcess:
         Carries the request there and the updates back.
     reap
         Waits for the process to end and returns its exit code.
+    parent
+        Process id of its fork server.
     """
 
     pid: int
+    parent: int
     connection: Connection
     reap: Callable[[int], int]
     _ready: bool = False
@@ -71,8 +74,9 @@ class ChildProcess:
     def kill(self) -> None:
         """Kill the process; harmless if it has ended."""
         with self._lock:
-            if self._exit_code is None:
-                # Without its fork server it has been killed and reaped already.
+            # Without its fork server it has been killed and reaped already, and its
+            # number may be that of a stranger by now.
+            if self._exit_code is None and _is_child(self.pid, self.parent):
                 with suppress(ProcessLookupError):
                     os.kill(self.pid, signal.SIGKILL)
 
@@ -95,26 +99,74 @@ STOP_LIMIT_S = 5.0
 
 
 @dataclass(slots=True)
-class _ForkServer:
+class ForkServer:
+    """A fork server's process and the socket of its packets.
+
+    Parameters
+    ----------
+    reply_limit_s
+        Time for one answer. A later one is dropped: each bears the number of its
+        request.
+    """
+
     process: subprocess.Popen[bytes]
     control: socket.socket
+    reply_limit_s: float
+    _asked: int = 0
 
-    def ask(self, request: str, descriptors: list[int]) -> str:
-        """Send one request and return the answer; empty if the fork server is gone."""
-        try:
-            socket.send_fds(self.control, [request.encode()], descriptors)
-            return self.control.recv(LONGEST_PACKET).decode()
-        except (ConnectionError, TimeoutError):
-            return ""
+    def await_warm(self, limit_s: float) -> bool:
+        """Return whether it is ready for requests, within ``limit_s`` seconds."""
+        return self._answer_to(0, limit_s) != ""
+
+    def fork(self, descriptor: int) -> int | None:
+        """Return the process id of a new child, or None if there is none."""
+        pid = self._number(self._ask("fork", [descriptor]))
+        return pid if pid is not None and _is_child(pid, self.process.pid) else None
 
     def exit_code(self, pid: int) -> int:
         """Return that of a child, once it has ended."""
         # The kernel kills a child whose fork server is gone; its exit code is lost.
         gone = self.process.poll() is not None
-        answer = "" if gone else self.ask(f"wait {pid}", [])
-        return int(answer) if answer else -signal.SIGKILL
+        code = None if gone else self._number(self._ask(f"wait {pid}", []))
+        return -signal.SIGKILL if code is None else code
+
+    def _ask(self, request: str, descriptors: list[int]) -> str:
+        """Send one request and return the answer; empty if none came."""
+        self._asked += 1
+        packet = f"{self._asked} {request}".encode()
+        try:
+            self.control.settimeout(self.reply_limit_s)
+            socket.send_fds(self.control, [packet], descriptors)
+        except OSError:
+            return ""
+        return self._answer_to(self._asked, self.reply_limit_s)
+
+    def _answer_to(self, number: int, limit_s: float) -> str:
+        give_up_at = time.monotonic() + limit_s
+        try:
+            while (left_s := give_up_at - time.monotonic()) > 0:
+                self.control.settimeout(left_s)
+                packet = self.control.recv(LONGEST_PACKET).decode()
+                if not packet:
+                    return ""
+                answered, _, answer = packet.partition(" ")
+                if answered == str(number):
+                    return answer
+        except OSError:
+            return ""
+        return ""
+
+    @staticmethod
+    def _number(answer: str) -> int | None:
+        return int(answer) if answer.removeprefix("-").isdecimal() else None
+
+    def interrupt(self) -> None:
+        """End whatever waits for an answer."""
+        with suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """End the process; the kernel kills its children."""
         self.control.close()
         try:
             self.process.wait(STOP_LIMIT_S)
@@ -131,7 +183,8 @@ class Workers:
         # A call that takes a ready child waits for no fork and no reaping.
         self._changed = threading.Condition()
         self._fork_server_lock = threading.Lock()
-        self._fork_server: _ForkServer | None = None
+        self._fork_server: ForkServer | None = None
+        self._warming: ForkServer | None = None
         self._spare: ChildProcess | None = None
         self._failure: WorkerStartError | None = None
         self._closed = False
@@ -211,8 +264,10 @@ class Workers:
 
     def close(self) -> None:
         """Stop the spare child and the fork server; no other is started."""
+        self._closed = True
+        if (warming := self._warming) is not None:
+            warming.interrupt()
         with self._fork_server_lock:
-            self._closed = True
             with self._changed:
                 spare, self._spare = self._spare, None
             if spare is not None:
@@ -222,24 +277,33 @@ class Workers:
                 self._fork_server = None
 
     def _fork(self) -> ChildProcess:
-        if self._closed:
-            raise WorkerStartError("the service is stopping")
-        # A fork server that was killed is replaced, once.
+        # A fork server that was killed, or that no longer answers, is replaced, once.
         for _ in range(2):
+            if self._closed:
+                raise WorkerStartError("the service is stopping")
             if self._fork_server is None:
                 self._fork_server = self._start_fork_server()
+            fork_server = self._fork_server
             ours, theirs = socket.socketpair()
             with theirs:
-                answer = self._fork_server.ask("fork", [theirs.fileno()])
-            if answer:
-                reap = partial(self._reap, self._fork_server)
-                return ChildProcess(int(answer), Connection(ours.detach()), reap)
+                pid = fork_server.fork(theirs.fileno())
+            if pid is not None:
+                reap = partial(self._reap, fork_server)
+                connection = Connection(ours.detach())
+                return ChildProcess(pid, fork_server.process.pid, connection, reap)
             ours.close()
-            self._fork_server.close()
+            fork_server.close()
             self._fork_server = None
         raise WorkerStartError("the process that forks the children ended")
 
-    def _start_fork_server(self) -> _ForkServer:
+    def _start_fork_server(self) -> ForkServer:
+        """Return a warm fork server.
+
+        Raises
+        ------
+        WorkerStartError
+            It could not be started, ended, or did not get warm in time.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             try:
@@ -251,11 +315,24 @@ class Workers:
             except OSError as error:
                 ours.close()
                 raise WorkerStartError(str(error)) from None
+        limit_s = self._settings.warm_up_limit_s
+        self._warming = ForkServer(process, ours, self._settings.start_limit_s)
         ours.settimeout(self._settings.start_limit_s)
         ours.send(opening_packet(self._settings))
-        return _ForkServer(process, ours)
+        try:
+            if self._warming.await_warm(limit_s):
+                return self._warming
+            ended = self._warming.process.poll() is not None or self._closed
+            self._warming.close()
+        finally:
+            self._warming = None
+        raise WorkerStartError(
+            "the process that forks the children ended"
+            if ended
+            else f"the process that forks the children was not warm in {limit_s:g} s"
+        )
 
-    def _reap(self, fork_server: _ForkServer, pid: int) -> int:
+    def _reap(self, fork_server: ForkServer, pid: int) -> int:
         if fork_server.process.poll() is not None:
             # Its successor may be starting, which takes longer than a caller waits.
             return -signal.SIGKILL
@@ -267,6 +344,18 @@ class Workers:
         if self._fork_server is not None:
             self._fork_server.exit_code(child.pid)
         child.connection.close()
+
+
+def _is_child(pid: int, parent: int) -> bool:
+    """Return whether the process is there, also as a zombie, and of that parent."""
+    if pid <= 1:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            # The name, in brackets, may contain anything.
+            return int(stat.read().rpartition(")")[2].split()[1]) == parent
+    except OSError:
+        return False
 
 
 def _made_ready(child: ChildProcess, give_up_at: float) -> ChildProcess:

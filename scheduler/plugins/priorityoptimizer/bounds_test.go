@@ -177,10 +177,17 @@ func TestPlanThatFitsIntoNoObjectIsMadeInParts(t *testing.T) {
 	if completed := c.phases()[packingplan.Completed]; completed < 2 {
 		t.Errorf("%d plans: %s", completed, c.state())
 	}
+	whole := 0
 	for _, record := range c.plansOf() {
 		if size := sizeOf(&record.Status); size > 3*c.statusBytes/2 {
 			t.Errorf("plan %s takes %d bytes", record.Name(), size)
 		}
+		if record.Status.Optimal {
+			whole++
+		}
+	}
+	if whole > 1 { // the last part may be about all that wait
+		t.Errorf("%d parts are called optimal", whole)
 	}
 }
 

@@ -42,8 +42,6 @@ type planExecution struct {
 	evictor evictor
 
 	record *packingplan.Record
-	// partial says that pods were left to another plan.
-	partial bool
 	// nextChange is when the first of the rules that protect running pods only for now may end.
 	nextChange time.Time
 	// touched are the nodes that the plan's pods leave or arrive on.
@@ -240,7 +238,7 @@ func (e *planExecution) announce(departure executor.Departure, to string) {
 
 // isProved says that no improvement is possible in the state that the completed plan leads to.
 func (e *planExecution) isProved() bool {
-	return e.record.Status.Optimal && e.expected != "" && !e.partial
+	return e.record.Status.Optimal && e.expected != ""
 }
 
 // describeEnd puts the end of the plan into its status.

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// readyTimeout bounds the check whether the optimiser is reachable and healthy.
-	readyTimeout = 2 * time.Second
+	// readyTimeout bounds the check whether the optimiser is reachable and healthy. One that is not there is known at once;
+	// one that is there may take seconds to answer on a busy machine.
+	readyTimeout = 5 * time.Second
 	// pauseFactor is the pause after a solve, in multiples of the time that this process itself spent on it: a large
 	// cluster must not spend its scheduler's time on snapshots.
 	pauseFactor = 10

@@ -60,8 +60,6 @@ type solveSession struct {
 	nextChange time.Time
 	// moveLimit bounds the moves so that the plan fits into its object; nil does not.
 	moveLimit *int32
-	// partial says that pods were left to another plan.
-	partial bool
 }
 
 func (p *planner) newSession(record *packingplan.Record) *solveSession {
@@ -149,7 +147,7 @@ func (s *solveSession) shrink(most int) bool {
 		}
 	}
 	moves := int32(max(1, most/2))
-	s.moveLimit, s.partial = &moves, true
+	s.moveLimit = &moves
 	return s.clock.Now().Add(minRoundTime).Before(s.until)
 }
 
@@ -172,8 +170,9 @@ func (s *solveSession) takeSnapshot() *ending {
 	}
 	s.record.Status.SnapshotID = s.snapshot.ID
 	if s.snapshot.Pending() == 0 {
-		s.record.Status.Optimal = true
-		return &ending{packingplan.NoImprovement, messageNothingWaits}
+		made := s.claim()
+		s.describe(made, s.clock.Now())
+		return &ending{packingplan.NoImprovement, made.message(messageNothingWaits)}
 	}
 	s.applyConstraints()
 	return nil
@@ -192,6 +191,7 @@ func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	solvesTotal.WithLabelValues(endReason(s.answer)).Inc()
 	status, now := &s.record.Status, s.clock.Now()
 	describeAnswer(status, s.answer)
+	s.describe(s.claim(), now)
 	describeProtected(status, s.snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
 	verifying := s.clock.Now()
@@ -216,16 +216,18 @@ func (s *solveSession) noPlanFound() *ending {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + s.answer.Message}
 		}
-		message, lasts := "the optimiser found nothing better in time", unprovedFor
-		if s.record.Status.Optimal {
-			message, lasts = "nothing better exists", provedFor
+		made, lasts := s.claim(), unprovedFor
+		if made.proved() {
+			lasts = provedFor
 		}
-		s.solvedStates.Add(s.snapshot.Fingerprint(), nil, lasts)
+		if s.moveLimit == nil { // of which a fingerprint knows nothing
+			s.solvedStates.Add(s.snapshot.Fingerprint(), nil, lasts)
+		}
 		s.plugin.trigger.foundNothing()
 		if !s.nextChange.IsZero() {
 			s.plugin.trigger.retryAt(s.nextChange)
 		}
-		return &ending{packingplan.NoImprovement, message}
+		return &ending{packingplan.NoImprovement, made.message("nothing better exists")}
 	}
 	return &ending{packingplan.Failed,
 		fmt.Sprintf("the optimiser ended with %s: %s", endReason(s.answer), s.answer.Message)}

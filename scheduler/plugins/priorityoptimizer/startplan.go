@@ -48,7 +48,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		return
 	}
 	l.records.logger(session.record).Info("Carrying out a plan", "placements", len(checked.Placements),
-		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", checked.Optimal)
+		"moves", len(checked.Moves), "evictions", len(checked.Evictions), "optimal", session.record.Status.Optimal)
 	l.execution = active
 	l.plugin.hold.end()
 }
@@ -104,7 +104,7 @@ func (l *loop) newExecution(
 	}
 	return &planExecution{
 		Execution: execution, plugin: l.plugin, args: l.args, clock: l.clock, records: l.records, evictor: l.evictor,
-		record: session.record, partial: session.partial, nextChange: session.nextChange,
+		record: session.record, nextChange: session.nextChange,
 		nodes:   statesOf(now, after),
 		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
 		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(timeoutFor(checked, l.args)),

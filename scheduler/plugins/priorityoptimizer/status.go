@@ -69,7 +69,6 @@ func describeAnswer(status *packingplan.Status, answer *optimizerclient.Answer) 
 	if answer.Plan == nil {
 		return
 	}
-	status.Optimal = answer.Plan.Optimal
 	for i, tier := range answer.Plan.Tiers {
 		if i == maxTiers {
 			break

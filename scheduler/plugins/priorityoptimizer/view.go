@@ -106,9 +106,14 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 	if err != nil {
 		return nil, fmt.Errorf("listing pods: %w", err)
 	}
+	var untried []*v1.Pod
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
-		return !placed && !include(pod)
+		if placed || include(pod) {
+			return false
+		}
+		untried = append(untried, pod)
+		return true
 	})
 	budgets, err := v.budgets.List(labels.Everything())
 	if err != nil {
@@ -123,7 +128,7 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 		return nil, fmt.Errorf("listing CSI nodes: %w", err)
 	}
 	return snapshot.Build(snapshot.Input{
-		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
+		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
 		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
 		Rules: v.rules, Cache: &v.cache,
 	}), nil

@@ -67,9 +67,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     """Hold when every pod exists and is placed as well as possible.
 
     Every controller has the pods it wants, each of them is bound or refused, no plan
-    is active, no pod is kept out by room of one that has ended, and pods without a
-    node are proved not to fit by the newest plan. Plans that failed or were given up
-    do not matter.
+    is active, no pod is kept out by room of one that has ended, and for pods without a
+    node no other plan is to be expected. Plans that failed or were given up do not
+    matter.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         leaving = len(state.all_pods(namespace)) != len(pods)
         decided = all(pod.bound or pod.unschedulable for pod in pods)
         placed = all(pod.bound for pod in pods)
-        proved = bool(plans) and plans[-1].conclusive
+        last = bool(plans) and plans[-1].conclusive
         out = kept_out(
             state.bodies("Pod", namespace),
             state.bodies("Reservation"),
@@ -99,7 +99,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         held = [key_of(body) for body in out]
         words += f"; {len(held)} pods wait for room that is not held"
         settled = serving and decided and not leaving and len(pods) == wanted
-        done = all(plan.finished for plan in plans) and (placed or proved)
+        done = all(plan.finished for plan in plans) and (placed or last)
         return Verdict(settled and done and not held, words)
 
     return condition

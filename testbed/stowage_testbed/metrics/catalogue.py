@@ -11,7 +11,7 @@ from stowage_testbed.metrics.inversions import inversion_metrics
 from stowage_testbed.metrics.latency import latency_metrics
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.over_time import waiting_metrics
-from stowage_testbed.metrics.record import RunRecord, state_at_end
+from stowage_testbed.metrics.record import RunRecord, state_at_end, unlogged
 from stowage_testbed.metrics.recovery import hpa_metrics
 from stowage_testbed.metrics.throughput import throughput_metrics
 from stowage_testbed.metrics.utilisation import utilisation_metrics
@@ -31,7 +31,7 @@ def placed_metrics(record: RunRecord) -> Iterator[Metric]:
 def _gap(bound: int | None, placed: int, n: int) -> Metric:
     name = "gap_to_bound_pods"
     if bound is None:
-        note = "the optimiser was not asked"
+        note = "no plan proves a bound for the state at the end"
         return Metric(name, None, "pods", "lower", n, 1.0, note)
     note = "more than proved possible: the bound is wrong" if placed > bound else ""
     return Metric(name, bound - placed, "pods", "lower", n, 1.0, note)
@@ -58,7 +58,9 @@ def clock_metrics(record: RunRecord) -> Iterator[Metric]:
     """Yield the watch's median lag, and the events on which the clocks disagree."""
     lag_s = record.audit_lag_s
     bound = sum(1 for pod in record.pods if pod.bound_s is not None)
-    unchecked = "no binding was found in the audit log" if lag_s is None else ""
+    unchecked = (
+        "no binding was found in the audit log" if lag_s is None else unlogged(record)
+    )
     yield Metric("watch_lag_median_s", lag_s, "s", "neither", bound, 1e-6, unchecked)
     yield Metric(
         "clocks_apart_events",

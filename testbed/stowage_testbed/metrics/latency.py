@@ -13,7 +13,7 @@ from fractions import Fraction
 from statistics import fmean
 
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import RunRecord, unlogged
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
 def latency_metrics(record: RunRecord) -> Iterator[Metric]:
     """Yield mean, percentiles, maximum and missing pods of each latency."""
     for name, latency in LATENCIES.items():
-        yield from _metrics(name, latency(record), record.resolution_s)
+        yield from _metrics(name, latency(record), record)
 
 
 def _latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
@@ -105,13 +105,15 @@ def _latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencie
     return Latencies(tuple(samples), len(begun) - len(samples))
 
 
-def _metrics(name: str, latencies: Latencies, resolution_s: float) -> Iterator[Metric]:
+def _metrics(name: str, latencies: Latencies, record: RunRecord) -> Iterator[Metric]:
     samples, missing = latencies.samples_s, latencies.missing
+    # The resolution comes from the audit log.
+    resolution_s, partly = record.resolution_s, unlogged(record)
     n = len(samples)
     left_out = f"{missing} of {n + missing} pods have none" if missing else ""
 
     def metric(what: str, value: float | None, reason: str) -> Metric:
-        note = "; ".join(filter(None, (reason, left_out)))
+        note = "; ".join(filter(None, (reason, left_out, partly)))
         return Metric(f"{name}_{what}_s", value, "s", "lower", n, resolution_s, note)
 
     nothing = "" if samples else "no samples"

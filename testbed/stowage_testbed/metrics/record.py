@@ -55,6 +55,9 @@ class RunRecord:
     audit_beyond
         Creations and bindings whose lag is off the median by more than the tolerance:
         on these the two clocks disagree (see `stowage_testbed.observe.agreement`).
+    audit_missing
+        Bindings that the watch saw and the audit log lacked when it was given up; what
+        comes from the log comes from the others alone.
     api_pods
         Pods that the API server counts at the end; ``None`` if they were not counted.
     moves, evictions
@@ -79,6 +82,7 @@ class RunRecord:
     resolution_s: float = 0.001
     audit_lag_s: float | None = None
     audit_beyond: int = 0
+    audit_missing: int = 0
     api_pods: int | None = None
     moves: int = 0
     evictions: int = 0
@@ -92,6 +96,13 @@ class RunRecord:
 
 Span = tuple[float, float]
 """Begin and end in seconds from the window's start."""
+
+
+def unlogged(record: RunRecord) -> str:
+    """Return how many bindings the audit log lacks, in words; empty for none."""
+    if not record.audit_missing:
+        return ""
+    return f"{record.audit_missing} bindings are not in the audit log"
 
 
 def bound_from_s(pod: PodRecord) -> float | None:

@@ -60,7 +60,7 @@ class ObservedPlan:
 
     @property
     def conclusive(self) -> bool:
-        """Whether the plan shows that pods still pending cannot be placed."""
+        """Whether no other plan follows by itself, proved or not."""
         return self.phase == "NoImprovement" or (
             self.phase == "Completed" and self.optimal
         )

@@ -60,9 +60,9 @@ def at_rest(namespace: str, count: int) -> Condition:
 
 
 def packed(namespace: str, count: int) -> Condition:
-    """Hold at rest, when all pods are placed or proved not to fit.
+    """Hold at rest, when all pods are placed or no other plan is to be expected.
 
-    Proof is the newest plan: it found no improvement, or it was carried out and was
+    The newest plan tells: it found no improvement, or it was carried out and was
     optimal.
     """
     is_at_rest = at_rest(namespace, count)
@@ -70,8 +70,8 @@ def packed(namespace: str, count: int) -> Condition:
     def condition(state: State) -> Verdict:
         rest, plans = is_at_rest(state), state.plans()
         placed = all(pod.bound for pod in state.pods(namespace))
-        proved = bool(plans) and plans[-1].conclusive
-        return replace(rest, holds=rest.holds and (placed or proved))
+        last = bool(plans) and plans[-1].conclusive
+        return replace(rest, holds=rest.holds and (placed or last))
 
     return condition
 

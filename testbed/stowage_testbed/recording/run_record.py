@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
@@ -80,7 +80,8 @@ def recorded(label: RunLabel, seen: Observations) -> RunRecord:
     """Return the record of a window in which no plan was made.
 
     What makes the record incomplete is its ``error``: pods or bindings that the watch
-    missed. Clocks that disagree are counted and no error.
+    missed. Clocks that disagree, and bindings that the audit log lacks, are counted and
+    no error.
     """
     timelines = pod_timelines(seen.changes, seen.namespace)
     bindings_ns = binding_times_ns(seen.audit)
@@ -103,11 +104,20 @@ def recorded(label: RunLabel, seen: Observations) -> RunRecord:
             None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)
         ),
         audit_beyond=clocks.beyond,
+        audit_missing=_unlogged(timelines, bindings_ns) if seen.audit else 0,
         api_pods=seen.count.api if seen.count else None,
         peak_memory_bytes=seen.footprint.peak_memory_bytes,
         cpu_s=seen.footprint.cpu_s,
         warm=label.warm,
         error="; ".join(_losses(seen, timelines, bindings_ns)),
+    )
+
+
+def _unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> int:
+    return sum(
+        1
+        for line in timelines
+        if line.bound and f"{line.namespace}/{line.name}" not in bindings_ns
     )
 
 

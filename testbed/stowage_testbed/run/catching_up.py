@@ -43,6 +43,9 @@ def audit_of(
 ) -> list[AuditEntry]:
     """Return a window's entries; a binding is logged after it is answered.
 
+    Bindings that the log lacks after ``CATCH_UP_S`` are counted by the window's record
+    (``audit_missing``).
+
     Parameters
     ----------
     start

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from stowage_testbed.metrics.record import RunRecord, state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 from stowage_testbed.recording.run_record import (
     Observations,
@@ -21,6 +24,12 @@ from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.observed_moment import optimizer_record
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.model import Scenario
+
+ENDED_WELL = frozenset({"Completed", "NoImprovement"})
+"""Phases after which the cluster is as the plan says."""
+
+TIMESTAMP_S = 1.0
+"""Timestamps of objects have whole seconds."""
 
 
 def window_record(
@@ -75,18 +84,36 @@ def window_record(
         record,
         moves=of_plans.moves,
         evictions=of_plans.evictions,
-        bound_placed=_bound(record, plans),
+        bound_placed=proved_bound(record, plans, window.start),
         recovery=stepped.recovery,
     )
 
 
-def _bound(record: RunRecord, plans: list[ObservedPlan]) -> int | None:
+def proved_bound(
+    record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt
+) -> int | None:
     """Return the most pods that could have been placed, as the last plan proves it.
 
     A plan counts the pods of the whole cluster, so that only what it leaves out of its
-    bound is taken from it.
+    bound is taken from it. ``None`` is returned where it proves nothing of the state at
+    the end: it was not carried out, or a pod that waits came after it.
+
+    Parameters
+    ----------
+    start
+        When the window began.
     """
-    if not plans or not plans[-1].tiers:
+    if not plans or not plans[-1].tiers or plans[-1].phase not in ENDED_WELL:
+        return None
+    made_s = datetime.fromisoformat(plans[-1].created).timestamp() + TIMESTAMP_S
+    began_s = start.wall_ns / NS_PER_S
+    if any(
+        not pod.node
+        and pod.gone_s is None
+        and pod.created_s is not None
+        and began_s + pod.created_s > made_s
+        for pod in record.pods
+    ):
         return None
     lowest = min(plans[-1].tiers, key=lambda tier: tier.priority)
     return len(state_at_end(record).bound) + lowest.upper_bound - lowest.placed

@@ -54,6 +54,9 @@ def profile_file(name: str) -> Path:
 
 INSTANCE_TIMEOUT_S = 120.0
 
+ROOMY_BYTES = 16 * 1024**2
+"""An instance of about 10,000 pods; a larger one may take longer in proportion."""
+
 
 class SimulatorProcess:
     """``stowage-simulate``, for as long as the ``with`` block lasts.
@@ -63,7 +66,7 @@ class SimulatorProcess:
     config
         A KubeSchedulerConfiguration, such as `profile_file` returns.
     timeout_s
-        How long one instance may take.
+        How long one instance may take, if it has no more than `ROOMY_BYTES`.
     options
         What else the command is given.
     feature_gates
@@ -138,11 +141,12 @@ class SimulatorProcess:
         process, _ = self._running()
         assert process.stdin  # noqa: S101 - both are pipes
         assert process.stdout  # noqa: S101
-        late = threading.Event()
-        watchdog = threading.Timer(self._timeout_s, _stop, (process, late))
+        late, text = threading.Event(), json.dumps(content) + "\n"
+        limit_s = self._timeout_s * max(1.0, len(text) / ROOMY_BYTES)
+        watchdog = threading.Timer(limit_s, _stop, (process, late))
         watchdog.start()
         try:
-            process.stdin.write(json.dumps(content) + "\n")
+            process.stdin.write(text)
             process.stdin.flush()
             line = process.stdout.readline()
         except BrokenPipeError:
@@ -156,7 +160,7 @@ class SimulatorProcess:
         if late.is_set():
             raise StowageError(
                 f"instance {instance_id!r} was not answered within "
-                f"{self._timeout_s:g} s; give the simulator a longer timeout_s or make "
+                f"{limit_s:g} s; give the simulator a longer timeout_s or make "
                 "the instance smaller"
             )
         raise self._end()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import subprocess
+import threading
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import cast
 
 import psutil
 import pytest
 
 from stowage_optimizer.service.errors import WorkerStartError
 from stowage_optimizer.service.settings import WorkerSettings
-from stowage_optimizer.service.workers import Workers
+from stowage_optimizer.service.workers import ChildProcess, ForkServer, Workers
 from stowage_testbed.wait import HANG_S, wait_until
 
 
@@ -117,3 +123,118 @@ def test_strategies_that_cannot_be_loaded_are_told_at_the_start() -> None:
         workers.warm()
 
     workers.close()
+
+
+class LateForkServer:
+    """A fork server that answers ``wait`` only once nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        ours, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.child = subprocess.Popen(["sleep", "60"])
+        # The parent of the child is this process.
+        process = cast("subprocess.Popen[bytes]", _Itself())
+        self.server = ForkServer(process, ours, reply_limit_s=0.2)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        late: list[bytes] = []
+        while packet := self._control.recv(1024):
+            number, verb, *_ = packet.decode().split(" ")
+            if verb == "wait":
+                late.append(f"{number} 0".encode())
+                continue
+            for answer in late:
+                self._control.send(answer)
+            self._control.send(f"{number} {self.child.pid}".encode())
+
+    def close(self) -> None:
+        self.server.interrupt()
+        self._thread.join(5)
+        self._control.close()
+        self.server.control.close()
+        self.child.kill()
+        self.child.wait()
+
+
+class _Itself:
+    """The test's own process in the place of a fork server's."""
+
+    pid = os.getpid()
+
+    def poll(self) -> None:
+        """Return that it still runs."""
+
+
+@pytest.fixture
+def late() -> Iterator[LateForkServer]:
+    """Return a fork server whose answers to ``wait`` come late."""
+    late = LateForkServer()
+    yield late
+    late.close()
+
+
+def test_a_late_answer_is_not_taken_for_that_to_another_question(
+    late: LateForkServer,
+) -> None:
+    """An exit code taken for a process id: the service would kill its own group."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert late.server.exit_code(12345) == -signal.SIGKILL
+
+        assert late.server.fork(theirs.fileno()) == late.child.pid
+
+
+@pytest.mark.parametrize("pid", [0, -9, 1, "parent"])
+def test_no_process_is_signalled_that_is_no_child(
+    pid: int | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0 and negative numbers are whole groups; a reused number is a stranger's."""
+    signalled: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda target, _: signalled.append(target))
+    target = os.getppid() if isinstance(pid, str) else pid
+    with Connection(os.open(os.devnull, os.O_RDWR)) as connection:
+        child = ChildProcess(target, os.getpid(), connection, lambda _: 0)
+
+        child.kill()
+
+    assert signalled == []
+
+
+def test_a_warm_up_has_a_bound_of_its_own() -> None:
+    """Compiling takes minutes where no cache helps; an answer never does."""
+    settings = WorkerSettings(start_limit_s=60.0, warm_up_limit_s=0.01)
+    workers = Workers(settings)
+
+    with pytest.raises(WorkerStartError, match=r"not warm in 0\.01 s"):
+        workers.warm()
+
+    workers.close()
+
+
+def test_a_service_that_stops_does_not_wait_for_a_warm_up() -> None:
+    """The pod's grace period is far shorter than a cold warm-up."""
+    workers = Workers(WorkerSettings())
+    failures: list[WorkerStartError] = []
+
+    def warm() -> None:
+        try:
+            workers.warm()
+        except WorkerStartError as error:
+            failures.append(error)
+
+    before = len(psutil.Process().children())
+    thread = threading.Thread(target=warm)
+    thread.start()
+    wait_until(
+        "a fork server to have started",
+        lambda: len(psutil.Process().children()),
+        lambda count: count > before,
+        timeout_s=10,
+    )
+
+    workers.close()
+
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(failures) == 1

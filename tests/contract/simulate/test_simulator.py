@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.simulate import Instance, Placements, Simulator, profile_file
+from stowage_testbed.simulate import (
+    Instance,
+    Placements,
+    Simulator,
+    process,
+    profile_file,
+)
 
 GIB = 2**30
 
@@ -82,6 +90,25 @@ def test_an_instance_that_takes_too_long_ends_the_process() -> None:
     simulator = Simulator(profile_file("deterministic"), timeout_s=0.0)
     with simulator, pytest.raises(StowageError, match="longer timeout_s"):
         simulator.place(figure_1())
+
+
+def test_a_larger_instance_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is enough for 1,000 pods is not for 50,000."""
+    limits_s: list[float] = []
+
+    class Watchdog(threading.Timer):
+        def __init__(self, interval: float, *rest: Any) -> None:
+            super().__init__(interval, *rest)
+            limits_s.append(interval)
+
+    monkeypatch.setattr(threading, "Timer", Watchdog)
+    with Simulator(profile_file("deterministic")) as simulator:
+        simulator.place(figure_1())
+        monkeypatch.setattr(process, "ROOMY_BYTES", 10)
+        simulator.place(figure_1())
+
+    assert limits_s[0] == process.INSTANCE_TIMEOUT_S
+    assert limits_s[1] > 10 * process.INSTANCE_TIMEOUT_S
 
 
 def test_an_unknown_profile_is_refused_with_those_there_are() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 from watched_pods import NAMESPACE, at, life, logged, seen
 
+from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
@@ -168,6 +169,24 @@ def test_a_lag_that_changes_is_counted_and_blurs_the_latencies() -> None:
     assert found.audit_beyond == 2
     assert found.resolution_s == pytest.approx(0.01)
     assert found.error == ""
+
+
+def test_bindings_that_the_log_lacks_are_counted() -> None:
+    """A log that came too late gives the clocks' figures from a part of the run."""
+    changes = [*life("a", 101, 102, 103), *life("b", 101.5, 102.5, 103)]
+    first = logged(101.98, "binding", "a")
+
+    found = record(changes, [first])
+    assert found.audit_missing == 1
+    notes = {
+        metric.name: metric.note
+        for metric in metrics_of(found)
+        if "1 bindings are not in the audit log" in metric.note
+    }
+    assert {"watch_lag_median_s", "clocks_apart_events", "t_sched_mean_s"} <= set(notes)
+
+    whole = record(changes, [first, logged(102.48, "binding", "b")])
+    assert whole.audit_missing == 0
 
 
 def test_creations_are_paired_in_order() -> None:

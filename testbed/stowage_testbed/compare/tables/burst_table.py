@@ -149,6 +149,8 @@ def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
     resolutions = sorted({record.resolution_s for record in records})
     lags = [one.audit_lag_s for one in records if one.audit_lag_s is not None]
     apart = sum(record.audit_beyond for record in records)
+    missing = sum(record.audit_missing for record in records)
+    lacks = f", which lacks {missing} bindings" if missing else ""
     if resolutions:
         steps = " to ".join(
             f"{step * MILLI:.3g}"
@@ -159,7 +161,7 @@ def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
             f"statistic. Clock: {result.comparison.clock}, resolution {steps} ms"
             + (
                 f", {min(lags) * MILLI:.1f} to {max(lags) * MILLI:.1f} ms behind the "
-                f"audit log (medians), apart on {apart} events."
+                f"audit log (medians){lacks}, apart on {apart} events."
                 if lags
                 else "; not checked against the audit log."
             )

@@ -1,0 +1,123 @@
+package priorityoptimizer
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
+)
+
+// claim is what is proved, and of what. The optimiser proves something of the problem that it was given; users read it as
+// said of their cluster. So it must hold there, or name the smaller problem.
+type claim struct {
+	// solved: it is proved of the problem that no plan is better.
+	solved bool
+	// asked are the waiting pods of the problem, waiting those of the cluster.
+	asked, waiting int
+	// aside is what the problem lacks of the cluster's.
+	aside []string
+}
+
+// Reasons of the condition Optimal.
+const (
+	reasonProved    = "Proved"
+	reasonLeftAside = "LeftAside"
+	reasonNotProved = "NotProved"
+)
+
+const (
+	messageProved    = "no plan that keeps to the rules is better for the cluster as it was, in any tier"
+	messageNotProved = "the optimiser found nothing better in time"
+)
+
+// The optimiser's refusals that are no news: the snapshot counts the pods with unsupported needs, and a budget is a rule of
+// the cluster.
+var knownRefusals = sets.New("unsupported", "disruption-budget")
+
+// claim is what the session has proved so far.
+func (s *solveSession) claim() claim {
+	made := claim{waiting: s.snapshot.WaitingFrom(math.MinInt32)}
+	made.asked = made.waiting - s.snapshot.WaitingAside()
+	if made.waiting == 0 {
+		made.solved = true // no pod waits, so there is nothing to be better at
+		return made
+	}
+	for _, one := range s.snapshot.Aside() {
+		made.aside = append(made.aside, one.String())
+	}
+	if s.moveLimit != nil {
+		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
+	}
+	if made.asked == 0 || s.answer == nil {
+		made.solved = made.asked == 0
+		return made
+	}
+	made.leaveRefused(s)
+	made.solved = s.answer.Plan.GetOptimal()
+	if made.asked == made.waiting && placesAllAtNoCost(s.answer.Plan, made.asked) {
+		made.aside = nil // nothing can be better than that
+	}
+	return made
+}
+
+// leaveRefused leaves aside what the optimiser refused beyond what the snapshot says.
+func (c *claim) leaveRefused(s *solveSession) {
+	refused := sets.New[string]()
+	for _, one := range s.answer.Refusals {
+		if !knownRefusals.Has(one.Reason) {
+			refused.Insert(one.Subject)
+		}
+	}
+	if refused.Len() == 0 {
+		return
+	}
+	for _, pod := range s.snapshot.Pods {
+		if pod.Node == "" && !pod.Unsupported && isRefused(pod, refused) {
+			c.asked--
+		}
+	}
+	c.aside = append(c.aside, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
+}
+
+func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
+	return len(found.GetPlacements()) == waiting && len(found.GetMoves()) == 0 && len(found.GetEvictions()) == 0
+}
+
+// proved says that no plan for the cluster is better.
+func (c *claim) proved() bool { return c.solved && len(c.aside) == 0 }
+
+// message is what is proved: all of it in the given words, or of which part.
+func (c *claim) message(all string) string {
+	switch {
+	case !c.solved:
+		return messageNotProved
+	case len(c.aside) == 0:
+		return all
+	}
+	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.aside, ", "))
+}
+
+// describe puts the claim into the status. The tiers then say what is known of the cluster: a bound of a smaller problem
+// is none.
+func (s *solveSession) describe(made claim, now time.Time) {
+	status := &s.record.Status
+	status.Optimal = made.proved()
+	if len(made.aside) > 0 {
+		for i := range status.Tiers {
+			tier := &status.Tiers[i]
+			tier.Optimal, tier.UpperBound = false, tier.PlacedBefore+int32(s.snapshot.WaitingFrom(tier.Priority))
+		}
+	}
+	reason := reasonProved
+	if !made.solved {
+		reason = reasonNotProved
+	} else if len(made.aside) > 0 {
+		reason = reasonLeftAside
+	}
+	status.Set(packingplan.Optimal, status.Optimal, reason, made.message(messageProved), now)
+}

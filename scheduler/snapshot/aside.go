@@ -1,0 +1,140 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+)
+
+// part is a kind of thing that the message lacks although the cluster has it, or that is held fast although a rule of the
+// cluster does not say so. A proof about the message is none about the cluster then.
+type part string
+
+// Parts, as they are counted in words.
+const (
+	untriedPods     part = "waiting pods that the scheduler has yet to try"
+	droppedPods     part = "waiting pods that are left to another plan or to the scheduler"
+	unsupportedPods part = "waiting pods that need what no plan can give"
+	unmovablePods   part = "running pods that stay, since they need what no plan can give"
+	unsentPods      part = "pods whose class could not be sent"
+	refusedPairs    part = "pairs of pod class and node that were refused"
+	unsentNodes     part = "nodes that could not be sent"
+	unsentBudgets   part = "disruption budgets that could not be sent"
+	unknownSpaces   part = "namespaces that could not be read"
+	reservedNodes   part = "nodes with reserved room, which counts as taken for all"
+)
+
+// pinnedPods are running pods that stay for a reason that is not in the snapshot.
+func pinnedPods(reason string) part { return part("running pods that stay: " + reason) }
+
+// Aside counts the things of a kind that were left aside.
+type Aside struct {
+	What  string
+	Count int
+}
+
+// String is the count in words.
+func (a Aside) String() string { return fmt.Sprintf("%d %s", a.Count, a.What) }
+
+// aside is what a proof about the message does not cover.
+type aside struct {
+	counts map[part]int
+	// waiting are the priorities of the waiting pods that no plan for this snapshot can place.
+	waiting []int32
+}
+
+func (a *aside) add(what part, count int) {
+	if count == 0 {
+		return
+	}
+	if a.counts == nil {
+		a.counts = map[part]int{}
+	}
+	a.counts[what] += count
+}
+
+func (a *aside) addWaiting(what part, pod *v1.Pod) {
+	a.add(what, 1)
+	a.waiting = append(a.waiting, corev1helpers.PodPriority(pod))
+}
+
+// Aside is what of the cluster a proof about the message says nothing about, in the order of its words. Nothing: such a
+// proof is one about the cluster. What the cluster's own rules protect belongs to the problem.
+func (s *Snapshot) Aside() []Aside {
+	all := make([]Aside, 0, len(s.aside.counts))
+	for _, what := range slices.SortedFunc(maps.Keys(s.aside.counts), cmp.Compare[part]) {
+		all = append(all, Aside{string(what), s.aside.counts[what]})
+	}
+	return all
+}
+
+// WaitingAside counts the waiting pods that no plan for this snapshot can place.
+func (s *Snapshot) WaitingAside() int { return len(s.aside.waiting) }
+
+// WaitingFrom counts the waiting pods of the cluster with at least that priority, also those that are left aside.
+func (s *Snapshot) WaitingFrom(priority int32) int {
+	count := 0
+	for _, pod := range s.Pods {
+		if pod.Node == "" && !pod.Unsupported && pod.Priority >= priority {
+			count++
+		}
+	}
+	for _, one := range s.aside.waiting {
+		if one >= priority {
+			count++
+		}
+	}
+	return count
+}
+
+// leaveAside notes what the snapshot, as it was taken, does not show of the cluster.
+func (s *Snapshot) leaveAside(input Input, budgets *budgetIndex) {
+	for _, pod := range input.Untried {
+		if counts(pod, nodeOf(pod, input.Reserved), input.Rules) {
+			s.aside.addWaiting(untriedPods, pod)
+		}
+	}
+	for _, pod := range s.Pods {
+		switch waits := pod.Node == ""; {
+		case s.classes[pod.Class].stripped && waits:
+			s.aside.addWaiting(unsentPods, pod.Object)
+		case s.classes[pod.Class].stripped:
+			s.aside.add(unsentPods, 1)
+		case waits && pod.Unsupported:
+			s.aside.addWaiting(unsupportedPods, pod.Object)
+		case pod.Immovable == Unsupported:
+			s.aside.add(unmovablePods, 1)
+		}
+	}
+	for _, budget := range budgets.all {
+		if budget.message == nil {
+			s.aside.add(unsentBudgets, 1)
+		}
+	}
+	for _, room := range input.Held {
+		if !room.IsZero() {
+			s.aside.add(reservedNodes, 1)
+		}
+	}
+	s.aside.add(unknownSpaces, s.unknownNamespaces(input))
+}
+
+// unknownNamespaces counts the namespaces whose labels a rule or a pod reads, but which are not known.
+func (s *Snapshot) unknownNamespaces(input Input) int {
+	if input.Rules.Namespaces == nil && !s.Classes.labels.selectsNamespaces {
+		return 0
+	}
+	unknown := sets.New[string]()
+	for _, pod := range s.Pods {
+		unknown.Insert(pod.Object.Namespace)
+	}
+	for _, one := range input.Namespaces {
+		unknown.Delete(one.Name)
+	}
+	return unknown.Len()
+}
