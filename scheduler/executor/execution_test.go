@@ -304,6 +304,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 		replacement := c.object("web")
 		e.Reserve(replacement, "n3")
 		e.Bound(replacement.UID)
+		e.Note(ready(replacement))
 	}
 	for _, uid := range sent {
 		e.Gone(uid)

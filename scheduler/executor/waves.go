@@ -2,6 +2,7 @@ package executor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -81,14 +82,19 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 // exchange gives replacements that lack room at their target the target of another move of their kind, which has room but
 // may not begin, since its owner may lose no further pod. It reports whether it did. The pods of a kind are the same to
 // everybody, so the plan leads to the same state. Without it, moves could wait for each other for ever.
+//
+// A late replacement is one of at most atOnce of its owner, and the others of its kind alone are gone through for it.
 func (e *Execution) exchange(free, room map[string]resources.Vector, away map[types.UID]int) (some bool) {
+	if e.atOnce == 0 {
+		return false // every move may begin
+	}
 	for _, late := range e.moves {
 		if !late.opened || late.bound || late.state == Bound || late.pod.Requests.FitsIn(free[late.to]) ||
 			e.places[late.kind][late.to].inFlight == 0 {
 			continue
 		}
-		for _, other := range e.moves {
-			if other.state != Waiting || other.opened || other.kind != late.kind || e.maySend(other, away) ||
+		for _, other := range e.movesOf[late.kind] {
+			if other.state != Waiting || other.opened || e.maySend(other, away) ||
 				!other.pod.Requests.FitsIn(room[other.to]) {
 				continue
 			}
@@ -108,9 +114,12 @@ func (e *Execution) exchange(free, room map[string]resources.Vector, away map[ty
 	return some
 }
 
-// away are the moves under way whose replacement has no node yet, by owner.
+// away are the moves under way whose replacement has no node, or has not been ready yet, by owner.
 func (e *Execution) away() map[types.UID]int {
-	away := map[types.UID]int{}
+	away := maps.Clone(e.vanished)
+	for _, pod := range e.starting {
+		away[ownerOf(pod)]++
+	}
 	for _, step := range e.moves {
 		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
 			away[step.kind.Owner]++
