@@ -5,12 +5,13 @@
 //
 //  1. A running pod is evicted for a move only once its target has room for it, beside the
 //     replacements that are still to arrive there. Only where moves wait for each other in a cycle
-//     is one pod evicted early: the one whose replacement will wait for the shortest time.
+//     is one pod of the cycle evicted early: the one whose replacement will wait for the shortest time.
 //  2. A place is open to the pods of one owner and class, because replacements have new names. Each
 //     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
 //  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
-//  4. No more pods of one owner are being moved at a time than allowed. Where a replacement waits for room while another
-//     place of its kind has some, it takes that one, so that owners do not wait for each other.
+//  4. No more pods of one owner are being moved at a time than allowed. A move lasts until its replacement has been ready.
+//     Where a replacement waits for room while another place of its kind has some, it takes that one, so that owners do
+//     not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
 package executor
 
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"sync"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -68,12 +70,19 @@ type step struct {
 type Execution struct {
 	mu        sync.Mutex
 	moves     []*step
+	movesOf   map[snapshot.Kind][]*step
 	evictions []*step
 	byUID     map[types.UID]*step
 	owners    sets.Set[types.UID]
 	classes   snapshot.Classes
 	places    map[snapshot.Kind]map[string]*place
-	reserved  map[types.UID]taken
+	// open counts the open places of each kind.
+	open     map[snapshot.Kind]int
+	reserved map[types.UID]taken
+	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
+	starting map[types.UID]*v1.Pod
+	// vanished counts by owner those that were gone before they were ready, and that no other pod has come for yet.
+	vanished map[types.UID]int
 	// waiting are the pods that wait for a node and have an owner in the plan.
 	waiting map[types.UID]waitingPod
 	// free is the room on the nodes of the plan at the last call of Ready. It is never changed.
@@ -99,7 +108,11 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		owners:   sets.New[types.UID](),
 		classes:  of.Classes,
 		places:   map[snapshot.Kind]map[string]*place{},
+		movesOf:  map[snapshot.Kind][]*step{},
+		open:     map[snapshot.Kind]int{},
 		reserved: map[types.UID]taken{},
+		starting: map[types.UID]*v1.Pod{},
+		vanished: map[types.UID]int{},
 		waiting:  map[types.UID]waitingPod{},
 		moving:   map[string]resources.Vector{},
 		needed:   map[string]resources.Vector{},
@@ -108,7 +121,8 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		e.change(e.placeOf(placement.Pod.Kind(), placement.To, placement.Pod.Requests), 1, 0, 0)
 	}
 	for _, move := range of.Moves {
-		e.moves = append(e.moves, e.addStep(move.Pod, move.From, move.To))
+		added := e.addStep(move.Pod, move.From, move.To)
+		e.moves, e.movesOf[added.kind] = append(e.moves, added), append(e.movesOf[added.kind], added)
 		e.change(e.placeOf(move.Pod.Kind(), move.To, move.Pod.Requests), 0, 0, 1)
 	}
 	for _, eviction := range of.Evictions {
@@ -149,6 +163,8 @@ type Progress struct {
 	Arrivals, Departures int
 	// Bound counts the places that are filled.
 	Bound int
+	// Starting are the replacements that have a node and have not been ready yet.
+	Starting int
 }
 
 // Done says that everything has been carried out.
@@ -158,7 +174,10 @@ func (p Progress) Done() bool { return p.Arrivals == 0 && p.Departures == 0 }
 func (e *Execution) Progress() Progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	progress := Progress{Arrivals: len(e.reserved) + e.arrivals, Bound: e.bound}
+	progress := Progress{Arrivals: len(e.reserved) + e.arrivals, Bound: e.bound, Starting: len(e.starting)}
+	for _, count := range e.vanished {
+		progress.Starting += count
+	}
 	for _, step := range e.byUID {
 		if step.state == Waiting || step.state == Evicted {
 			progress.Departures++

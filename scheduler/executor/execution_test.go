@@ -150,6 +150,32 @@ func TestCycleIsBrokenByTheShortestGap(t *testing.T) {
 	}
 }
 
+// Cycles that have nothing to do with each other are broken at the same time, one pod of each: one after the other, a plan of
+// hundreds would take as many times the time that a pod takes to end and to start.
+func TestEachCycleIsBrokenByItself(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 8, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	of := &plan.Plan{}
+	for i := range 8 {
+		from, to := fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i^1)
+		of.Moves = append(of.Moves, plan.Step{Pod: c.add(fmt.Sprintf("rs%d", i), from, size(100, 100), 0), From: from, To: to})
+	}
+
+	wave := executor.New(of, c.free(), 1).Next(c.free())
+
+	from := map[string]bool{}
+	for _, departure := range wave {
+		from[departure.Pod.Node] = departure.Early
+	}
+	for i := 0; i < 8; i += 2 {
+		if a, b := fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i+1); from[a] == from[b] {
+			t.Errorf("of %s and %s not exactly one is left early: %v", a, b, from)
+		}
+	}
+	if _, early := c.execute(of, 1); early != 4 {
+		t.Errorf("%d pods went early, want one of each of 4 cycles", early)
+	}
+}
+
 // The execution waits for a pod that has room at its place, unless that pod is known to wait for one of the others.
 func TestEarlyPodIsEvictedAlthoughAnotherIsExpected(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
@@ -165,11 +191,11 @@ func TestEarlyPodIsEvictedAlthoughAnotherIsExpected(t *testing.T) {
 	if len(patient) != 0 || len(early) != 1 || early[0].Pod != second || !early[0].Early {
 		t.Errorf("first wave %+v, then %+v; want no pods, then the second pod", patient, early)
 	}
-	if uid, some := e.Unblock(c.free()); !some || uid != first.Object.UID {
-		t.Errorf("unblocked %q, want the other one", uid)
+	if uids := e.Unblock(c.free()); len(uids) != 1 || uids[0] != first.Object.UID {
+		t.Errorf("unblocked %v, want the other one", uids)
 	}
-	if uid, some := e.Unblock(c.free()); some {
-		t.Errorf("unblocked %q, although no pod is left", uid)
+	if uids := e.Unblock(c.free()); len(uids) != 0 {
+		t.Errorf("unblocked %v, although no pod is left", uids)
 	}
 }
 
@@ -304,6 +330,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 		replacement := c.object("web")
 		e.Reserve(replacement, "n3")
 		e.Bound(replacement.UID)
+		e.Note(ready(replacement))
 	}
 	for _, uid := range sent {
 		e.Gone(uid)

@@ -17,7 +17,7 @@ import (
 
 // fakeCluster is a small cluster that follows the executor: evicted pods terminate for a while; replacements are created
 // at once under new names, and bound where the plan's places and the room allow it, as the scheduler's Filter plugins
-// would do.
+// would do. They start for a while before they are ready.
 type fakeCluster struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -31,6 +31,15 @@ type fakeCluster struct {
 type livePod struct {
 	pod        *snapshot.Pod
 	roundsLeft int // rounds until a terminating pod is gone; 0 is not terminating
+	startsFor  int // rounds until it is ready; 0 is ready
+}
+
+// ready is the pod as its kubelet reports it once it serves.
+func ready(pod *v1.Pod) *v1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.NodeName = "some"
+	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	return pod
 }
 
 func size(cpu, memory int64) resources.Vector {
@@ -96,6 +105,11 @@ func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure)
 // tick is one time step: terminating pods leave, pending pods are tried in random order.
 func (c *fakeCluster) tick(e *executor.Execution) {
 	for uid, live := range c.running {
+		if live.startsFor > 0 {
+			if live.startsFor--; live.startsFor == 0 {
+				e.Note(ready(live.pod.Object))
+			}
+		}
 		if live.roundsLeft == 0 {
 			continue
 		}
@@ -119,6 +133,9 @@ func (c *fakeCluster) tick(e *executor.Execution) {
 func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 	free := c.free()
 	targets, planned := e.Nodes(live.pod.Object, func(node string) resources.Vector { return free[node] })
+	if e.Plans(live.pod.Object) != planned {
+		c.t.Fatalf("planned: %t, although it has the nodes %v: %t", !planned, targets, planned)
+	}
 	if !planned {
 		outstanding := e.Outstanding()
 		for _, node := range c.nodes {
@@ -136,7 +153,10 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 			e.Unreserve(live.pod.Object.UID)
 			return false
 		}
-		live.pod.Node = node
+		live.pod.Node, live.startsFor = node, c.random.IntN(4)
+		if live.startsFor == 0 { // its kubelet is quicker than the report that it is bound
+			e.Note(ready(live.pod.Object))
+		}
 		c.running[live.pod.Object.UID] = live
 		e.Bound(live.pod.Object.UID)
 		return true
@@ -144,11 +164,16 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 	return false
 }
 
-// away counts the pods without a node by owner.
+// away counts the pods that have no node, or are not ready, by owner.
 func (c *fakeCluster) away() map[types.UID]int {
 	away := map[types.UID]int{}
 	for _, live := range c.pending {
 		away[live.pod.Owner]++
+	}
+	for _, live := range c.running {
+		if live.startsFor > 0 {
+			away[live.pod.Owner]++
+		}
 	}
 	return away
 }

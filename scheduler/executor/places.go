@@ -14,6 +14,7 @@ import (
 
 // place counts the open places of one kind on one node.
 type place struct {
+	kind     snapshot.Kind
 	node     string
 	requests resources.Vector
 	// settled are for pods that already wait; they are open from the start.
@@ -26,9 +27,12 @@ type place struct {
 
 // taken is a place that a pod holds between Reserve and Bound.
 type taken struct {
+	pod      *v1.Pod
 	kind     snapshot.Kind
 	node     string
 	inFlight bool
+	// ready: the pod was seen ready before its binding was reported.
+	ready bool
 }
 
 func (e *Execution) placeOf(kind snapshot.Kind, node string, requests resources.Vector) *place {
@@ -39,7 +43,7 @@ func (e *Execution) placeOf(kind snapshot.Kind, node string, requests resources.
 		e.places[kind] = nodes
 	}
 	if nodes[node] == nil {
-		nodes[node] = &place{node: node, requests: requests}
+		nodes[node] = &place{kind: kind, node: node, requests: requests}
 	}
 	return nodes[node]
 }
@@ -49,6 +53,7 @@ func (e *Execution) change(p *place, settled, inFlight, unopened int) {
 	p.settled += settled
 	p.inFlight += inFlight
 	p.unopened += unopened
+	e.open[p.kind] += settled + inFlight
 	addTo(e.moving, p, inFlight)
 	if arrivals := settled + inFlight + unopened; arrivals != 0 {
 		addTo(e.needed, p, arrivals)
@@ -92,6 +97,18 @@ func (e *Execution) kindOf(pod *v1.Pod) (kind snapshot.Kind, concerned bool) {
 		return known.kind, true
 	}
 	return snapshot.Kind{Owner: owner, Class: e.classes.ID(pod)}, true
+}
+
+// Plans says whether the plan has an open place for the pod, whatever room there is now. It costs the same for any plan:
+// the scheduling queue asks it about each waiting pod at each event.
+func (e *Execution) Plans(pod *v1.Pod) bool {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open[kind] > 0
 }
 
 // Nodes are those on which the plan has an open place for the pod, and room. planned is false for a pod that the plan
@@ -171,10 +188,10 @@ func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 		return false
 	case place.inFlight > 0:
 		e.change(place, 0, -1, 0)
-		e.reserved[pod.UID] = taken{kind, node, true}
+		e.reserved[pod.UID] = taken{pod: pod, kind: kind, node: node, inFlight: true}
 	case place.settled > 0:
 		e.change(place, -1, 0, 0)
-		e.reserved[pod.UID] = taken{kind, node, false}
+		e.reserved[pod.UID] = taken{pod: pod, kind: kind, node: node}
 	default:
 		return false
 	}
@@ -210,9 +227,12 @@ func (e *Execution) Bound(uid types.UID) bool {
 	if !held.inFlight {
 		return true
 	}
-	for _, move := range e.moves {
+	if !held.ready {
+		e.starting[uid] = held.pod
+	}
+	for _, move := range e.movesOf[held.kind] {
 		// Each arrival belongs to one move. A move whose own pod still terminates may have had its arrival already.
-		if move.kind == held.kind && move.to == held.node && move.opened && !move.bound && move.state != Bound {
+		if move.to == held.node && move.opened && !move.bound && move.state != Bound {
 			move.arrived()
 			break
 		}

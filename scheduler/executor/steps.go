@@ -113,6 +113,16 @@ func (e *Execution) Leaving() []*snapshot.Pod {
 	return pods
 }
 
+// Target is the node that the replacement of a moved pod goes to; "" for any other pod.
+func (e *Execution) Target(uid types.UID) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if step := e.byUID[uid]; step != nil {
+		return step.to
+	}
+	return ""
+}
+
 // Targets are the nodes that the moved pods' replacements go to, by the pods' UIDs.
 func (e *Execution) Targets() map[types.UID]string {
 	e.mu.Lock()

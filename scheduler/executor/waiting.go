@@ -28,6 +28,7 @@ func (e *Execution) Note(pod *v1.Pod) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.noteStart(pod, waits)
 	if waits {
 		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: ownerOf(pod), Class: class}}
 	} else {
@@ -44,13 +45,15 @@ func (e *Execution) Forget(pod *v1.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.waiting, pod.UID)
+	e.noteLost(pod)
 	if kind.Owner == pod.UID {
 		e.vacatePlaces(kind, 1)
 	}
 }
 
-// GiveUpVanished drops the places of waiting pods that are gone and have not been replaced: their controller was scaled
-// down, or is gone too. It reports how many.
+// GiveUpVanished drops the places of waiting pods that are gone and have not been replaced, and no longer waits for
+// replacements that were gone before they were ready: their controller was scaled down, or is gone too. It reports how
+// many.
 func (e *Execution) GiveUpVanished() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,6 +62,10 @@ func (e *Execution) GiveUpVanished() int {
 		come[one.kind]++
 	}
 	given := 0
+	for owner, count := range e.vanished {
+		given += count
+		delete(e.vanished, owner)
+	}
 	for kind, places := range e.places {
 		lacking := -come[kind]
 		for _, place := range places {
@@ -132,9 +139,19 @@ func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources
 
 // MustWait says whether the plan has open places for the pod, but none of them had room at the last call of Ready.
 func (e *Execution) MustWait(pod *v1.Pod) bool {
+	kind, concerned := e.kindOf(pod)
+	if !concerned {
+		return false
+	}
 	e.mu.Lock()
-	free := e.free
-	e.mu.Unlock()
-	nodes, planned := e.Nodes(pod, func(node string) resources.Vector { return free[node] })
-	return planned && len(nodes) == 0
+	defer e.mu.Unlock()
+	if e.open[kind] == 0 {
+		return false
+	}
+	for node, place := range e.places[kind] {
+		if place.inFlight+place.settled > 0 && e.hasRoom(place, e.free[node], place.inFlight > 0) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,7 +1,7 @@
 package executor
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -48,10 +48,13 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		return wave
 	}
 	waiting = slices.DeleteFunc(waiting, func(s *step) bool { return !e.maySend(s, away) || expected && !s.early })
-	if len(waiting) == 0 {
-		return nil
+	for _, step := range e.oneOfEachCycle(waiting, free) {
+		if e.maySend(step, away) {
+			wave = append(wave, Departure{Pod: step.pod, Move: true, Early: true})
+			away[step.kind.Owner]++
+		}
 	}
-	return []Departure{{Pod: e.shortestGap(waiting, free).pod, Move: true, Early: true}}
+	return wave
 }
 
 // room is what is free beyond the arrivals under way. expected says that one of them already fits, so that there is
@@ -81,14 +84,19 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 // exchange gives replacements that lack room at their target the target of another move of their kind, which has room but
 // may not begin, since its owner may lose no further pod. It reports whether it did. The pods of a kind are the same to
 // everybody, so the plan leads to the same state. Without it, moves could wait for each other for ever.
+//
+// A late replacement is one of at most atOnce of its owner, and the others of its kind alone are gone through for it.
 func (e *Execution) exchange(free, room map[string]resources.Vector, away map[types.UID]int) (some bool) {
+	if e.atOnce == 0 {
+		return false // every move may begin
+	}
 	for _, late := range e.moves {
 		if !late.opened || late.bound || late.state == Bound || late.pod.Requests.FitsIn(free[late.to]) ||
 			e.places[late.kind][late.to].inFlight == 0 {
 			continue
 		}
-		for _, other := range e.moves {
-			if other.state != Waiting || other.opened || other.kind != late.kind || e.maySend(other, away) ||
+		for _, other := range e.movesOf[late.kind] {
+			if other.state != Waiting || other.opened || e.maySend(other, away) ||
 				!other.pod.Requests.FitsIn(room[other.to]) {
 				continue
 			}
@@ -108,9 +116,12 @@ func (e *Execution) exchange(free, room map[string]resources.Vector, away map[ty
 	return some
 }
 
-// away are the moves under way whose replacement has no node yet, by owner.
+// away are the moves under way whose replacement has no node, or has not been ready yet, by owner.
 func (e *Execution) away() map[types.UID]int {
-	away := map[types.UID]int{}
+	away := maps.Clone(e.vanished)
+	for _, pod := range e.starting {
+		away[ownerOf(pod)]++
+	}
 	for _, step := range e.moves {
 		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
 			away[step.kind.Owner]++
@@ -156,79 +167,4 @@ func (e *Execution) anyLeaving() bool {
 	return false
 }
 
-// shortestGap breaks a cycle of moves. First go pods from nodes that replacements already wait for: each pod that is away
-// keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
-// another move start at once, and if the pod terminates quickly.
-func (e *Execution) shortestGap(waiting []*step, free map[string]resources.Vector) *step {
-	coming := map[string][]*step{}
-	for _, step := range waiting {
-		coming[step.to] = append(coming[step.to], step)
-	}
-	late := e.latePlaces()
-	rank := make(map[*step]int, len(waiting))
-	for _, s := range waiting {
-		leaves := free[s.from].Plus(s.pod.Requests)
-		rest := leaves.Minus(e.moving[s.from])
-		switch {
-		case slices.ContainsFunc(late[s.from], func(p *place) bool { return p.requests.FitsIn(leaves) }):
-		case len(late[s.from]) > 0:
-			rank[s] = 1
-		case slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(rest) }):
-			rank[s] = 2
-		default:
-			rank[s] = 3
-		}
-	}
-	return slices.MinFunc(waiting, func(a, b *step) int {
-		return cmp.Or(
-			cmp.Compare(rank[a], rank[b]),
-			cmp.Compare(a.grace, b.grace),
-			cmp.Compare(a.pod.Priority, b.pod.Priority),
-			cmp.Compare(a.uid(), b.uid()),
-		)
-	})
-}
-
-// latePlaces are the open places of the kinds of which a replacement is waiting, by node.
-func (e *Execution) latePlaces() map[string][]*place {
-	late := map[string][]*place{}
-	for _, places := range e.places {
-		waits := false
-		for _, p := range places {
-			waits = waits || p.inFlight > 0
-		}
-		for node, p := range places {
-			if waits && p.inFlight+p.unopened > 0 {
-				late[node] = append(late[node], p)
-			}
-		}
-	}
-	return late
-}
-
 func (s *step) uid() types.UID { return s.pod.Object.UID }
-
-// AllowEarly allows evictions before there is room for the replacements, although other arrivals are expected: those have
-// room, but are blocked by a pod that has not been evicted yet.
-func (e *Execution) AllowEarly(uids ...types.UID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, uid := range uids {
-		if step := e.byUID[uid]; step != nil {
-			step.early = true
-		}
-	}
-}
-
-// Unblock allows the early eviction of the waiting pod with the shortest gap. It reports false if there is none left.
-func (e *Execution) Unblock(free map[string]resources.Vector) (types.UID, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.early })
-	if len(waiting) == 0 {
-		return "", false
-	}
-	next := e.shortestGap(waiting, free)
-	next.early = true
-	return next.uid(), true
-}

@@ -49,8 +49,8 @@ func Read(object any) (*Record, error) {
 	return &Record{*read}, nil
 }
 
-// Outdated are the names of the finished records beyond the newest limit ones.
-func Outdated(records []*Record, limit int) []string {
+// Outdated are the finished records beyond the newest limit ones.
+func Outdated(records []*Record, limit int) []*Record {
 	var finished []*Record
 	for _, record := range records {
 		if record.Status.Phase.Final() || record.AwaitsApproval() {
@@ -61,19 +61,16 @@ func Outdated(records []*Record, limit int) []string {
 		return nil
 	}
 	slices.SortFunc(finished, func(a, b *Record) int {
-		if order := b.completed().Compare(a.completed()); order != 0 {
+		if order := b.Completed().Compare(a.Completed()); order != 0 {
 			return order
 		}
 		return strings.Compare(a.Name(), b.Name())
 	})
-	var names []string
-	for _, record := range finished[limit:] {
-		names = append(names, record.Name())
-	}
-	return names
+	return finished[limit:]
 }
 
-func (r *Record) completed() time.Time {
+// Completed is when the plan ended or was proposed; before, when it was created.
+func (r *Record) Completed() time.Time {
 	if r.Status.CompletionTime == nil {
 		return r.Created()
 	}

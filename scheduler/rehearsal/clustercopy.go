@@ -19,6 +19,8 @@ type clusterCopy struct {
 	nodes            []fwk.NodeInfo
 	index            map[string]int
 	copied           sets.Set[string]
+	// changes counts the pods that came to or left each node.
+	changes map[string]int
 	// related is nil after a change of the pods with inter-pod affinity.
 	related *relatedNodes
 	trials  map[string]*trial
@@ -39,7 +41,7 @@ func newClusterCopy(of framework.Framework, before fwk.SharedLister) (*clusterCo
 		return nil, err
 	}
 	c := &clusterCopy{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
-		index: make(map[string]int, len(nodes)), copied: sets.New[string](), trials: map[string]*trial{}}
+		index: make(map[string]int, len(nodes)), copied: sets.New[string](), changes: map[string]int{}, trials: map[string]*trial{}}
 	for i, node := range nodes {
 		c.index[node.Node().Name] = i
 	}
@@ -55,7 +57,9 @@ func (c *clusterCopy) node(name string) (fwk.NodeInfo, error) {
 	if !c.copied.Has(name) {
 		c.nodes[i] = c.nodes[i].Snapshot()
 		c.copied.Insert(name)
-		c.related = nil
+		if len(c.nodes[i].GetPodsWithAffinity())+len(c.nodes[i].GetPodsWithRequiredAntiAffinity()) > 0 {
+			c.related = nil
+		}
 	}
 	return c.nodes[i], nil
 }
@@ -96,7 +100,7 @@ func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error
 	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
 		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
 	}
-	c.changed(pod)
+	c.changed(pod, name)
 	return nil
 }
 
@@ -113,12 +117,13 @@ func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
 		return err
 	}
 	node.AddPodInfo(info)
-	c.changed(pod)
+	c.changed(pod, name)
 	return nil
 }
 
 // changed drops the results that a pod that comes or goes makes outdated.
-func (c *clusterCopy) changed(pod *v1.Pod) {
+func (c *clusterCopy) changed(pod *v1.Pod, node string) {
+	c.changes[node]++
 	clear(c.trials)
 	if pod.Spec.Affinity != nil {
 		c.related = nil

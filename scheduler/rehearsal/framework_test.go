@@ -29,8 +29,29 @@ type testCluster struct {
 	seen      *snapshot.Snapshot
 }
 
-// refusing is a Filter plugin that only the scheduler knows.
-type refusing struct{ app, node string }
+// refusing is a Filter plugin that only the scheduler knows. It counts how often PreFilter is run for each app.
+type refusing struct {
+	app, node string
+	tried     map[string]int
+}
+
+func (r *refusing) PreFilter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if r.tried == nil {
+		r.tried = map[string]int{}
+	}
+	r.tried[pod.Labels["app"]]++
+	return nil, nil
+}
+
+// tries is the sum.
+func (r *refusing) tries() (sum int) {
+	for _, count := range r.tried {
+		sum += count
+	}
+	return sum
+}
+
+func (r *refusing) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
 func (r *refusing) Name() string { return "Refusing" }
 

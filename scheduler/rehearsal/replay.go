@@ -6,7 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -93,6 +95,16 @@ type arrival struct {
 	// leaves is the pod that must be gone before, if it is a move.
 	leaves types.UID
 	status *fwk.Status
+	// seen is how often the node had changed when the pod was last tried.
+	seen int
+}
+
+// judgeTheNodeAlone are the plugins of which Filter depends on the pod and the node alone.
+var judgeTheNodeAlone = sets.New(names.NodeResourcesFit, names.NodePorts)
+
+// waitsForItsNode says that the pod will be refused again, since its node has not changed.
+func (a *arrival) waitsForItsNode(on *clusterCopy) bool {
+	return a.status != nil && judgeTheNodeAlone.Has(a.status.Plugin()) && a.seen == on.changes[a.node]
 }
 
 // replay drives an execution of the plan as the plugin does, on a copy of the cluster instead of an API server.
@@ -160,13 +172,11 @@ func (r *replay) run(ctx context.Context) ([]Refusal, error) {
 	}
 }
 
-// unblock allows the early eviction of one waiting pod.
+// unblock allows the early eviction of one waiting pod of each cycle.
 func (r *replay) unblock() bool {
-	uid, some := r.execution.Unblock(freeOn(r.cluster, r.nodes))
-	if some {
-		r.early = append(r.early, uid)
-	}
-	return some
+	uids := r.execution.Unblock(freeOn(r.cluster, r.nodes))
+	r.early = append(r.early, uids...)
+	return len(uids) > 0
 }
 
 func (r *replay) evict(ctx context.Context) (some bool, err error) {
@@ -203,10 +213,10 @@ func (r *replay) bind(ctx context.Context) (some bool, err error) {
 }
 
 func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
-	one.status = nil
-	if one.leaves != "" && !r.gone[one.leaves] {
+	if one.leaves != "" && !r.gone[one.leaves] || one.waitsForItsNode(r.cluster) {
 		return false, nil
 	}
+	one.seen = r.cluster.changes[one.node]
 	status, err := r.cluster.fits(ctx, one.of.Class, one.pod, one.node)
 	if err != nil {
 		return false, err

@@ -1,6 +1,7 @@
 package rehearsal_test
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 
@@ -17,9 +18,9 @@ func TestPluginsOfTheProfileCanRefuse(t *testing.T) {
 		want    map[string]string
 	}{
 		"no refusal":           {refusing{}, map[string]string{}},
-		"the mover is refused": {refusing{"one", "b1"}, map[string]string{"one on b1": "Refusing"}},
-		"the other is refused": {refusing{"three", "a1"}, map[string]string{"three on a1": "Refusing"}},
-		"another node":         {refusing{"three", "b1"}, map[string]string{}},
+		"the mover is refused": {refusing{app: "one", node: "b1"}, map[string]string{"one on b1": "Refusing"}},
+		"the other is refused": {refusing{app: "three", node: "a1"}, map[string]string{"three on a1": "Refusing"}},
+		"another node":         {refusing{app: "three", node: "b1"}, map[string]string{}},
 	} {
 		at := newCluster(t, &c.refuses, nodes("a1", "b1"), pod("one", "a1", "2G"), pod("two", "b1", "2G"), pod("three", "", "3G"))
 
@@ -90,7 +91,7 @@ func TestEachStepIsCheckedInTheStateAfterTheStepsBeforeIt(t *testing.T) {
 
 // A pod that only lacks room because another pod was refused must not be named: that would forbid a valid pair.
 func TestPodsThatOnlyLackRoomAreNotNamed(t *testing.T) {
-	at := newCluster(t, &refusing{"one", "b1"}, nodes("a1", "b1", "b2"),
+	at := newCluster(t, &refusing{app: "one", node: "b1"}, nodes("a1", "b1", "b2"),
 		pod("one", "a1", "3G"), pod("other", "b2", "3G"), pod("new", "", "4G"))
 
 	got := at.replay(t, &plan.Plan{
@@ -187,5 +188,77 @@ func TestPlanOfAnotherClusterIsAnError(t *testing.T) {
 
 	if err == nil {
 		t.Error("no error")
+	}
+}
+
+// swapping is a plan in which pairs of full nodes swap their pods. A pod that waits has room, but may not come before the
+// last pair, which takes longest to end, has done so.
+func swapping(t testing.TB, refuses *refusing, cycles int) (*testCluster, *plan.Plan) {
+	t.Helper()
+	var names []string
+	var pods []*v1.Pod
+	for i := range 2 * cycles {
+		name := fmt.Sprintf("%c%d", 'a'+i%2, i)
+		names = append(names, name)
+		pods = append(pods, pod("on-"+name, name, "3G"))
+	}
+	slow, last := int64(100), names[2*cycles-2:]
+	for _, one := range pods[2*cycles-2:] {
+		one.Spec.TerminationGracePeriodSeconds = &slow
+	}
+	pods = append(pods, pod("new", "", "1G", apartFrom("on-"+last[0])))
+	at := newCluster(t, refuses, nodes(names...), pods...)
+	of := &plan.Plan{Placements: []plan.Step{at.place("new", last[0])}}
+	for i, name := range names {
+		of.Moves = append(of.Moves, at.move("on-"+name, names[i^1]))
+	}
+	return at, of
+}
+
+// If cycles were broken one after the other, every pod that waits would be tried again for each of them.
+func TestAPlanOfManyCyclesIsReplayedInAFewRounds(t *testing.T) {
+	const cycles = 20
+	refuses := &refusing{}
+	at, of := swapping(t, refuses, cycles)
+
+	if got := at.replay(t, of); len(got) != 0 {
+		t.Fatalf("refused %v", got)
+	}
+
+	if refuses.tried["new"] > 5 || refuses.tries() > 2*len(of.Moves) {
+		t.Errorf("tried %v, want each pod once or twice", refuses.tried)
+	}
+}
+
+// A pod without room is tried again when its node has changed, not whenever any other pod has come or gone.
+func TestPodsWithoutRoomAreTriedAgainWhenTheirNodeChanges(t *testing.T) {
+	const moves = 20
+	var names []string
+	var pods []*v1.Pod
+	for i := range moves + 1 {
+		names = append(names, fmt.Sprint("a", i))
+	}
+	for i := range moves {
+		pods = append(pods, pod("on-"+names[i], names[i], "4G"))
+	}
+	for i := range 4 {
+		pods = append(pods, pod(fmt.Sprint("new-", i), "", "1G"))
+	}
+	refuses := &refusing{}
+	at := newCluster(t, refuses, nodes(names...), pods...)
+	of := &plan.Plan{}
+	for i := range moves {
+		of.Moves = append(of.Moves, at.move("on-"+names[i], names[i+1]))
+	}
+	for i := range 4 {
+		of.Placements = append(of.Placements, at.place(fmt.Sprint("new-", i), names[0]))
+	}
+
+	if got := at.replay(t, of); len(got) != 0 {
+		t.Fatalf("refused %v", got)
+	}
+
+	if refuses.tries() > 2*moves {
+		t.Errorf("tried %v, want each pod once or twice", refuses.tried)
 	}
 }

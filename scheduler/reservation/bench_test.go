@@ -98,3 +98,24 @@ func BenchmarkObserve(b *testing.B) {
 		l.Observe(pod)
 	}
 }
+
+// BenchmarkPlacesChange is a plan of one workload of which all pods have their places, and one place changes.
+func BenchmarkPlacesChange(b *testing.B) {
+	for _, n := range []int{500, 1000, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := reservation.NewLedger()
+			var arrivals []reservation.Arrival
+			for i := range n {
+				arrivals = append(arrivals, moved(nodeOf(i), "1", "web"))
+			}
+			l.HoldPlan("uid-p", "p", arrivals)
+			for i := range n {
+				l.Observe(bound(podOf("web", fmt.Sprint("web-", i), "1", 5), nodeOf(i), "p"))
+			}
+			for b.Loop() {
+				l.HoldPlan("uid-p", "p", arrivals[1:])
+				l.HoldPlan("uid-p", "p", arrivals)
+			}
+		})
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -26,7 +26,7 @@ type Arrival struct {
 }
 
 // ArrivalsOf are the places of a plan in its object, including those that are taken by now: the pods' annotations say
-// which.
+// which. A move that turned out not to be needed has none.
 func ArrivalsOf(record *packingplan.Record) []Arrival {
 	status := &record.Status
 	classes := make(map[string]*packingplan.Class, len(status.Classes))
@@ -50,6 +50,9 @@ func ArrivalsOf(record *packingplan.Record) []Arrival {
 		add(one.Node, one.Pod, one.Class, Arrival{Pod: types.UID(one.PodUID), Controller: types.UID(one.OwnerUID)})
 	}
 	for _, one := range status.Moves {
+		if one.State == string(executor.NotNeeded) {
+			continue
+		}
 		add(one.ToNode, one.Pod, one.Class, Arrival{Controller: types.UID(one.OwnerUID)})
 	}
 	return arrivals
@@ -101,17 +104,57 @@ func (l *Ledger) HoldPlan(plan types.UID, name string, arrivals []Arrival) {
 		return
 	}
 	if was := l.plans[plan]; was != nil {
-		l.freeAll(was)
+		changed := was.changed(made)
+		if len(changed) == 0 {
+			return // pods of one kind have exchanged their places
+		}
+		for _, node := range changed {
+			l.free(node)
+		}
 	}
 	l.plans[plan] = made
 	l.recount(plan)
+}
+
+// changed are the nodes on which the two do not hold the same places.
+func (p *planRoom) changed(now *planRoom) (nodes []string) {
+	for node, places := range p.onNode {
+		if !samePlaces(places, now.onNode[node]) {
+			nodes = append(nodes, node)
+		}
+	}
+	for node := range now.onNode {
+		if len(p.onNode[node]) == 0 {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// samePlaces compares the few places on one node in any order.
+func samePlaces(before, after []*place) bool {
+	left := slices.Clone(after)
+	for _, one := range before {
+		i := slices.IndexFunc(left, func(other *place) bool { return one.isLike(&other.Arrival) })
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return len(left) == 0
+}
+
+// isLike compares all but the nodes.
+func (a *Arrival) isLike(other *Arrival) bool {
+	return a.Pod == other.Pod && a.Controller == other.Controller && a.Namespace == other.Namespace &&
+		a.Priority == other.Priority && a.Requests.Minus(other.Requests).IsZero()
 }
 
 func (l *Ledger) holdsAlready(plan types.UID, arrivals []Arrival) bool {
 	l.mu.RLock()
 	was := l.plans[plan]
 	l.mu.RUnlock()
-	return was != nil && equality.Semantic.DeepEqual(was.arrivals, arrivals)
+	return was != nil && slices.EqualFunc(was.arrivals, arrivals, func(a, b Arrival) bool { return a.Node == b.Node && a.isLike(&b) })
 }
 
 // EndPlan ends what is held for a plan, for good.
@@ -148,21 +191,30 @@ func (p *planRoom) each(pod *v1.Pod, found func(*place)) {
 		return
 	}
 	for _, one := range p.expected[of.UID] {
-		if one.Namespace == pod.Namespace && one.Pod != pod.UID {
+		if one.Pod != pod.UID && one.isFor(pod) {
 			found(one)
 		}
 	}
 }
 
+// isFor says whether the pod may take the place: its own, or any of its controller's.
+func (p *place) isFor(pod *v1.Pod) bool {
+	if p.Pod == pod.UID {
+		return true
+	}
+	of := metav1.GetControllerOfNoCopy(pod)
+	return of != nil && p.Controller == of.UID && p.Namespace == pod.Namespace
+}
+
 // placeFor is the place on the node that the pod has taken or can take best, or nil.
 func (p *planRoom) placeFor(pod *v1.Pod, node string, requests resources.Vector) *place {
 	var best *place
-	p.each(pod, func(one *place) {
+	for _, one := range p.onNode[node] {
 		free := one.takenBy == "" || one.takenBy == pod.UID
-		if one.Node == node && free && requests.FitsIn(one.Requests) && (best == nil || one.rank(pod) > best.rank(pod)) {
+		if free && one.isFor(pod) && requests.FitsIn(one.Requests) && (best == nil || one.rank(pod) > best.rank(pod)) {
 			best = one
 		}
-	})
+	}
 	return best
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -320,5 +321,46 @@ func TestReservationWithTheNameOfACollectedOneIsNotDeleted(t *testing.T) {
 	options := calls()[0].(clienttesting.DeleteActionImpl).DeleteOptions
 	if options.Preconditions == nil || options.Preconditions.UID == nil || *options.Preconditions.UID != record.UID() {
 		t.Errorf("deleted with %+v, want its UID as precondition", options)
+	}
+}
+
+// A plan's places change while it is carried out. Only the nodes on which they do may have room for pods that wait, and
+// pods of one workload that have exchanged their places change nothing.
+func TestOnlyNodesWhosePlacesChangeAreTriedAgain(t *testing.T) {
+	l := reservation.NewLedger()
+	first := []reservation.Arrival{moved("n1", "1", "a"), moved("n2", "2", "b"), moved("n1", "2", "b"), moved("n3", "1", "c")}
+	l.HoldPlan("uid-p", "p", first)
+	for text, c := range map[string]struct {
+		now  []reservation.Arrival
+		want []string
+	}{
+		"exchanged":  {[]reservation.Arrival{first[0], first[2], first[1], first[3]}, nil},
+		"not needed": {[]reservation.Arrival{first[0], first[1], first[2]}, []string{"n3"}},
+		"elsewhere":  {[]reservation.Arrival{first[0], first[1], moved("n4", "2", "b"), first[3]}, []string{"n1", "n4"}},
+	} {
+		l.HoldPlan("uid-p", "p", first)
+		l.Freed()
+
+		l.HoldPlan("uid-p", "p", c.now)
+
+		if freed := l.Freed(); !freed.Equal(sets.New(c.want...)) {
+			t.Errorf("%s: %v may have room, want %v", text, freed, c.want)
+		}
+	}
+}
+
+// The place of a move that turned out not to be needed is nobody's: held to the plan's end, it would keep others out.
+func TestMoveThatIsNotNeededHoldsNoRoom(t *testing.T) {
+	record := &packingplan.Record{}
+	record.Status.Classes = []packingplan.Class{{ID: "c", Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("1")}}}
+	record.Status.Moves = []packingplan.Move{
+		{Pod: "ns/a", Class: "c", OwnerUID: "rs-a", ToNode: "n1", State: "NotNeeded"},
+		{Pod: "ns/b", Class: "c", OwnerUID: "rs-a", ToNode: "n2", State: "Evicted"},
+	}
+
+	arrivals := reservation.ArrivalsOf(record)
+
+	if len(arrivals) != 1 || arrivals[0].Node != "n2" {
+		t.Errorf("arrivals %+v, want that on n2", arrivals)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -116,8 +117,8 @@ func (s *subject) passes(reason string) time.Time {
 }
 
 // ProtectedNow is why the pod, as the API server shows it now, may not be disrupted, or "". It checks all rules that
-// depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API. A namespace that is not
-// known is nil.
+// depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API, and pods without one to
+// UnbudgetedNow. A namespace that is not known is nil.
 func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
 	class := &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}
 	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), class: class, namespace: namespace, now: now, rules: rules}
@@ -127,9 +128,31 @@ func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rul
 	return firstOf(passing, of)
 }
 
-// IsPassing says that the reason holds for now only.
+// UnbudgetedNow is why a pod that no disruption budget covers may not be disrupted now, or "". It asks for the budgets of
+// its namespace and the pods of its controller only where a rule depends on them.
+func UnbudgetedNow(
+	pod *v1.Pod, rules Rules, budgets func() []*policyv1.PodDisruptionBudget, siblings func() []*v1.Pod,
+) string {
+	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), rules: rules}
+	if of.controller == nil || !rules.KeepSingletons && !isOfStatefulSet(of) {
+		return ""
+	}
+	for _, object := range budgets() {
+		if budgetOf(object).selector.Matches(labels.Set(pod.Labels)) {
+			return ""
+		}
+	}
+	for _, sibling := range siblings() {
+		if isReady(sibling) {
+			of.ready++
+		}
+	}
+	return firstOf(unbudgeted, of)
+}
+
+// IsPassing says that the reason holds for now only: a pod that is the only ready one may get siblings.
 func IsPassing(reason string) bool {
-	return slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
+	return reason == Singleton || slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
 }
 
 // firstOf is the reason of the first rule that applies, or "".
@@ -168,42 +191,65 @@ type Protection struct {
 	InTheWayOf int
 }
 
+// guardedNode is a node with protected pods: what it has, what these leave of it, and the bits of the rules.
+type guardedNode struct {
+	whole, left resources.Vector
+	reasons     uint64
+}
+
+// inTheWayOf are the bits of the rules that keep room from a pod, of all there are. A node whose rules are all known by then
+// is not looked at: there are few rules and many nodes.
+func inTheWayOf(requests resources.Vector, nodes []*guardedNode, all uint64) (reasons uint64) {
+	for _, node := range nodes {
+		if reasons == all {
+			break
+		}
+		if node.reasons&^reasons != 0 && requests.FitsIn(node.whole) && !requests.FitsIn(node.left) {
+			reasons |= node.reasons
+		}
+	}
+	return reasons
+}
+
 // Protections are the rules that keep running pods where they are, those first that are in the way of most of the
 // waiting pods; waits tells which of those no plan places.
 func (s *Snapshot) Protections(waits func(types.UID) bool) []Protection {
-	byReason := map[string]*Protection{}
-	onNode := map[string]sets.Set[string]{}
-	room := map[string]resources.Vector{}
+	byReason, bits := map[string]*Protection{}, map[string]uint64{}
+	guarded := map[string]*guardedNode{}
 	for _, message := range s.Message.Pods { // in the order of names
 		pod := s.Pods[types.UID(message.Uid)]
 		if pod == nil || pod.Immovable == "" {
 			continue
 		}
-		if byReason[pod.Immovable] == nil {
-			byReason[pod.Immovable] = &Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
+		by := byReason[pod.Immovable]
+		if by == nil {
+			by = &Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name}
+			byReason[pod.Immovable], bits[pod.Immovable] = by, 1<<len(byReason)
 		}
-		byReason[pod.Immovable].Pods++
-		if onNode[pod.Node] == nil {
-			onNode[pod.Node], room[pod.Node] = sets.New[string](), s.Nodes[pod.Node].Allocatable
+		by.Pods++
+		on := guarded[pod.Node]
+		if on == nil {
+			on = &guardedNode{whole: s.Nodes[pod.Node].Allocatable, left: s.Nodes[pod.Node].Allocatable}
+			guarded[pod.Node] = on
 		}
-		onNode[pod.Node].Insert(pod.Immovable)
-		room[pod.Node] = room[pod.Node].Minus(pod.Requests)
+		on.reasons |= bits[pod.Immovable]
+		on.left = on.left.Minus(pod.Requests)
 	}
-	inTheWay := map[string]sets.Set[string]{} // by class
+	nodes := slices.Collect(maps.Values(guarded))
+	inTheWay := map[string]uint64{} // by class
 	for uid, pod := range s.Pods {
 		if pod.Node != "" || pod.Unsupported || !waits(uid) {
 			continue
 		}
-		if inTheWay[pod.Class] == nil {
-			inTheWay[pod.Class] = sets.New[string]()
-			for node, left := range room {
-				if pod.Requests.FitsIn(s.Nodes[node].Allocatable) && !pod.Requests.FitsIn(left) {
-					inTheWay[pod.Class] = inTheWay[pod.Class].Union(onNode[node])
-				}
-			}
+		reasons, known := inTheWay[pod.Class]
+		if !known {
+			reasons = inTheWayOf(pod.Requests, nodes, 1<<len(bits)-1)
+			inTheWay[pod.Class] = reasons
 		}
-		for reason := range inTheWay[pod.Class] {
-			byReason[reason].InTheWayOf++
+		for reason, bit := range bits {
+			if reasons&bit != 0 {
+				byReason[reason].InTheWayOf++
+			}
 		}
 	}
 	protections := make([]Protection, 0, len(byReason))

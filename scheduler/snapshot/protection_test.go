@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -235,6 +236,44 @@ func TestALivePodIsProtectedByEveryRuleThatNeedsNoMoreThanThePod(t *testing.T) {
 	}
 }
 
+// The other replica may die, or the budget be deleted, between a plan and its last eviction: what protects a pod beside
+// itself is looked at again, too.
+func TestALivePodIsProtectedByTheSiblingsAndBudgetsThatAreLeft(t *testing.T) {
+	serves := func(pod *v1.Pod) {
+		pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	}
+	terminating := func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} }
+	applied := snapshot.Rules{KeepSingletons: true, KeepStatefulSets: true}
+	for text, c := range map[string]struct {
+		rules   snapshot.Rules
+		change  func(*v1.Pod)
+		sibling *v1.Pod
+		budgets []*policyv1.PodDisruptionBudget
+		want    string
+	}{
+		"another one serves":              {applied, serves, aPod("b", "n1", serves), nil, ""},
+		"the other is not ready":          {applied, serves, aPod("b", "n1"), nil, snapshot.Singleton},
+		"the other is terminating":        {applied, serves, aPod("b", "n1", serves, terminating), nil, snapshot.Singleton},
+		"a budget covers it":              {applied, serves, aPod("b", "n1"), []*policyv1.PodDisruptionBudget{aBudget("x", "a", 1)}, ""},
+		"a budget covers others":          {applied, serves, aPod("b", "n1"), []*policyv1.PodDisruptionBudget{aBudget("x", "b", 1)}, snapshot.Singleton},
+		"singletons may go":               {snapshot.Rules{}, serves, aPod("b", "n1"), nil, ""},
+		"a StatefulSet's, with a budget":  {applied, ownedBy("StatefulSet"), aPod("b", "n1", serves), []*policyv1.PodDisruptionBudget{aBudget("x", "a", 1)}, ""},
+		"a StatefulSet's, without budget": {applied, ownedBy("StatefulSet"), aPod("b", "n1", serves), nil, snapshot.StatefulSet},
+	} {
+		pod := aPod("a", "n1", serves, c.change)
+
+		got := snapshot.UnbudgetedNow(pod, c.rules, func() []*policyv1.PodDisruptionBudget { return c.budgets },
+			func() []*v1.Pod { return []*v1.Pod{pod, c.sibling} })
+
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", text, got, c.want)
+		}
+	}
+	if !snapshot.IsPassing(snapshot.Singleton) || snapshot.IsPassing(snapshot.StatefulSet) {
+		t.Error("a pod that is the only ready one may get siblings; a StatefulSet's stays one")
+	}
+}
+
 func team(name, label string) *v1.Namespace {
 	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": label}}}
 }
@@ -284,5 +323,30 @@ func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 	}
 	if !slices.Equal(kept, want) {
 		t.Errorf("%+v, want %+v", kept, want)
+	}
+}
+
+// BenchmarkProtections is of waiting Deployments on a cluster with protected pods on each node, which an open hold waits for.
+func BenchmarkProtections(b *testing.B) {
+	for _, size := range []struct{ classes, nodes int }{{500, 1000}, {1000, 1000}, {1000, 5000}} {
+		b.Run(fmt.Sprintf("classes=%d/nodes=%d", size.classes, size.nodes), func(b *testing.B) {
+			var nodes []*v1.Node
+			var pods []*v1.Pod
+			for i := range size.nodes {
+				name := fmt.Sprint("n", i)
+				nodes = append(nodes, aNode(name, "4", "8Gi"))
+				pods = append(pods, aPod("bare-"+name, name, func(pod *v1.Pod) { pod.OwnerReferences = nil }))
+			}
+			for i := range size.classes {
+				pods = append(pods, aPod(fmt.Sprint("waits-", i), "", func(pod *v1.Pod) {
+					pod.OwnerReferences[0].UID = types.UID(fmt.Sprint("rs-", i))
+					pod.Spec.Containers[0].Resources.Requests[v1.ResourceMemory] = *resource.NewQuantity(7<<30+int64(i)<<20, resource.BinarySI)
+				}))
+			}
+			s := build(nodes, pods...)
+			for b.Loop() {
+				s.Protections(func(types.UID) bool { return true })
+			}
+		})
 	}
 }

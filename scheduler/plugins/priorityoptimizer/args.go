@@ -87,6 +87,9 @@ type PriorityOptimizerArgs struct {
 	// StepTimeoutSeconds is how long a plan may make no progress, beyond the grace period of the pods that are leaving,
 	// before it is aborted.
 	StepTimeoutSeconds float64 `json:"stepTimeoutSeconds,omitempty"`
+	// ReadyTimeoutSeconds is how long a plan whose next moves wait for replacements to become ready may make no progress
+	// before it is aborted.
+	ReadyTimeoutSeconds float64 `json:"readyTimeoutSeconds,omitempty"`
 	// HistoryLimit is how many finished PackingPlans are kept.
 	HistoryLimit int32 `json:"historyLimit,omitempty"`
 	// ProtectedNamespaces are the namespaces whose pods are never disrupted, beside kube-system.
@@ -131,6 +134,7 @@ func defaultArgs() *PriorityOptimizerArgs {
 		Policy:              PolicyStrict,
 		PlanTimeoutSeconds:  60,
 		StepTimeoutSeconds:  20,
+		ReadyTimeoutSeconds: 120,
 		HistoryLimit:        20,
 		MinPodAgeSeconds:    5,
 		CoolDownSeconds:     60,
@@ -170,7 +174,8 @@ type Limits struct {
 	MaxPerNode      int32 `json:"maxPerNode,omitempty"`
 	MaxPerNamespace int32 `json:"maxPerNamespace,omitempty"`
 	MaxPerWorkload  int32 `json:"maxPerWorkload,omitempty"`
-	// MaxUnavailablePerWorkload is how many pods of one workload may be unavailable at a time because they are moved.
+	// MaxUnavailablePerWorkload is how many pods of one workload may be unavailable at a time because they are moved: each
+	// from its eviction until its replacement has been ready.
 	MaxUnavailablePerWorkload int32 `json:"maxUnavailablePerWorkload,omitempty"`
 	// EvictionsPerSecond is the rate at which pods are evicted.
 	EvictionsPerSecond float64 `json:"evictionsPerSecond,omitempty"`

@@ -280,8 +280,8 @@ func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	}
 }
 
-// A plan of thousands of moves takes long: because of the eviction rate, and because of the workload whose pods leave one
-// after the other.
+// A plan of thousands of moves takes long: because of the eviction rate, and because of the workload whose pods are replaced
+// one after the other.
 func TestTimeoutGrowsWithThePlan(t *testing.T) {
 	of := func(owners, each int) *plan.Plan {
 		large := &plan.Plan{}
@@ -297,7 +297,7 @@ func TestTimeoutGrowsWithThePlan(t *testing.T) {
 
 	one, many, chain := timeoutFor(of(1, 1), usual), timeoutFor(of(2000, 1), usual), timeoutFor(of(1, 11), usual)
 
-	step := seconds(usual.StepTimeoutSeconds) + 10*time.Second
+	step := seconds(usual.StepTimeoutSeconds+usual.ReadyTimeoutSeconds) + 10*time.Second
 	if one != seconds(usual.PlanTimeoutSeconds+1/usual.Limits.EvictionsPerSecond) ||
 		many != seconds(usual.PlanTimeoutSeconds+2000/usual.Limits.EvictionsPerSecond) ||
 		chain != seconds(usual.PlanTimeoutSeconds+11/usual.Limits.EvictionsPerSecond)+10*step {

@@ -104,6 +104,10 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	p.view = newView(handle, args, p.inFlight)
 	p.view.now = with.clock.Now
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
+	if err := indexByController(pods); err != nil {
+		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
+	}
+	p.view.byController = pods.GetIndexer()
 	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
 	}

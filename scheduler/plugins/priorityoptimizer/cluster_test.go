@@ -81,7 +81,9 @@ type cluster struct {
 	apiDown bool
 	// withoutControllers: no controller creates replacements.
 	withoutControllers bool
-	evicted            []string
+	// slowStart: pods that are bound are not ready before the test says so.
+	slowStart bool
+	evicted   []string
 }
 
 // startCluster runs the scheduler against an optimiser with that script; nil is none. The setting, unless nil, applies
@@ -102,7 +104,7 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 	c.plans.PrependReactor("create", "*", c.named)
 	c.plans.PrependReactor("update", "*", c.writeStatus)
 	c.plans.PrependReactor("*", "*", c.unlessDown)
-	// The pods of the tests are singletons that have only just been created, and have no kubelet.
+	// Most pods of the tests are singletons that have only just been created, and some have no kubelet.
 	c.args.EvictSingletons, c.args.EvictNotReady, c.args.MinPodAgeSeconds = true, true, 0
 	if setting != nil {
 		setting(c)
@@ -367,11 +369,6 @@ func testPod(owner string, memoryGB int, priority int32) *v1.Pod {
 	return testobjects.Pod(owner, "", fmt.Sprint(memoryGB, "G")).Priority(priority).Obj()
 }
 
-// foreignPod takes 2 GB of a node and belongs to another scheduler.
-func foreignPod(node string) *v1.Pod {
-	return testobjects.Pod("foreign", "", "2G").SchedulerName("other").Node(node).Obj()
-}
-
 var podsResource = v1.SchemeGroupVersion.WithResource("pods")
 
 // react handles bindings and evictions as the API server does.
@@ -397,6 +394,9 @@ func (c *cluster) bind(binding *v1.Binding) error {
 	pod := found.(*v1.Pod).DeepCopy()
 	pod.Spec.NodeName, pod.Status.Phase = binding.Target.Name, v1.PodRunning
 	pod.Status.StartTime = &metav1.Time{Time: c.clock.Now()}
+	c.mu.Lock()
+	setReady(pod, !c.slowStart)
+	c.mu.Unlock()
 	pod.Annotations = maps.Clone(binding.Annotations)
 	return c.client.Tracker().Update(podsResource, pod, pod.Namespace)
 }

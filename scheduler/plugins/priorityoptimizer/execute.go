@@ -53,6 +53,8 @@ type planExecution struct {
 	// notBefore and retry implement the back-off after refused evictions.
 	notBefore time.Time
 	retry     time.Duration
+	// refused is why an eviction of the last wave must be tried again; empty if none must.
+	refused string
 	// written is when the progress was last written, and writing how long that took.
 	written time.Time
 	writing time.Duration
@@ -85,8 +87,8 @@ func (e *planExecution) advance(ctx context.Context) *ending {
 	case progress.Done():
 		return &ending{packingplan.Completed, fmt.Sprintf("%d pods have their nodes", progress.Bound)}
 	case !e.clock.Now().Before(e.deadline):
-		return &ending{packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left",
-			progress.Arrivals, progress.Departures)}
+		return &ending{packingplan.Aborted, fmt.Sprintf("timed out: %d pods had not arrived, %d not left%s",
+			progress.Arrivals, progress.Departures, e.awaited())}
 	}
 	if reason := e.infeasible(progress, free); reason != "" {
 		return &ending{packingplan.Aborted, reason}
@@ -131,11 +133,11 @@ func (e *planExecution) evictWave(ctx context.Context, free map[string]resources
 	case err != nil:
 		return err
 	case later != nil:
-		e.notBefore = e.clock.Now().Add(e.retry)
+		e.notBefore, e.refused = e.clock.Now().Add(e.retry), later.Error()
 		e.retry = min(2*e.retry, longRetry)
 		e.records.logger(e.record).Info("Eviction refused for now", "reason", later.Error())
 	default:
-		e.retry = firstRetry
+		e.retry, e.refused = firstRetry, ""
 	}
 	return nil
 }
@@ -179,7 +181,7 @@ func (e *planExecution) noteEvicted(departure executor.Departure, ours bool) {
 	pod := departure.Pod.Object
 	e.Evicted(pod.UID)
 	e.dirty = true
-	to := e.Targets()[pod.UID]
+	to := e.Target(pod.UID)
 	e.records.logger(e.record).Info("Evicted a pod", "pod", podName(pod), "uid", pod.UID, "node", departure.Pod.Node,
 		"to", to, "early", departure.Early, "gone", !ours)
 	if !ours {
@@ -277,15 +279,8 @@ func (e *planExecution) infeasible(progress executor.Progress, free map[string]r
 	if now.Sub(e.changed) >= vanishedAfter && e.GiveUpVanished() > 0 {
 		return ""
 	}
-	// Pods that are leaving get their grace period on top.
-	if timeout := seconds(e.args.StepTimeoutSeconds) + e.LongestGrace(); now.Sub(e.changed) >= timeout {
-		hint := "did their controllers create replacements?"
-		if limited := e.Limited(); limited > 0 {
-			hint = fmt.Sprintf("%d moves wait, since %d pods of their workload are away (maxUnavailablePerWorkload); %s",
-				limited, e.args.Limits.MaxUnavailablePerWorkload, hint)
-		}
-		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; %s",
-			timeout, progress.Arrivals, progress.Departures, hint)
+	if reason := e.stalled(progress, now.Sub(e.changed)); reason != "" {
+		return reason
 	}
 	outstanding := e.Outstanding()
 	for node := range outstanding {
@@ -298,6 +293,43 @@ func (e *planExecution) infeasible(progress executor.Progress, free map[string]r
 		}
 	}
 	return e.missingRoom(outstanding, free, now)
+}
+
+// stalled says whom the plan has waited for in vain, or "". Pods that are leaving get their grace period on top.
+func (e *planExecution) stalled(progress executor.Progress, idle time.Duration) string {
+	timeout := seconds(e.args.StepTimeoutSeconds) + e.LongestGrace()
+	if idle < timeout {
+		return ""
+	}
+	hint := "did their controllers create replacements?"
+	if limited := e.Limited(); limited > 0 {
+		if progress.Starting > 0 {
+			timeout = max(timeout, seconds(e.args.ReadyTimeoutSeconds))
+		}
+		if idle < timeout {
+			return ""
+		}
+		hint = fmt.Sprintf("%d moves wait, since %d pods of their workload are away or not ready (maxUnavailablePerWorkload); %s",
+			limited, e.args.Limits.MaxUnavailablePerWorkload, hint)
+	}
+	if e.refused != "" {
+		hint = e.refused
+	}
+	return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left%s; %s",
+		timeout, progress.Arrivals, progress.Departures, e.awaited(), hint)
+}
+
+// awaited names the replacements that the plan waits for until they are ready, for a message.
+func (e *planExecution) awaited() string {
+	pods := e.Starting()
+	if len(pods) == 0 {
+		return ""
+	}
+	others := ""
+	if len(pods) > 1 {
+		others = fmt.Sprintf(" and %d others", len(pods)-1)
+	}
+	return fmt.Sprintf(", %s on node %q%s not ready", podName(pods[0]), pods[0].Spec.NodeName, others)
 }
 
 // missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,

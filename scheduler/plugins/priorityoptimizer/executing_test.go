@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/rehearsal"
@@ -218,6 +219,11 @@ func makeWayForHigh(s *contract.Snapshot) *contract.Plan {
 func withPort(pod *v1.Pod) *v1.Pod {
 	pod.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: v1.ProtocolTCP}}
 	return pod
+}
+
+// foreignPod takes 2 GB of a node and belongs to another scheduler.
+func foreignPod(node string) *v1.Pod {
+	return testobjects.Pod("foreign", "", "2G").SchedulerName("other").Node(node).Obj()
 }
 
 func runningOn(node string, pod *v1.Pod) *v1.Pod {

@@ -3,6 +3,7 @@ package priorityoptimizer
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -117,19 +118,32 @@ func (r *planRecords) releaseRoom(record *packingplan.Record) {
 	}
 }
 
-// prune deletes the oldest finished plans beyond the limit.
+// prune deletes the oldest finished plans beyond the limit. Plans that have disrupted pods are counted apart, and none is
+// deleted before the workloads that it disrupted have cooled down: what must not be moved again, or back, is known from
+// them alone, and plans without an effect must not make it forgotten.
 func (r *planRecords) prune(ctx context.Context, last *packingplan.Record) {
-	records := []*packingplan.Record{last}
+	var disruptive, others []*packingplan.Record
+	add := func(record *packingplan.Record) {
+		if len(movedBy(record)) > 0 {
+			disruptive = append(disruptive, record)
+		} else {
+			others = append(others, record)
+		}
+	}
+	add(last)
 	for _, record := range r.all() {
 		if record.UID() != last.UID() {
-			records = append(records, record)
+			add(record)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	for _, name := range packingplan.Outdated(records, r.historyLimit) {
-		if err := r.store.Delete(ctx, name); err != nil {
-			r.plugin.logger.Error(err, "An old plan could not be deleted", "plan", name)
+	cooled := slices.DeleteFunc(packingplan.Outdated(disruptive, r.historyLimit), func(record *packingplan.Record) bool {
+		return r.clock.Since(record.Completed()) < r.coolDown
+	})
+	for _, record := range append(cooled, packingplan.Outdated(others, r.historyLimit)...) {
+		if err := r.store.Delete(ctx, record.Name()); err != nil {
+			r.logger(record).Error(err, "An old plan could not be deleted")
 			return
 		}
 	}

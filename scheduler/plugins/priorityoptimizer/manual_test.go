@@ -145,65 +145,6 @@ func (c *cluster) patchPlan(name, patch string) {
 	c.must(err)
 }
 
-// proposed starts figure 1 with a proposal that has not been approved yet.
-func proposed(t *testing.T) *cluster {
-	c := figureOne(t, nil, manual)
-	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
-	c.planReaches("what-if", packingplan.Proposed)
-	return c
-}
-
-// A user who has reviewed a plan wants that one to be carried out, not the result of another solve. A proposal has a
-// completion time, but has not ended: its room is held once it is approved.
-func TestApprovedProposalIsCarriedOutAsItIs(t *testing.T) {
-	c := proposed(t)
-	before, free := c.plansOf()[0].Status, c.ledger.Empty()
-	c.set(func(c *cluster) { c.slowTermination = true })
-
-	c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)
-	c.eventually("the pod is terminating", func() bool { return len(c.evictions()) == 1 })
-	held := c.total()
-	c.endPods()
-	c.planReaches("what-if", packingplan.Completed)
-
-	after := c.plansOf()[0].Status
-	if len(after.Moves) != 1 || after.Moves[0].PodUID != before.Moves[0].PodUID || after.Moves[0].State != "Bound" || c.nodeOf("three") == "" {
-		t.Errorf("proposed %+v, carried out %+v", before.Moves, after.Moves)
-	}
-	if !free || held < 3 {
-		t.Errorf("nothing held while it was a proposal: %t; %d GB held while it is carried out", free, held)
-	}
-	c.eventually("its room is free", c.ledger.Empty)
-}
-
-// A proposal may be hours old when it is approved. Like any other plan, it does not move workloads that have just been
-// moved.
-func TestProposalForAClusterThatHasChangedIsNotCarriedOut(t *testing.T) {
-	for text, change := range map[string]func(*cluster){
-		"a foreign pod takes the room": func(c *cluster) { c.add(foreignPod(c.nodeOf("two"))) },
-		"its workload has been moved": func(c *cluster) {
-			c.createPlan("earlier", map[string]any{"executionMode": "Execute"}, func(object *unstructured.Unstructured) {
-				object.Object["status"] = map[string]any{"phase": "Completed", "completionTime": time.Now().UTC().Format(time.RFC3339),
-					"optimal": false, "moves": []any{map[string]any{"pod": "default/one-0", "podUID": "gone", "ownerUID": "rs-one",
-						"fromNode": "x", "toNode": "y", "state": "Bound"}}}
-			})
-		},
-	} {
-		t.Run(text, func(t *testing.T) {
-			c := proposed(t)
-			change(c)
-			c.advanceClock(time.Second)
-
-			c.patchPlan("what-if", `{"spec":{"executionMode":"Execute"}}`)
-			c.planReaches("what-if", packingplan.Aborted)
-
-			if len(c.evictions()) != 0 {
-				t.Errorf("evicted %v", c.evictions())
-			}
-		})
-	}
-}
-
 // A plan can be aborted in every phase; no pods wait for it afterwards.
 func TestPlanIsGivenUpAtAUsersRequest(t *testing.T) {
 	resting := proposed(t)

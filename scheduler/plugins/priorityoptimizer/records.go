@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/executor"
@@ -26,6 +26,8 @@ const (
 	waitingPlans = 16
 	// refusedAtOnce bounds how many further ones are refused in one step.
 	refusedAtOnce = 4
+	// plansRemembered is how many handled plans are remembered: until the informer shows how they ended.
+	plansRemembered = 10_000
 )
 
 const (
@@ -45,11 +47,13 @@ type planRecords struct {
 	// nonce distinguishes the snapshots and the writes of two processes.
 	nonce        string
 	historyLimit int
+	// coolDown is how long a plan that has disrupted pods is kept at least.
+	coolDown time.Duration
 
 	// handled are the plans that this process has handled.
-	handled sets.Set[types.UID]
+	handled latest
 	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
-	approved, aborted sets.Set[types.UID]
+	approved, aborted latest
 	// unwritten are the plans that have ended and whose final status has not been written yet.
 	unwritten []*packingplan.Record
 	// writeError is why not; each error is logged once.
@@ -58,14 +62,26 @@ type planRecords struct {
 
 func newPlanRecords(p *Plugin, args *PriorityOptimizerArgs, recorder events.EventRecorderLogger, with parts) *planRecords {
 	r := &planRecords{plugin: p, clock: with.clock, store: packingplan.NewStore(with.dynamic), informer: with.plans,
-		recorder: recorder, nonce: rand.String(6), historyLimit: int(args.HistoryLimit)}
+		recorder: recorder, nonce: rand.String(6), historyLimit: int(args.HistoryLimit), coolDown: seconds(args.CoolDownSeconds)}
 	r.forget()
 	return r
 }
 
 // forget lets plans be handled anew.
 func (r *planRecords) forget() {
-	r.handled, r.approved, r.aborted = sets.New[types.UID](), sets.New[types.UID](), sets.New[types.UID]()
+	r.handled, r.approved, r.aborted = newLatest(), newLatest(), newLatest()
+}
+
+// latest are the plans that were added last: far more than can be open at a time.
+type latest struct{ cache *lru.Cache }
+
+func newLatest() latest { return latest{lru.New(plansRemembered)} }
+
+func (l latest) Insert(plan types.UID) { l.cache.Add(plan, nil) }
+
+func (l latest) Has(plan types.UID) bool {
+	_, here := l.cache.Get(plan)
+	return here
 }
 
 // watch calls the function with each plan that changes.
@@ -189,21 +205,24 @@ func (r *planRecords) abortWaiting(ctx context.Context, all []*packingplan.Recor
 func (r *planRecords) history() []plan.Moved {
 	var moved []plan.Moved
 	for _, record := range r.all() {
-		at := record.Created()
-		if ended := record.Status.CompletionTime; ended != nil {
-			at = ended.Time
+		moved = append(moved, movedBy(record)...)
+	}
+	return moved
+}
+
+// movedBy lists what one plan has done to running pods.
+func movedBy(record *packingplan.Record) (moved []plan.Moved) {
+	at := record.Completed()
+	for _, move := range record.Status.Moves {
+		if carriedOut(move.State) {
+			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
+				From: move.FromNode, To: move.ToNode, At: at})
 		}
-		for _, move := range record.Status.Moves {
-			if carriedOut(move.State) {
-				moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
-					From: move.FromNode, To: move.ToNode, At: at})
-			}
-		}
-		for _, eviction := range record.Status.Evictions {
-			if carriedOut(eviction.State) {
-				moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
-					From: eviction.Node, At: at})
-			}
+	}
+	for _, eviction := range record.Status.Evictions {
+		if carriedOut(eviction.State) {
+			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
+				From: eviction.Node, At: at})
 		}
 	}
 	return moved

@@ -190,11 +190,11 @@ func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	}
 	solvesTotal.WithLabelValues(endReason(s.answer)).Inc()
 	status, now := &s.record.Status, s.clock.Now()
+	verifying := s.clock.Now()
 	describeAnswer(status, s.answer)
 	s.describe(s.claim(), now)
 	describeProtected(status, s.snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
-	verifying := s.clock.Now()
 	checked, err := s.verify(ctx, s.answer.Plan)
 	s.ownTime += s.clock.Since(verifying)
 	switch {

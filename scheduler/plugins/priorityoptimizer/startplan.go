@@ -112,7 +112,7 @@ func (l *loop) newExecution(
 }
 
 // timeoutFor is how long the plan may take in total. It grows with the plan: with the rate at which pods are evicted,
-// and with the workload whose pods take longest to leave one after the other. A plan that makes no progress is aborted
+// and with the workload whose pods take longest to be replaced one after the other. A plan that makes no progress is aborted
 // long before that.
 func timeoutFor(checked *plan.Plan, args *PriorityOptimizerArgs) time.Duration {
 	disrupted := checked.Disrupted()
@@ -128,7 +128,8 @@ func timeoutFor(checked *plan.Plan, args *PriorityOptimizerArgs) time.Duration {
 	for _, pod := range disrupted {
 		count[pod.Owner]++
 		turns := float64((count[pod.Owner] - 1) / atOnce)
-		longest = max(longest, seconds(turns*(args.StepTimeoutSeconds+graceOf(pod.Object).Seconds())))
+		turn := args.StepTimeoutSeconds + args.ReadyTimeoutSeconds + graceOf(pod.Object).Seconds()
+		longest = max(longest, seconds(turns*turn))
 	}
 	return timeout + longest
 }

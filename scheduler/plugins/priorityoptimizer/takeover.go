@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/executor"
@@ -73,6 +75,15 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	}
 	l.records.holdRoom(record)
 	active.adopted = left.adopted
+	active.AwaitReady(left.starting...)
+	for _, pod := range left.starting {
+		// They may have become ready since the snapshot was taken.
+		if live := l.plugin.view.live(pod); live != nil {
+			active.Note(live)
+		} else {
+			active.Forget(pod)
+		}
+	}
 	l.records.logger(record).Info("Resuming the plan of a former process", "placements", len(left.plan.Placements),
 		"moves", len(left.plan.Moves), "evictions", len(left.plan.Evictions))
 	l.execution = active
@@ -85,6 +96,8 @@ type remainder struct {
 	plan *contract.Plan
 	// adopted are the moves whose pod was evicted and whose replacement still waits.
 	adopted []types.UID
+	// starting are the replacements that have not been ready yet.
+	starting []*v1.Pod
 	// terminating says that an evicted pod still takes room.
 	terminating bool
 }
@@ -93,7 +106,7 @@ type remainder struct {
 // an eviction and the write that records it.
 func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 	left := remainder{plan: &contract.Plan{SnapshotId: status.SnapshotID, Optimal: status.Optimal}}
-	waiting := waitingByKind(now)
+	waiting, running := waitingByKind(now), runningByPlace(status, now)
 	for _, placement := range status.Placements {
 		if pod := now.Pods[types.UID(placement.PodUID)]; pod != nil && pod.Node == "" {
 			waiting.take(pod)
@@ -101,7 +114,7 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 		}
 	}
 	for i := range status.Moves {
-		left.move(&status.Moves[i], now, waiting)
+		left.move(&status.Moves[i], now, waiting, running)
 	}
 	for i := range status.Evictions {
 		eviction := &status.Evictions[i]
@@ -116,10 +129,13 @@ func remainderOf(status *packingplan.Status, now *snapshot.Snapshot) remainder {
 }
 
 // move updates the state of one move and adds what is left of it.
-func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods) {
+func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting waitingPods, running map[site][]*snapshot.Pod) {
 	pod := now.Pods[types.UID(move.PodUID)]
 	switch {
-	case move.State == string(executor.Bound), move.State == string(executor.NotNeeded):
+	case move.State == string(executor.NotNeeded):
+		return
+	case move.State == string(executor.Bound):
+		r.await(running[targetOf(move)]...)
 		return
 	case pod == nil:
 		move.State = string(executor.Gone)
@@ -130,22 +146,49 @@ func (r *remainder) move(move *packingplan.Move, now *snapshot.Snapshot, waiting
 		r.plan.Moves = append(r.plan.Moves, moveMessage(move))
 		return
 	}
-	of := snapshot.Kind{Owner: types.UID(move.OwnerUID), Class: move.Class}
-	if replacement := waiting.first(of); replacement != nil {
+	target := targetOf(move)
+	if replacement := waiting.first(target.kind); replacement != nil {
 		r.place(replacement, move.ToNode)
 		r.adopted = append(r.adopted, types.UID(move.PodUID))
-	} else if runsOn(now, of, move.ToNode) {
+		r.await(replacement)
+	} else if there := running[target]; len(there) > 0 {
 		move.State = string(executor.Bound)
+		r.await(there...)
 	}
 }
 
-func runsOn(now *snapshot.Snapshot, of snapshot.Kind, node string) bool {
-	for _, pod := range now.Pods {
-		if pod.Node == node && pod.Immovable != snapshot.Terminating && pod.Kind() == of {
-			return true
+// await keeps those of the pods that are not ready.
+func (r *remainder) await(pods ...*snapshot.Pod) {
+	for _, pod := range pods {
+		if !podutil.IsPodReady(pod.Object) {
+			r.starting = append(r.starting, pod.Object)
 		}
 	}
-	return false
+}
+
+// site is where pods of one kind run.
+type site struct {
+	kind snapshot.Kind
+	node string
+}
+
+func targetOf(move *packingplan.Move) site {
+	return site{snapshot.Kind{Owner: types.UID(move.OwnerUID), Class: move.Class}, move.ToNode}
+}
+
+// runningByPlace are the pods that run, and stay, where the plan's replacements go.
+func runningByPlace(status *packingplan.Status, now *snapshot.Snapshot) map[site][]*snapshot.Pod {
+	running := make(map[site][]*snapshot.Pod, len(status.Moves))
+	for i := range status.Moves {
+		running[targetOf(&status.Moves[i])] = nil
+	}
+	for _, pod := range now.Pods {
+		at := site{pod.Kind(), pod.Node}
+		if _, target := running[at]; target && pod.Immovable != snapshot.Terminating {
+			running[at] = append(running[at], pod)
+		}
+	}
+	return running
 }
 
 func (r *remainder) place(pod *snapshot.Pod, node string) {

@@ -1,14 +1,18 @@
 package priorityoptimizer
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
@@ -87,5 +91,59 @@ func TestPlanWhoseReplacementNeverComesIsGivenUp(t *testing.T) {
 
 	if took := c.clock.Since(began); took > 12*time.Second || c.nodeOf("three") == "" {
 		t.Errorf("took %s, three on %q", took, c.nodeOf("three"))
+	}
+}
+
+// BenchmarkRemainder is of a plan whose moved pods are gone and have no waiting replacement, on a cluster with ten times as
+// many pods.
+func BenchmarkRemainder(b *testing.B) {
+	for _, moves := range []int{500, 1000, 2000} {
+		b.Run(fmt.Sprint(moves), func(b *testing.B) {
+			now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+			for i := range 10 * moves {
+				uid := types.UID(fmt.Sprint("uid-", i))
+				now.Pods[uid] = &snapshot.Pod{Object: testPod("web", 1, 0), Class: "c", Owner: "rs-web", Node: fmt.Sprint("n", i)}
+			}
+			status := &packingplan.Status{}
+			for i := range moves {
+				status.Moves = append(status.Moves, packingplan.Move{PodUID: "gone", OwnerUID: "rs-web", Class: "c",
+					FromNode: "x", ToNode: fmt.Sprint("m", i), State: "Evicted"})
+			}
+			for b.Loop() {
+				remainderOf(status, now)
+			}
+		})
+	}
+}
+
+// A replacement that runs already is the arrival of its move, and waited for as long as it has not been ready.
+func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
+	pod := func(name, node string, serves bool) *snapshot.Pod {
+		object := testPod("web", 1, 0)
+		object.Name = name
+		setReady(object, serves)
+		return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
+	}
+	leaving := pod("leaving", "n3", true)
+	leaving.Immovable = snapshot.Terminating
+	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{"a": pod("serves", "n1", true), "b": pod("starts", "n2", false), "c": leaving}}
+	status := &packingplan.Status{}
+	for _, node := range []string{"n1", "n2", "n3"} {
+		status.Moves = append(status.Moves, packingplan.Move{PodUID: "gone-" + node, OwnerUID: "rs-web", Class: "c",
+			FromNode: "x", ToNode: node, State: "Evicted"})
+	}
+	status.Moves = append(status.Moves, packingplan.Move{PodUID: "d", OwnerUID: "rs-web", Class: "c", ToNode: "n2", State: "Bound"})
+
+	left := remainderOf(status, now)
+
+	states := ""
+	for _, move := range status.Moves {
+		states += move.State + " "
+	}
+	if states != "Bound Bound Gone Bound " {
+		t.Errorf("states %s", states)
+	}
+	if len(left.starting) == 0 || slices.ContainsFunc(left.starting, func(pod *v1.Pod) bool { return pod.Name != "starts" }) {
+		t.Errorf("waits for %v", left.starting)
 	}
 }

@@ -48,6 +48,7 @@ func validate(args *PriorityOptimizerArgs) field.ErrorList {
 	seconds("maxHoldSeconds", args.MaxHoldSeconds, 0.1, maxHold)
 	seconds("planTimeoutSeconds", args.PlanTimeoutSeconds, 1, maxSeconds)
 	seconds("stepTimeoutSeconds", args.StepTimeoutSeconds, 1, maxSeconds)
+	seconds("readyTimeoutSeconds", args.ReadyTimeoutSeconds, 1, maxSeconds)
 	seconds("minPodAgeSeconds", args.MinPodAgeSeconds, 0, maxSeconds)
 	seconds("maxGracePeriodSeconds", args.MaxGracePeriodSeconds, 0, maxSeconds)
 	seconds("coolDownSeconds", args.CoolDownSeconds, 0, maxSeconds)

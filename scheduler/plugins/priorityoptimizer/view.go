@@ -6,12 +6,14 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
 	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
@@ -22,13 +24,15 @@ import (
 // view is the state of the cluster: what the informers show, and the pods that this scheduler is binding. The scheduler's
 // own snapshot is valid within a scheduling cycle only.
 type view struct {
-	nodes      corelisters.NodeLister
-	pods       corelisters.PodLister
-	namespaces corelisters.NamespaceLister
-	budgets    policylisters.PodDisruptionBudgetLister
-	volumes    volumes
-	now        func() time.Time
-	inFlight   *inFlight
+	nodes corelisters.NodeLister
+	pods  corelisters.PodLister
+	// byController are the same pods, with controllerIndex. Only what evicts needs it.
+	byController cache.Indexer
+	namespaces   corelisters.NamespaceLister
+	budgets      policylisters.PodDisruptionBudgetLister
+	volumes      volumes
+	now          func() time.Time
+	inFlight     *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
 	held func() map[string]resources.Vector
 	// ownerLabels are the labels by which reservations select the pods that may use that room.
@@ -149,25 +153,64 @@ func (v *view) nodeState(name string) (string, error) {
 	return state, nil
 }
 
-// exists says whether the pod still exists.
-func (v *view) exists(pod *v1.Pod) bool {
+// live is the pod as it is now; nil if it is gone.
+func (v *view) live(pod *v1.Pod) *v1.Pod {
 	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
-	return err == nil && live.UID == pod.UID
+	if err != nil || live.UID != pod.UID {
+		return nil
+	}
+	return live
 }
+
+// exists says whether the pod still exists.
+func (v *view) exists(pod *v1.Pod) bool { return v.live(pod) != nil }
 
 // running says whether the pod still takes room on its node.
 func (v *view) running(pod *v1.Pod) bool {
-	live, err := v.pods.Pods(pod.Namespace).Get(pod.Name)
-	return err == nil && live.UID == pod.UID && !podutil.IsPodTerminal(live)
+	live := v.live(pod)
+	return live != nil && !podutil.IsPodTerminal(live)
 }
 
-// protected is the rule that forbids a disruption of the pod as it is now, or "".
+// protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
+// now, or "". A lister fails only where there is none, the index never.
 func (v *view) protected(pod *v1.Pod) string {
 	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {
 		namespace = nil // it is not known yet
 	}
-	return snapshot.ProtectedNow(pod, namespace, v.now(), v.rules)
+	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
+		return reason
+	}
+	return snapshot.UnbudgetedNow(pod, v.rules, func() []*policyv1.PodDisruptionBudget {
+		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
+		return budgets
+	}, func() (siblings []*v1.Pod) {
+		objects, _ := v.byController.ByIndex(controllerIndex, string(metav1.GetControllerOfNoCopy(pod).UID))
+		for _, object := range objects {
+			if sibling, ok := object.(*v1.Pod); ok {
+				siblings = append(siblings, sibling)
+			}
+		}
+		return siblings
+	})
+}
+
+// controllerIndex finds the pods of a controller by its UID.
+const controllerIndex = "stowage.dev/controller"
+
+// indexByController makes the pods' informer find them by controller, unless another profile has done so.
+func indexByController(pods cache.SharedIndexInformer) error {
+	if _, done := pods.GetIndexer().GetIndexers()[controllerIndex]; done {
+		return nil
+	}
+	return pods.AddIndexers(cache.Indexers{controllerIndex: func(object any) ([]string, error) {
+		if pod, ok := object.(*v1.Pod); ok {
+			if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+				return []string{string(controller.UID)}, nil
+			}
+		}
+		return nil, nil
+	}})
 }
 
 // volumes finds claims and volumes in the informers.

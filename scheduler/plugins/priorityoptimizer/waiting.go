@@ -9,7 +9,6 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/clock"
 
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -98,11 +97,7 @@ func (p *Plugin) collects(pod *v1.Pod) bool {
 // isPlanned says whether the active plan has an open place for the pod, whatever room there is now.
 func (p *Plugin) isPlanned(pod *v1.Pod) bool {
 	execution := p.execution.Load()
-	if execution == nil {
-		return false
-	}
-	_, planned := execution.Nodes(pod, func(string) resources.Vector { return resources.Vector{} })
-	return planned
+	return execution != nil && execution.Plans(pod)
 }
 
 func (b *batch) size() int {

@@ -43,6 +43,7 @@ VALUES: Mapping[str, Any] = {
         # A second plan has to put right what a fault cut short.
         "coolDownSeconds": 0,
         "stepTimeoutSeconds": 5,
+        "readyTimeoutSeconds": 10,
         "planTimeoutSeconds": 30,
     }
 }

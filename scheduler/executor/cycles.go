@@ -1,0 +1,149 @@
+package executor
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// oneOfEachCycle chooses the moves that begin although there is no room for their replacements: one of each group of moves
+// that wait for each other. Groups share no node and no open place, so that none has to wait for another one.
+func (e *Execution) oneOfEachCycle(waiting []*step, free map[string]resources.Vector) (chosen []*step) {
+	if len(waiting) == 0 {
+		return nil
+	}
+	late := e.latePlaces()
+	for _, group := range e.groups(waiting) {
+		chosen = append(chosen, e.shortestGap(group, late, free))
+	}
+	return chosen
+}
+
+// groups divides the moves, in their order.
+func (e *Execution) groups(waiting []*step) (groups [][]*step) {
+	joined := union{}
+	for _, step := range waiting {
+		joined.join(step.from, step.to)
+	}
+	for _, places := range e.places {
+		first := ""
+		for node, place := range places {
+			switch {
+			case place.inFlight+place.settled == 0:
+			case first == "":
+				first = node
+			default:
+				joined.join(first, node)
+			}
+		}
+	}
+	index := map[string]int{}
+	for _, step := range waiting {
+		root := joined.root(step.from)
+		at, known := index[root]
+		if !known {
+			at = len(groups)
+			index[root], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], step)
+	}
+	return groups
+}
+
+// union is a set of disjoint groups of nodes: each node leads to its group's root.
+type union map[string]string
+
+func (u union) root(node string) string {
+	for {
+		next, more := u[node]
+		if !more {
+			return node
+		}
+		if over, further := u[next]; further {
+			u[node] = over // shortens the way
+		}
+		node = next
+	}
+}
+
+func (u union) join(a, b string) {
+	if a, b = u.root(a), u.root(b); a != b {
+		u[a] = b
+	}
+}
+
+// shortestGap chooses one of the moves that wait for each other. First go pods from nodes that replacements already wait for: each pod that is away
+// keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
+// another move start at once, and if the pod terminates quickly.
+func (e *Execution) shortestGap(waiting []*step, late map[string][]*place, free map[string]resources.Vector) *step {
+	coming := map[string][]*step{}
+	for _, step := range waiting {
+		coming[step.to] = append(coming[step.to], step)
+	}
+	rank := make(map[*step]int, len(waiting))
+	for _, s := range waiting {
+		leaves := free[s.from].Plus(s.pod.Requests)
+		rest := leaves.Minus(e.moving[s.from])
+		switch {
+		case slices.ContainsFunc(late[s.from], func(p *place) bool { return p.requests.FitsIn(leaves) }):
+		case len(late[s.from]) > 0:
+			rank[s] = 1
+		case slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(rest) }):
+			rank[s] = 2
+		default:
+			rank[s] = 3
+		}
+	}
+	return slices.MinFunc(waiting, func(a, b *step) int {
+		return cmp.Or(
+			cmp.Compare(rank[a], rank[b]),
+			cmp.Compare(a.grace, b.grace),
+			cmp.Compare(a.pod.Priority, b.pod.Priority),
+			cmp.Compare(a.uid(), b.uid()),
+		)
+	})
+}
+
+// latePlaces are the open places of the kinds of which a replacement is waiting, by node.
+func (e *Execution) latePlaces() map[string][]*place {
+	late := map[string][]*place{}
+	for _, places := range e.places {
+		waits := false
+		for _, p := range places {
+			waits = waits || p.inFlight > 0
+		}
+		for node, p := range places {
+			if waits && p.inFlight+p.unopened > 0 {
+				late[node] = append(late[node], p)
+			}
+		}
+	}
+	return late
+}
+
+// AllowEarly allows evictions before there is room for the replacements, although other arrivals are expected: those have
+// room, but are blocked by a pod that has not been evicted yet.
+func (e *Execution) AllowEarly(uids ...types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, uid := range uids {
+		if step := e.byUID[uid]; step != nil {
+			step.early = true
+		}
+	}
+}
+
+// Unblock allows the early eviction of one more pod of each cycle, and returns their UIDs; none if no pod is left.
+func (e *Execution) Unblock(free map[string]resources.Vector) (uids []types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waiting := slices.DeleteFunc(e.waitingMoves(), func(s *step) bool { return s.early })
+	for _, step := range e.oneOfEachCycle(waiting, free) {
+		step.early = true
+		uids = append(uids, step.uid())
+	}
+	return uids
+}

@@ -1,0 +1,72 @@
+package executor
+
+import (
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+)
+
+// noteStart follows a replacement until it has been ready. One that goes before that is waited for all the same: its
+// controller creates another one. A pod that has ended, as those of Jobs do, has done what it was for.
+func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
+	switch {
+	case pod.DeletionTimestamp != nil:
+		e.noteLost(pod)
+	case podutil.IsPodReady(pod) || podutil.IsPodTerminal(pod):
+		delete(e.starting, pod.UID)
+		// A kubelet may be quicker than the scheduler's report that the pod is bound.
+		if held, binding := e.reserved[pod.UID]; binding {
+			held.ready = true
+			e.reserved[pod.UID] = held
+		}
+	case waits:
+		if _, known := e.waiting[pod.UID]; !known && e.vanished[ownerOf(pod)] > 0 {
+			e.takeBack(pod)
+		}
+	}
+	if _, awaited := e.starting[pod.UID]; awaited {
+		e.starting[pod.UID] = pod
+	}
+}
+
+// noteLost: the pod goes, or is gone. If it was waited for, another one of its owner will be.
+func (e *Execution) noteLost(pod *v1.Pod) {
+	if _, awaited := e.starting[pod.UID]; awaited {
+		delete(e.starting, pod.UID)
+		e.vanished[ownerOf(pod)]++
+	}
+}
+
+// takeBack waits for the pod in place of one that has vanished.
+func (e *Execution) takeBack(pod *v1.Pod) {
+	e.starting[pod.UID] = pod
+	owner := ownerOf(pod)
+	if e.vanished[owner]--; e.vanished[owner] == 0 {
+		delete(e.vanished, owner)
+	}
+}
+
+// AwaitReady counts pods as replacements that have not been ready yet: those of a plan that another process began.
+func (e *Execution) AwaitReady(pods ...*v1.Pod) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, pod := range pods {
+		e.starting[pod.UID] = pod
+	}
+}
+
+// Starting are the pods that the plan waits for, in the order of names: replacements that have not been ready yet.
+func (e *Execution) Starting() []*v1.Pod {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	pods := make([]*v1.Pod, 0, len(e.starting))
+	for _, pod := range e.starting {
+		pods = append(pods, pod)
+	}
+	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	return pods
+}
