@@ -160,9 +160,9 @@ soak: setup ## Turn a mixed world with faults for 40 minutes and look for what g
 	  $(WARM_UP_S:%=--warm-up-s %)
 
 .PHONY: fuzz
-fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, and random bytes at plans (OBJECTS, SEED, FUZZTIME=1m).
-	@cd scheduler && OBJECTS=$(or $(OBJECTS),1000000) SEED=$(or $(SEED),$$RANDOM) \
-	  go test -count=1 -v -timeout 24h -run LegalOddObjects ./oddobjects
+fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, 100,000 of any kind at what-if, and random bytes at plans (OBJECTS, OBSERVED, SEED, FUZZTIME=1m).
+	@cd scheduler && OBJECTS=$(or $(OBJECTS),1000000) OBSERVED=$(or $(OBSERVED),100000) SEED=$(or $(SEED),$$RANDOM) \
+	  go test -count=1 -v -timeout 24h -run OddObject ./oddobjects
 	@cd scheduler && go test -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),10m) ./plan
 
 .PHONY: fmt

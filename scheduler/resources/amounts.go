@@ -11,17 +11,24 @@ const (
 	// largestRequest is more of anything than a machine has (a pebibyte, or as many cores). A plan that moves
 	// pods of no more than that cannot overflow: 4,000 of them are less than 2^63.
 	largestRequest = 1 << 50
+	// largestRoom is such that a percentage of it can still be computed: a hundred times as much is less than 2^63.
+	largestRoom = 1 << 56
 	// contractLimit is the largest amount in the contract.
 	contractLimit = 1 << 60
 )
 
 // Countable says whether sums of the pod's requests stay within 64 bits. Kubernetes accepts larger requests, of which
 // the scheduler counts what is left after the overflow.
-func Countable(pod *v1.Pod) bool {
-	for name, quantity := range requestsOf(pod) {
-		largest := resource.NewQuantity(largestRequest, resource.BinarySI)
+func Countable(pod *v1.Pod) bool { return within(requestsOf(pod), largestRequest) }
+
+// CountableRoom says the same of what a node has, and of the scheduler's scores for it.
+func CountableRoom(allocatable v1.ResourceList) bool { return within(allocatable, largestRoom) }
+
+func within(amounts v1.ResourceList, limit int64) bool {
+	for name, quantity := range amounts {
+		largest := resource.NewQuantity(limit, resource.BinarySI)
 		if name == v1.ResourceCPU {
-			largest = resource.NewMilliQuantity(largestRequest, resource.DecimalSI)
+			largest = resource.NewMilliQuantity(limit, resource.DecimalSI)
 		}
 		if quantity.Cmp(*largest) > 0 {
 			return false

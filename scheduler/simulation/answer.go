@@ -36,6 +36,7 @@ type Answer struct {
 	ID       string          `json:"id"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Verdicts []Verdict       `json:"verdicts,omitempty"`
+	Reading
 	// Error says why there is no answer.
 	Error string `json:"error,omitempty"`
 }
@@ -61,7 +62,7 @@ func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, erro
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{ID: question.ID, Snapshot: message}
+	answer := Answer{ID: question.ID, Snapshot: message, Reading: question.Reading}
 	for i, text := range question.Plans {
 		verdict, err := checker.check(r.ctx, text)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 	kjson "sigs.k8s.io/json"
 )
@@ -34,6 +33,11 @@ type Instance struct {
 	Replace bool `json:"replace,omitempty"`
 	// Measure asks for a measurement.
 	Measure bool `json:"measure,omitempty"`
+	// Observed says that the objects were read from a cluster, and not written for a simulation: whatever cannot be read
+	// of them, or makes no sense, is left out and named.
+	Observed bool `json:"observed,omitempty"`
+	// Reading is what was left out.
+	Reading `json:"-"`
 }
 
 // Arrival is how the pods of an instance arrive.
@@ -55,12 +59,22 @@ type Result struct {
 	Evicted []string `json:"evicted,omitempty"`
 	// Measurement is there if it was asked for.
 	Measurement *Measurement `json:"measurement,omitempty"`
+	Reading
 	// Error says why there are no placements.
 	Error string `json:"error,omitempty"`
 }
 
-// ParseInstance reads an instance from JSON. Unknown fields are errors, and all errors are reported together.
+// ParseInstance reads an instance from JSON. Unknown fields are errors, and all errors are reported together. Of an
+// observed instance they are no errors, as far as the objects are concerned: what was left out is in its Reading.
 func ParseInstance(data []byte) (Instance, error) {
+	if mayBeObserved(data) {
+		var instance Instance
+		form := observedInstance{Instance: &instance}
+		if errs, err := kjson.UnmarshalStrict(data, &form); err == nil && instance.Observed {
+			instance.observe(lists{form.Nodes, form.Pods, form.Objects})
+			return instance, errors.Join(append(errs, instance.validate()...)...)
+		}
+	}
 	var instance Instance
 	errs, err := kjson.UnmarshalStrict(data, &instance)
 	if err != nil {
@@ -152,6 +166,14 @@ func validateQuantities(path string, resources v1.ResourceList) []error {
 
 func key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
+// nameOf is an object's name as it is told; some have no namespace.
+func nameOf(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
 // splitKey takes a pod's key apart; one without a namespace means the default one.
 func splitKey(key string) (namespace, name string) {
 	namespace, name, found := strings.Cut(key, "/")
@@ -163,10 +185,6 @@ func splitKey(key string) (namespace, name string) {
 
 // decoder knows every built-in kind and refuses unknown fields.
 var decoder = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
-
-// clusterScoped are the kinds without a namespace that the scheduler reads.
-var clusterScoped = sets.New("CSIDriver", "CSINode", "DeviceClass", "Namespace", "PersistentVolume", "PriorityClass",
-	"ResourceSlice", "StorageClass", "VolumeAttachment")
 
 // Object is a Kubernetes object of any built-in kind, with its apiVersion and kind.
 type Object struct {
@@ -191,21 +209,26 @@ func (o *Object) UnmarshalJSON(data []byte) error {
 	if accessor.GetName() == "" {
 		return fmt.Errorf("objects: %s without metadata.name", kind.Kind)
 	}
-	if accessor.GetNamespace() == "" && !clusterScoped.Has(kind.Kind) {
+	if accessor.GetNamespace() == "" && Kinds[*kind] != ClusterWide {
 		accessor.SetNamespace(metav1.NamespaceDefault)
 	}
 	o.Object = object
 	return nil
 }
 
-// create stores the object.
-func (o *Object) create(a *api) error {
+// meta is what is known of the object by its name.
+func (o *Object) meta() metav1.Object {
 	accessor, err := meta.Accessor(o.Object)
 	if err != nil {
-		return err
+		return &metav1.ObjectMeta{} // no built-in kind is without
 	}
+	return accessor
+}
+
+// create stores the object.
+func (o *Object) create(a *api) error {
 	resource, _ := meta.UnsafeGuessKindToResource(o.GetObjectKind().GroupVersionKind())
-	return a.Create(resource, o.DeepCopyObject(), accessor.GetNamespace())
+	return a.Create(resource, o.DeepCopyObject(), o.meta().GetNamespace())
 }
 
 // namespaceOf returns the namespace with the label that the API server gives to each.

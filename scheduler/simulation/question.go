@@ -37,8 +37,17 @@ type ForbiddenPair struct {
 	Node string `json:"node"`
 }
 
-// ParseQuestion reads a question from JSON. Unknown fields are errors, and all errors are reported together.
+// ParseQuestion reads a question from JSON, as ParseInstance reads an instance.
 func ParseQuestion(data []byte) (Question, error) {
+	if mayBeObserved(data) {
+		var question Question
+		form := observedQuestion{Question: &question}
+		if errs, err := kjson.UnmarshalStrict(data, &form); err == nil && question.Observed {
+			question.observe(lists{form.Nodes, form.Pods, form.Objects})
+			errs = append(errs, question.Instance.validate()...)
+			return question, errors.Join(append(errs, question.validate()...)...)
+		}
+	}
 	var question Question
 	errs, err := kjson.UnmarshalStrict(data, &question)
 	if err != nil {

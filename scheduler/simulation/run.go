@@ -39,6 +39,9 @@ type run struct {
 	outcomes     chan outcome
 	replaces     bool
 	replacements replacements
+	// observed instances lose the pods that the scheduler fails on; others fail with them.
+	observed bool
+	reading  Reading
 }
 
 // outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
@@ -87,7 +90,13 @@ func (r *run) prepare(instance Instance) error {
 	}
 	for i := range instance.Objects {
 		if err := instance.Objects[i].create(r.api); err != nil {
-			return fmt.Errorf("objects[%d]: %w", i, err)
+			if !r.observed {
+				return fmt.Errorf("objects[%d]: %w", i, err)
+			}
+			meta := instance.Objects[i].meta()
+			r.reading.leaveOut(instance.Objects[i].GetObjectKind().GroupVersionKind().Kind,
+				nameOf(meta.GetNamespace(), meta.GetName()), err.Error())
+			continue
 		}
 		if namespace, given := instance.Objects[i].Object.(*v1.Namespace); given {
 			namespaces.Delete(namespace.Name)
@@ -229,7 +238,10 @@ func (r *run) settle() error {
 				attempts = 0
 			}
 			if attempts > limit {
-				return fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
+				if err := r.giveUp(attempts); err != nil {
+					return err
+				}
+				break
 			}
 			if err := r.api.pods.wait(r.ctx); err != nil {
 				return err
@@ -245,7 +257,7 @@ func (r *run) attempt() (bool, error) {
 	select {
 	case result := <-r.outcomes:
 		if result.err != nil {
-			return false, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err)
+			return false, r.leaveOut(result.pod, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err))
 		}
 		return result.pod.Spec.NodeName != "", nil
 	case <-r.ctx.Done():
@@ -253,9 +265,34 @@ func (r *run) attempt() (bool, error) {
 	}
 }
 
+// giveUp leaves out the pods that would be tried without end.
+func (r *run) giveUp(attempts int) error {
+	err := fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
+	queue := r.scheduler.SchedulingQueue
+	for _, pod := range slices.Concat(queue.PodsInActiveQ(), queue.PodsInBackoffQ()) {
+		if err := r.leaveOut(pod, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveOut removes a waiting pod that the scheduler fails on. Only an observed instance can do without.
+func (r *run) leaveOut(pod *v1.Pod, err error) error {
+	if !r.observed {
+		return err
+	}
+	r.reading.leaveOut("Pod", key(pod), err.Error())
+	return r.api.remove(podResource, pod.Namespace, pod.Name)
+}
+
 // result reads the pods' nodes from the API.
 func (r *run) result(instance Instance) (Result, error) {
-	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods))}
+	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reading: r.reading}
+	leftOut := sets.New[string]()
+	for _, one := range r.reading.LeftOut {
+		leftOut.Insert(one.Object)
+	}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
 		current := r.replacements.of(key(pod))
@@ -269,7 +306,7 @@ func (r *run) result(instance Instance) (Result, error) {
 			}
 		case apierrors.IsNotFound(err):
 			result.Placements[key(pod)] = ""
-			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil {
+			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil && !leftOut.Has("Pod "+key(pod)) {
 				result.Evicted = append(result.Evicted, key(pod))
 			}
 		default:

@@ -16,6 +16,12 @@
 //
 // Preempted pods vanish at once, without a grace period. No controller replaces them unless the
 // instance says so.
+//
+// Nothing waits for a controller or a driver that a simulation has not: a pod is bound once its node is
+// chosen and its volumes and devices are reserved, without the PreBind plugins.
+//
+// An instance that was observed, that is read from a cluster, is never refused for one of its objects:
+// see Reading.
 package simulation
 
 import (
@@ -23,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -90,6 +97,8 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		outcomes:     make(chan outcome, 1),
 		replaces:     instance.Replace,
 		replacements: newReplacements(),
+		observed:     instance.Observed,
+		reading:      Reading{LeftOut: slices.Clone(instance.LeftOut), UnknownFields: instance.UnknownFields},
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)
@@ -115,6 +124,7 @@ func dropEvents(string) events.EventRecorderLogger { return &events.FakeRecorder
 // build makes the run's scheduler as cmd/kube-scheduler does, with our clock and failure handler.
 func (s *Simulator) build(r *run) error {
 	configuration := s.configuration.DeepCopy()
+	withoutPreBind(configuration)
 	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, dropEvents,
 		scheduler.WithComponentConfigVersion(configuration.APIVersion),
 		scheduler.WithProfiles(configuration.Profiles...),
@@ -132,6 +142,17 @@ func (s *Simulator) build(r *run) error {
 	r.scheduler = built
 	r.reportFailures()
 	return nil
+}
+
+// withoutPreBind leaves out the work between the decision for a node and the binding: to have volumes and devices made
+// ready, and to wait for the controllers and drivers that do it. A simulation has none. The plugins have reserved them by
+// then, so that no other pod is given the same.
+func withoutPreBind(configuration *config.KubeSchedulerConfiguration) {
+	for i := range configuration.Profiles {
+		if plugins := configuration.Profiles[i].Plugins; plugins != nil {
+			plugins.PreBind = config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}}
+		}
+	}
 }
 
 // LoadConfiguration reads a KubeSchedulerConfiguration as kube-scheduler --config does: unknown fields

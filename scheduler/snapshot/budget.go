@@ -44,12 +44,13 @@ func matchBudgets(objects []*policyv1.PodDisruptionBudget) *budgetIndex {
 }
 
 func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
-	one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: object.Status.DisruptionsAllowed,
+	allowed := max(0, object.Status.DisruptionsAllowed) // Kubernetes does not validate a status
+	one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: allowed,
 		message: &contract.DisruptionBudget{
 			Namespace:          object.Namespace,
 			Name:               object.Name,
 			Selector:           selectorMessage(object.Spec.Selector),
-			DisruptionsAllowed: object.Status.DisruptionsAllowed,
+			DisruptionsAllowed: allowed,
 		}}
 	var err error
 	if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {

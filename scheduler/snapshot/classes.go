@@ -137,6 +137,7 @@ type identity struct {
 	Spread        []v1.TopologySpreadConstraint
 	HostPorts     []v1.ContainerPort
 	Claims        []string
+	Drivers       []string `json:",omitempty"`
 	Unsupported   []string
 	// Soft terms.
 	PreferredNodes []v1.PreferredSchedulingTerm
@@ -177,6 +178,7 @@ func identityOf(pod *v1.Pod) identity {
 		Spread:        pod.Spec.TopologySpreadConstraints,
 		HostPorts:     schedulerutil.GetHostPorts(pod),
 		Claims:        claimNames(pod),
+		Drivers:       driverNames(pod),
 		Unsupported:   unsupported(pod),
 	}
 	if affinity := pod.Spec.Affinity; affinity != nil {

@@ -248,6 +248,27 @@ func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
 	}
 }
 
+// Many clusters mount secrets from such a volume: it is made on the pod's node, and binds the pod to none. Only a limit on
+// the driver's volumes is beyond the contract.
+func TestVolumesOfTheirPodBindItNowhereUnlessTheirNumberIsLimited(t *testing.T) {
+	inline := func(driver string) func(*v1.Pod) {
+		return func(pod *v1.Pod) {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "v", VolumeSource: v1.VolumeSource{
+				CSI: &v1.CSIVolumeSource{Driver: driver}}})
+		}
+	}
+	free, scarce := onlyClass(theDisks(), inline("plenty")), onlyClass(theDisks(), inline("plenty"), inline("scarce"))
+	if len(free.Unsupported) != 0 {
+		t.Errorf("without a limit: unsupported = %v", free.Unsupported)
+	}
+	if len(scarce.Unsupported) != 1 || scarce.Unsupported[0] != "volumes" || scarce.Id == free.Id {
+		t.Errorf("with a limit: unsupported = %v, class %s beside %s", scarce.Unsupported, scarce.Id, free.Id)
+	}
+	if unknown := onlyClass(nil, inline("plenty")); len(unknown.Unsupported) != 1 {
+		t.Errorf("where limits are not known: unsupported = %v", unknown.Unsupported)
+	}
+}
+
 // Preferences are sent to the optimiser, which breaks ties by them.
 func TestPreferencesAreSent(t *testing.T) {
 	class := onlyClass(nil, func(p *v1.Pod) {

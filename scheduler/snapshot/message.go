@@ -81,7 +81,7 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	}
 	volumes, known := c.volumeAffinity(of.Namespace, of.Claims)
 	class.VolumeNodeAffinity = volumes
-	if !known {
+	if !known || !c.unlimited(of.Drivers) {
 		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)
 	}
 	if of.Owner != nil {

@@ -82,11 +82,12 @@ func readable(selector *metav1.LabelSelector) bool {
 	return err == nil
 }
 
-// bindsToNodes says whether the volume restricts the pod's node. A volume that is made on the pod's node does not.
+// bindsToNodes says whether the volume restricts the pod's node. A volume that is made on the pod's node does not, unless
+// the node takes only so many of its driver's.
 func bindsToNodes(source *v1.VolumeSource) bool {
 	free := source.ConfigMap != nil || source.Secret != nil || source.EmptyDir != nil ||
 		source.Projected != nil || source.DownwardAPI != nil || source.HostPath != nil ||
 		source.NFS != nil || source.Image != nil ||
-		source.PersistentVolumeClaim != nil // looked up when the snapshot is taken
+		source.CSI != nil || source.PersistentVolumeClaim != nil // looked up when the snapshot is taken
 	return !free
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"slices"
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
@@ -29,6 +30,26 @@ func claimNames(pod *v1.Pod) []string {
 	}
 	sort.Strings(names)
 	return names
+}
+
+// driverNames are those of the drivers that make a volume for the pod alone, on its node.
+func driverNames(pod *v1.Pod) []string {
+	var names []string
+	for i := range pod.Spec.Volumes {
+		if inline := pod.Spec.Volumes[i].CSI; inline != nil {
+			names = append(names, inline.Driver)
+		}
+	}
+	sort.Strings(names)
+	return slices.Compact(names)
+}
+
+// unlimited says that no node limits the number of these drivers' volumes.
+func (c *classes) unlimited(drivers []string) bool {
+	if c.volumes == nil {
+		return len(drivers) == 0
+	}
+	return !slices.ContainsFunc(drivers, c.volumes.Limited)
 }
 
 // volumeAffinity is where the volumes of the claims can be reached. known is false for claims that are not bound yet, that

@@ -27,6 +27,7 @@ _NAMESPACED = {
         "LimitRange": "limitranges",
         "PersistentVolumeClaim": "persistentvolumeclaims",
         "Pod": "pods",
+        "ReplicationController": "replicationcontrollers",
         "ResourceQuota": "resourcequotas",
         "Service": "services",
         "ServiceAccount": "serviceaccounts",
@@ -41,6 +42,8 @@ _NAMESPACED = {
     "batch/v1": {"Job": "jobs"},
     "policy/v1": {"PodDisruptionBudget": "poddisruptionbudgets"},
     "rbac.authorization.k8s.io/v1": {"RoleBinding": "rolebindings"},
+    "resource.k8s.io/v1": {"ResourceClaim": "resourceclaims"},
+    "storage.k8s.io/v1": {"CSIStorageCapacity": "csistoragecapacities"},
 }
 _CLUSTER_WIDE = {
     "v1": {
@@ -65,12 +68,21 @@ _CLUSTER_WIDE = {
         "ClusterRole": "clusterroles",
         "ClusterRoleBinding": "clusterrolebindings",
     },
+    "resource.k8s.io/v1": {
+        "DeviceClass": "deviceclasses",
+        "ResourceSlice": "resourceslices",
+    },
     "scheduling.k8s.io/v1": {"PriorityClass": "priorityclasses"},
     "stowage.dev/v1alpha1": {
         "PackingPlan": "packingplans",
         "Reservation": "reservations",
     },
-    "storage.k8s.io/v1": {"CSINode": "csinodes", "StorageClass": "storageclasses"},
+    "storage.k8s.io/v1": {
+        "CSIDriver": "csidrivers",
+        "CSINode": "csinodes",
+        "StorageClass": "storageclasses",
+        "VolumeAttachment": "volumeattachments",
+    },
 }
 
 _PLACES = {

@@ -11,6 +11,9 @@
 // An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
 // to be measured, and that preempted pods come back; see package simulation.
 //
+// What was read from a cluster is said to be "observed": true. Unknown fields are passed over then, and objects that make
+// no sense left out; the result names both. Otherwise they are errors.
+//
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
 

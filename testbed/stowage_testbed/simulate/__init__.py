@@ -3,9 +3,11 @@
 from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
     Instance,
+    LeftOut,
     Measurement,
     Placements,
     Question,
+    UnknownField,
     Verdict,
     Verification,
 )
@@ -14,11 +16,13 @@ from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profi
 __all__ = [
     "NO_PROTECTION",
     "Instance",
+    "LeftOut",
     "Measurement",
     "Placements",
     "Question",
     "SchedulerVerifier",
     "Simulator",
+    "UnknownField",
     "Verdict",
     "Verification",
     "profile_file",

@@ -41,6 +41,10 @@ class Instance:
         Preempted pods come back, as their controllers would bring them.
     measure
         Whether a measurement is asked for.
+    observed
+        The objects were read from a cluster, not written for the simulation. Those
+        that cannot be read or make no sense are left out and named; else they are
+        errors of the whole.
     """
 
     id: str
@@ -51,10 +55,43 @@ class Instance:
     arrival: str = "InTurn"
     replace: bool = False
     measure: bool = False
+    observed: bool = False
 
     def content(self) -> dict[str, Any]:
         """Return the instance as ``stowage-simulate`` reads it."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An object that was read and takes no part, or not the part that it should.
+
+    Attributes
+    ----------
+    object
+        Its kind and name, as in ``Pod default/web-0``.
+    reason
+        Why, in words.
+    """
+
+    object: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field that the scheduler's version does not know, and that was passed over.
+
+    Attributes
+    ----------
+    field
+        The kind and the path, as in ``Pod spec.containers[].colour``.
+    objects
+        How many objects have it.
+    """
+
+    field: str
+    objects: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +130,15 @@ class Placements:
         Pods that preemption removed, also those that have come back.
     measurement
         None if it was not asked for.
+    left_out
+        Of an observed instance, also pods that the scheduler failed on.
     """
 
     id: str
     nodes: Mapping[str, str | None]
     evicted: tuple[str, ...] = ()
     measurement: Measurement | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     def pending(self) -> list[str]:
         """Return the pods without a node, in alphabetical order."""
@@ -198,7 +238,11 @@ class Verification:
         What the plugin would send to the optimiser.
     verdicts
         One for each plan.
+    left_out, unknown_fields
+        Of an observed instance.
     """
 
     snapshot: pb.Snapshot
     verdicts: tuple[Verdict, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    unknown_fields: tuple[UnknownField, ...] = ()

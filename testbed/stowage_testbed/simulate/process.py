@@ -19,9 +19,11 @@ from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate.instance import (
     Instance,
+    LeftOut,
     Measurement,
     Placements,
     Question,
+    UnknownField,
     Verdict,
     Verification,
 )
@@ -225,7 +227,12 @@ class Simulator(SimulatorProcess):
             nodes={pod: node or None for pod, node in answer["placements"].items()},
             evicted=tuple(answer.get("evicted", ())),
             measurement=_measurement(answer.get("measurement")),
+            left_out=_left_out(answer),
         )
+
+
+def _left_out(answer: Mapping[str, Any]) -> tuple[LeftOut, ...]:
+    return tuple(LeftOut(**one) for one in answer.get("leftOut", ()))
 
 
 def _measurement(said: Mapping[str, Any] | None) -> Measurement | None:
@@ -270,6 +277,10 @@ class SchedulerVerifier(SimulatorProcess):
         return Verification(
             snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
             verdicts=_verdicts(answer),
+            left_out=_left_out(answer),
+            unknown_fields=tuple(
+                UnknownField(**one) for one in answer.get("unknownFields", ())
+            ),
         )
 
     def verdicts(self, question: Question) -> tuple[Verdict, ...]:

@@ -17,10 +17,12 @@ from stowage_testbed.optimizer_service.service import (
 )
 from stowage_testbed.simulate import (
     Instance,
+    LeftOut,
     Question,
     SchedulerVerifier,
     Simulator,
     Verdict,
+    Verification,
 )
 from stowage_testbed.whatif.capacity import Capacity, rooms
 from stowage_testbed.whatif.findings import (
@@ -86,26 +88,48 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     question = Question(_instance(inventory), arguments=limits.arguments)
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(stack.enter_context, running_service())
-        snapshot = _snapshot(profile, question)
-        fits_now = _fits_now(profile, question.instance, snapshot)
+        read = _read(profile, question)
+        snapshot = read.snapshot
+        fits_now, failed = _fits_now(profile, question.instance, snapshot)
         asking = _Asking(profile, starting.result(), limits)
         placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
         question = replace(question, consolidates=True)
         emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
-    return _findings(snapshot, fits_now, placing, emptying, inventory)
+    found = _findings(snapshot, fits_now, placing, emptying, inventory)
+    passed_over = tuple(_passed_over(inventory, read, failed))
+    return replace(found, not_judged=(*passed_over, *found.not_judged))
+
+
+def _passed_over(
+    inventory: Inventory, read: Verification, failed: Iterable[LeftOut]
+) -> Iterator[NotJudged]:
+    """Yield what takes no part: objects that make no sense, and unknown fields."""
+    left_out = (*inventory.left_out, *read.left_out, *failed)
+    for one in dict.fromkeys(left_out):
+        yield NotJudged("left out", one.object, one.reason)
+    for field_ in read.unknown_fields:
+        yield NotJudged(
+            "a field that this version of the scheduler does not know",
+            field_.field,
+            f"passed over in {field_.objects} objects",
+        )
 
 
 def _instance(inventory: Inventory) -> Instance:
-    return Instance(ID, inventory.nodes, inventory.pods, inventory.objects)
+    return Instance(
+        ID, inventory.nodes, inventory.pods, inventory.objects, observed=True
+    )
 
 
-def _snapshot(profile: Path, question: Question) -> pb.Snapshot:
+def _read(profile: Path, question: Question) -> Verification:
     with _verifier(profile, question.instance) as verifier:
-        return verifier.verify(question).snapshot
+        return verifier.verify(question)
 
 
-def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
-    """Return how many waiting pods the scheduler places.
+def _fits_now(
+    profile: Path, instance: Instance, snapshot: pb.Snapshot
+) -> tuple[int, tuple[LeftOut, ...]]:
+    """Return how many waiting pods the scheduler places, and whom it fails on.
 
     It is not asked about pods that are larger than what any node has left. It would try
     each on every node; meanwhile room only shrinks, for nobody is preempted.
@@ -118,10 +142,11 @@ def _fits_now(profile: Path, instance: Instance, snapshot: pb.Snapshot) -> int:
         pod for pod in instance.pods if pod["metadata"].get("uid") not in left_out
     )
     if len(left_out) == len(waiting):
-        return 0
+        return 0, ()
     with Simulator(profile, environment=_memory(instance)) as simulator:
-        placed = simulator.place(replace(instance, pods=pods)).nodes
-    return sum(placed.get(name) is not None for name in names)
+        placed = simulator.place(replace(instance, pods=pods))
+    fits = sum(placed.nodes.get(name) is not None for name in names)
+    return fits, placed.left_out
 
 
 def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:
@@ -170,7 +195,7 @@ class _Asking:
             if not pairs:
                 break
             question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = _snapshot(self._profile, question)
+            snapshot = _read(self._profile, question).snapshot
         # No pod moves: that is always allowed.
         return Proposal(pb.Plan(), (), tuple(objections))
 

@@ -1,51 +1,54 @@
-"""All that is known of a cluster: its objects, without what is not needed here."""
+"""All that is known of a cluster: its objects, without what no plugin reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from stowage_testbed.errors import InputError
-from stowage_testbed.observe.pod_body import FINISHED, priority_of
+from stowage_testbed.observe.pod_body import FINISHED
+from stowage_testbed.simulate import LeftOut
 
 Manifest = Mapping[str, Any]
 
-_SPREADING = "default spreading, which only breaks ties"
-_VOLUMES = "volumes: pods with claims are left alone"
-FURTHER = {
-    "PodDisruptionBudget": "disruption budgets: a move may break one",
-    "Namespace": (
-        "labels of namespaces: affinity terms that select namespaces by label"
-    ),
-    "PersistentVolumeClaim": _VOLUMES,
-    "PersistentVolume": _VOLUMES,
-    "StorageClass": "volumes that are still to be made: where they can be",
-    "CSINode": "how many volumes a node takes",
-    "Service": _SPREADING,
-    "ReplicaSet": _SPREADING,
-    "StatefulSet": _SPREADING,
-}
+_OBJECTS = yaml.safe_load(
+    (Path(__file__).parent / "objects.yaml").read_text(encoding="utf-8")
+)
+FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-_META = (
-    "name", "namespace", "uid", "labels", "annotations", "ownerReferences",
-    "creationTimestamp", "deletionTimestamp",
-)  # fmt: skip
-_CONTAINER = ("name", "image", "resources", "ports", "restartPolicy")
-"""Neither commands nor environments, which may hold secrets, are kept."""
+_OF_DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceSlice"})
+"""Without pods that claim devices, none of these is missed."""
 
-_CONTAINERS = ("containers", "initContainers")
-_POD_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
-_NODE_STATUS = ("allocatable", "capacity", "images", "conditions")
-_SELECTING = ("Service", "ReplicaSet", "StatefulSet")
-"""Of these the selector is all that the scheduler asks; their templates are as secret
-as the pods, and as large."""
+_Fields = dict[str, Any]
+"""Fields to be dropped: ``None``, or what to drop of their parts; `_EACH` is each
+element of a list."""
 
-_ANYWHERE = frozenset({"configMap", "secret", "projected", "downwardAPI"})
-"""Volumes that bind a pod to no node, and of which no rule asks."""
+_EACH = "[]"
 
-_UNWANTED_NOTES = ("kubectl.kubernetes.io/last-applied-configuration",)
+
+def _fields(paths: Iterable[str]) -> _Fields:
+    """Return the fields that are named by paths such as ``spec.containers[].env``."""
+    fields: _Fields = {}
+    for path in paths:
+        *steps, last = path.replace(_EACH, f".{_EACH}").split(".")
+        place = fields
+        for step in steps:
+            place = place.setdefault(step, {})
+        place[last] = None
+    return fields
+
+
+_DROPPED = {
+    kind: _fields((*_OBJECTS["drop"].get(kind, ()), *_OBJECTS["drop_of_all"]))
+    for kind in ("Node", "Pod", *FURTHER)
+}
+for _of_kind in _DROPPED.values():
+    _of_kind["metadata"]["annotations"] = dict.fromkeys(_OBJECTS["drop_annotations"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,44 +63,74 @@ class Inventory:
         What else affects placements.
     unread
         What could not be read, and so cannot be judged, in words.
+    left_out
+        Objects that have no name to be told by.
     """
 
     nodes: tuple[Manifest, ...]
     pods: tuple[Manifest, ...]
     objects: tuple[Manifest, ...] = ()
     unread: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
 
-def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = ()) -> Inventory:
+def inventory_of(
+    objects: Iterable[Manifest],
+    unread: Iterable[str] = (),
+    left_out: Iterable[LeftOut] = (),
+) -> Inventory:
     """Return the inventory of a mixed heap of objects.
+
+    Of two with the same kind, namespace and name the later one counts: it was read
+    later. What makes no sense otherwise is for the scheduler to leave out.
+
+    Parameters
+    ----------
+    unread
+        Kinds of `FURTHER` that could not be read.
+    left_out
+        What was no object at all.
 
     Raises
     ------
     InputError
         There are no nodes or no pods among them.
     """
-    nodes, pods, others = list[Manifest](), list[Manifest](), list[Manifest]()
+    found = dict[tuple[str, str, str], Manifest]()
+    refused = list(left_out)
     for one in map(reduced, objects):
-        if one["kind"] == "Node":
-            nodes.append(one)
-        elif one["kind"] == "Pod":
-            if one["status"].get("phase") not in FINISHED:
-                pods.append(one)
-        elif one["kind"] in FURTHER:
-            others.append(one)
-    for found, name in ((nodes, "nodes"), (pods, "pods")):
-        if not found:
+        kind, metadata = one["kind"], one.get("metadata")
+        if kind not in _DROPPED:
+            continue
+        if not isinstance(metadata, dict) or not metadata.get("name"):
+            refused.append(LeftOut(f"a {kind}", "metadata.name: missing"))
+            continue
+        namespace, name = (str(metadata.get(key)) for key in ("namespace", "name"))
+        found[kind, namespace, name] = one
+    nodes = [one for one in found.values() if one["kind"] == "Node"]
+    pods = [one for one in found.values() if one["kind"] == "Pod" and not _ended(one)]
+    for there, plural in ((nodes, "nodes"), (pods, "pods")):
+        if not there:
             raise InputError(
-                f"there are no {name} in what was read; what-if needs at least the "
+                f"there are no {plural} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
     wanted = frozenset(_images_of(pods))
     return Inventory(
         tuple(_with_images(node, wanted) for node in sorted(nodes, key=_name)),
         tuple(sorted(pods, key=_turn)),
-        tuple(others),
-        tuple(dict.fromkeys(unread)),
+        tuple(one for one in found.values() if one["kind"] in FURTHER),
+        tuple(dict.fromkeys(_unjudged(unread, pods))),
+        tuple(refused),
     )
+
+
+def _unjudged(unread: Iterable[str], pods: Iterable[Manifest]) -> Iterator[str]:
+    """Yield what cannot be judged without some kinds."""
+    claimed = any(_part(pod, "spec").get("resourceClaims") for pod in pods)
+    for kind in unread:
+        if claimed or kind not in _OF_DEVICES:
+            yield FURTHER[kind]
 
 
 def reduced(one: Manifest) -> Manifest:
@@ -105,18 +138,34 @@ def reduced(one: Manifest) -> Manifest:
 
     What was reduced before stays as it is.
     """
-    make = {"Node": _node, "Pod": _pod}.get(one["kind"])
-    if make:
-        return make(one)
-    return _further(one) if one["kind"] in FURTHER else {"kind": one["kind"]}
+    fields = _DROPPED.get(one["kind"])
+    return {"kind": one["kind"]} if fields is None else _without(one, fields)
+
+
+def _without(value: Any, fields: _Fields) -> Any:
+    """Return plain JSON without the fields; what has another shape stays as it is."""
+    if isinstance(value, list) and _EACH in fields:
+        return [_without(one, fields[_EACH]) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _without(part, fields[name]) if name in fields else part
+        for name, part in value.items()
+        if fields.get(name, _EACH) is not None
+    }
+
+
+def _ended(pod: Manifest) -> bool:
+    return _part(pod, "status").get("phase") in FINISHED
 
 
 def _images_of(pods: Iterable[Manifest]) -> Iterator[str]:
     """Yield the names by which nodes may have the images of pods that wait."""
     for pod in pods:
-        if not pod["spec"].get("nodeName"):
-            for name in _CONTAINERS:
-                for container in pod["spec"].get(name, ()):
+        spec = _part(pod, "spec")
+        if not spec.get("nodeName"):
+            for name in ("containers", "initContainers"):
+                for container in _elements(spec, name):
                     image = str(container.get("image", ""))
                     # The scheduler looks for images without a tag under this one.
                     yield from (image, f"{image}:latest")
@@ -127,63 +176,29 @@ def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
 
     A kubelet reports fifty, which are most of what is known of a node.
     """
+    status = _part(node, "status")
+    if not isinstance(status.get("images"), list):
+        return node
     images = [
         one
-        for one in node["status"].get("images", ())
-        if not wanted.isdisjoint(one.get("names") or ())
+        for one in _elements(status, "images")
+        if isinstance(one.get("names"), list)
+        and not wanted.isdisjoint(map(str, one["names"]))
     ]
-    return {**node, "status": {**node["status"], "images": images}}
+    return {**node, "status": {**status, "images": images}}
 
 
-def _node(one: Manifest) -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": _metadata(one),
-        "spec": one.get("spec", {}),
-        "status": _kept(one.get("status", {}), _NODE_STATUS),
-    }
+def _part(one: Manifest, name: str) -> Manifest:
+    """Return a part of an object, empty where it is none."""
+    part = one.get(name)
+    return part if isinstance(part, dict) else {}
 
 
-def _pod(one: Manifest) -> Manifest:
-    spec = dict(one.get("spec", {}))
-    spec.pop("ephemeralContainers", None)
-    for name in _CONTAINERS:
-        if spec.get(name):
-            spec[name] = [_kept(container, _CONTAINER) for container in spec[name]]
-    if spec.get("volumes"):
-        spec["volumes"] = [
-            volume for volume in spec["volumes"] if _ANYWHERE.isdisjoint(volume)
-        ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": _metadata(one),
-        "spec": spec,
-        "status": _kept(one.get("status", {}), _POD_STATUS),
-    }
-
-
-def _further(one: Manifest) -> Manifest:
-    kept = {name: value for name, value in one.items() if name != "metadata"}
-    if one["kind"] in _SELECTING:
-        kept = _kept(kept, ("apiVersion", "kind"))
-        kept["spec"] = _kept(one.get("spec", {}), ("selector",))
-    return {**kept, "metadata": _metadata(one)}
-
-
-def _metadata(one: Manifest) -> Manifest:
-    metadata = _kept(one["metadata"], _META)
-    notes = metadata.get("annotations")
-    if notes:
-        metadata["annotations"] = {
-            name: text for name, text in notes.items() if name not in _UNWANTED_NOTES
-        }
-    return metadata
-
-
-def _kept(values: Manifest, names: Iterable[str]) -> dict[str, Any]:
-    return {name: values[name] for name in names if values.get(name) is not None}
+def _elements(one: Manifest, name: str) -> Iterator[Manifest]:
+    elements = one.get(name)
+    for element in elements if isinstance(elements, list) else ():
+        if isinstance(element, dict):
+            yield element
 
 
 def _name(one: Manifest) -> str:
@@ -192,6 +207,7 @@ def _name(one: Manifest) -> str:
 
 def _turn(pod: Manifest) -> tuple[int, str, str, str]:
     """Return a pod's place in the scheduler's queue."""
-    meta = pod["metadata"]
+    meta, priority = pod["metadata"], _part(pod, "spec").get("priority")
     made = str(meta.get("creationTimestamp", ""))
-    return -priority_of(pod), made, str(meta.get("namespace", "")), _name(pod)
+    number = priority if isinstance(priority, int) else 0
+    return -number, made, str(meta.get("namespace", "")), _name(pod)

@@ -17,6 +17,7 @@ from stowage_testbed.api_client import (
     new_api_client,
 )
 from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.simulate import LeftOut
 from stowage_testbed.whatif.inventory import (
     FURTHER,
     Inventory,
@@ -55,7 +56,7 @@ def read_context(context: str | None, kubeconfig: Path | None = None) -> Invento
 def read_api(client: ApiClient) -> Inventory:
     """Return what the API server of a client holds; as `read_context` raises."""
     reader, found, unread = Objects(client, TIMEOUT_S), list[Manifest](), []
-    for kind, without in {"Node": "", "Pod": "", **FURTHER}.items():
+    for kind in ("Node", "Pod", *FURTHER):
         try:
             found += [reduced(one) for one in reader.each(kind)]
         except ApiUnreachableError as error:
@@ -63,13 +64,13 @@ def read_api(client: ApiClient) -> Inventory:
         except ApiRefusedError as error:
             if error.status not in UNAVAILABLE:
                 raise _gone(f"{error.status}: {error.body}") from error
-            if not without:
+            if kind not in FURTHER:
                 raise StowageError(
                     f"the API server lets nobody list {kind} ({error.status}: "
                     f"{error.body}); what-if needs a ClusterRole with the verb list on "
                     "nodes, pods and poddisruptionbudgets, and writes nothing"
                 ) from error
-            unread.append(without)
+            unread.append(kind)
     return inventory_of(found, unread)
 
 
@@ -86,13 +87,13 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     Raises
     ------
     InputError
-        A file is not JSON, or holds something else than objects, or there are no nodes
-        or no pods.
+        A file is not JSON or holds no objects, or there are no nodes or no pods.
     """
-    objects = [one for path in paths for one in _objects(path)]
+    left_out = list[LeftOut]()
+    objects = [one for path in paths for one in _objects(path, left_out)]
     there = {one["kind"] for one in objects}
-    unread = [without for kind, without in FURTHER.items() if kind not in there]
-    return inventory_of(objects, unread)
+    unread = [kind for kind in FURTHER if kind not in there]
+    return inventory_of(objects, unread, left_out)
 
 
 def rules_of(path: Path) -> Mapping[str, object]:
@@ -130,47 +131,47 @@ class _Document(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-def _objects(path: Path) -> Iterator[Manifest]:
+def _objects(path: Path, left_out: list[LeftOut]) -> Iterator[Manifest]:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise _no_list(path, f"cannot be read: {error.strerror}") from error
     try:
-        yield from _flat(path, content, None)
+        document = msgspec.json.decode(content, type=_Document)
+    except msgspec.ValidationError as error:
+        raise _no_list(path, "holds no Kubernetes objects") from error
     except msgspec.DecodeError as error:
         raise _no_list(path, f"is not JSON ({error})") from error
+    if not document.kind:
+        raise _no_list(path, "holds no Kubernetes objects")
+    yield from _flat(path, content, document, left_out)
 
 
 def _flat(
-    path: Path, content: bytes | msgspec.Raw, around: _Document | None
+    path: Path,
+    content: bytes | msgspec.Raw,
+    document: _Document,
+    left_out: list[LeftOut],
 ) -> Iterator[Manifest]:
     """Yield the objects of lists within lists, each parsed when its turn comes.
 
     A list of a large cluster is hundreds of megabytes when all of it is parsed; what is
-    kept of it is a tenth.
+    kept of it is a fraction.
     """
-    try:
-        document = msgspec.json.decode(content, type=_Document)
-    except msgspec.ValidationError as error:
-        why = (
-            "has an item that is no object" if around else "holds no Kubernetes objects"
-        )
-        raise _no_list(path, why) from error
-    if around:
-        # The items of a typed list do not say what they are.
-        document.kind = document.kind or around.kind.removesuffix("List")
-        document.apiVersion = document.apiVersion or around.apiVersion
-    document.apiVersion = document.apiVersion or "v1"
-    if not document.kind:
-        raise _no_list(path, "holds no Kubernetes objects")
-    if document.items is not None:
-        for item in document.items:
-            yield from _flat(path, item, document)
+    if document.items is None:
+        header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}
+        yield reduced({**msgspec.json.decode(content), **header})
         return
-    one = msgspec.json.decode(content)
-    if not isinstance(one.get("metadata"), dict):
-        raise _no_list(path, f"has a {document.kind} without metadata")
-    yield reduced({**one, "kind": document.kind, "apiVersion": document.apiVersion})
+    for place, item in enumerate(document.items, 1):
+        try:
+            part = msgspec.json.decode(item, type=_Document)
+            # The items of a typed list do not say what they are.
+            part.kind = part.kind or document.kind.removesuffix("List")
+            part.apiVersion = part.apiVersion or document.apiVersion
+            yield from _flat(path, item, part, left_out)
+        except msgspec.DecodeError as error:
+            where = f"item {place} of {path.name}"
+            left_out.append(LeftOut(where, f"is no Kubernetes object: {error}"))
 
 
 def _no_list(path: Path, why: str) -> InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ import pytest
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import (
     Instance,
+    LeftOut,
     Placements,
     Question,
+    UnknownField,
     Verdict,
     Verification,
 )
@@ -42,16 +44,23 @@ class World:
     asked: list[str] = field(default_factory=list)
     solved_beside: list[int] = field(default_factory=list)
     forbidden: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
+    instances: list[Instance] = field(default_factory=list)
+    read: Verification | None = None
+    failed: tuple[LeftOut, ...] = ()
 
     def verify(self, question: Question) -> Verification:
         self.forbidden.append(question.forbidden)
-        return Verification(self.snapshot, ())
+        self.instances.append(question.instance)
+        return self.read or Verification(self.snapshot, ())
 
     def place(self, instance: Instance) -> Placements:
+        self.instances.append(instance)
         self.asked = [str(pod["metadata"]["name"]) for pod in instance.pods]
-        return Placements("whatif", {f"ns/{name}": "n1" for name in self.asked})
+        nodes = {f"ns/{name}": "n1" for name in self.asked}
+        return Placements("whatif", nodes, left_out=self.failed)
 
     def verdicts(self, question: Question) -> tuple[Verdict, ...]:
+        self.instances.append(question.instance)
         if self.refused and not question.consolidates:
             self.refused -= 1
             return (Verdict(False, pods=("big",), detail="a taint"),)
@@ -154,3 +163,27 @@ def test_no_process_of_the_scheduler_is_kept_while_the_optimiser_works(
     found(world)
 
     assert world.solved_beside == [0, 0]
+
+
+def test_what_takes_no_part_is_told_by_name(world: World) -> None:
+    """The answer is about all the rest, and whoever reads it must know."""
+    nameless, gone = LeftOut("a Pod", "no name"), LeftOut("Pod ns/a", "no node")
+    failed = LeftOut("Pod ns/b", "the attempt failed")
+    world.read = Verification(
+        world.snapshot, (), (gone,), (UnknownField("Pod spec.new", 2),)
+    )
+    world.failed = (gone, failed)
+
+    told = findings_of(
+        replace(INVENTORY, left_out=(nameless,)), Path("profile"), PlanLimits()
+    ).not_judged
+
+    left_out = [one for one in told if one.reason == "left out"]
+    assert [one.subject for one in left_out] == ["a Pod", "Pod ns/a", "Pod ns/b"]
+    assert any(one.subject == "Pod spec.new" and "2" in one.detail for one in told)
+
+
+def test_objects_of_a_cluster_are_said_to_be_observed(world: World) -> None:
+    """Otherwise one that makes no sense costs the whole answer."""
+    found(world)
+    assert all(instance.observed for instance in world.instances)

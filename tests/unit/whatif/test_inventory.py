@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.errors import InputError
-from stowage_testbed.whatif.inventory import inventory_of
+from stowage_testbed.whatif import inventory
+from stowage_testbed.whatif.inventory import inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files
 
 NODE: dict[str, Any] = {"kind": "Node", "metadata": {"name": "n"}}
@@ -43,22 +46,74 @@ def test_pods_that_have_ended_hold_nothing() -> None:
     assert len(found.pods) == 1
 
 
-def test_neither_environments_nor_commands_are_kept() -> None:
-    """They may hold secrets, and the scheduler has no use for them."""
+def test_what_may_hold_secrets_is_not_kept() -> None:
+    """The scheduler has no use for it, and it would lie in memory and in pipes."""
     pod = a_pod("a")
+    secret = {"exec": {"command": ["login", "hunter2"]}}
     pod["spec"]["containers"][0] |= {
+        "command": ["hunter2"],
         "env": [{"name": "PASSWORD", "value": "hunter2"}],
         "args": ["--password=hunter2"],
+        "lifecycle": {"postStart": secret},
+        "livenessProbe": secret,
+        "readinessProbe": secret,
+        "startupProbe": secret,
         "resources": {"requests": {"cpu": "1"}},
     }
+    pod["spec"]["initContainers"] = pod["spec"]["containers"]
+    pod["spec"]["ephemeralContainers"] = [{"name": "d", "args": ["hunter2"]}]
+    ended = {"lastState": {"terminated": {"message": "hunter2"}}, "resources": {}}
+    pod["status"] = {"containerStatuses": [ended]}
     pod["metadata"]["annotations"] = {
         "kubectl.kubernetes.io/last-applied-configuration": "hunter2",
         "other": "kept",
     }
-    found = inventory_of([NODE, pod])
-    assert "hunter2" not in json.dumps(found.pods)
-    assert found.pods[0]["spec"]["containers"][0]["resources"]
-    assert found.pods[0]["metadata"]["annotations"] == {"other": "kept"}
+
+    (kept,) = inventory_of([NODE, pod]).pods
+
+    assert "hunter2" not in json.dumps(kept)
+    assert kept["spec"]["containers"][0]["resources"]
+    assert kept["status"]["containerStatuses"] == [{"resources": {}}]
+    assert kept["metadata"]["annotations"] == {"other": "kept"}
+
+
+def test_all_else_is_kept_also_what_nobody_knows_yet() -> None:
+    """A list of what is kept would drop what the next minor's plugins read."""
+    new = {"new": [{"a": 1}]}
+    pod = a_pod("a", status={"new": 1, "containerStatuses": [new]})
+    pod["spec"] |= {"new": new, "containers": [new], "volumes": [{"csi": new}]}
+    pod["metadata"]["new"] = new
+    node = {**NODE, "spec": new, "status": new}
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "status": new}
+
+    found = inventory_of([node, pod, volume])
+
+    assert (found.nodes, found.pods, found.objects) == ((node,), (pod,), (volume,))
+
+
+def _filled(path: str) -> Any:
+    """Return an object that has the field at the end of a path, and one beside it."""
+    step, _, rest = path.partition(".")
+    inner = _filled(rest) if rest else "hunter2"
+    name = step.removesuffix("[]")
+    return {name: [inner] if name != step else inner, "beside": "kept"}
+
+
+def test_each_field_of_the_list_is_dropped_alone() -> None:
+    """The scheduler's tests prove of just these fields that nobody reads them."""
+    lists = yaml.safe_load(
+        (Path(inventory.__file__).parent / "objects.yaml").read_text()
+    )
+    dropped = {
+        (kind, path)
+        for kind in ("Node", "Pod", *lists["kinds"])
+        for path in (*lists["drop"].get(kind, ()), *lists["drop_of_all"])
+    }
+    assert {kind for kind, _ in dropped} >= set(lists["drop"])
+    for kind, path in dropped:
+        text = json.dumps(reduced({"kind": kind, **_filled(path)}))
+        assert "hunter2" not in text, (kind, path)
+        assert text.count("kept") == path.count(".") + 1, (kind, path)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +153,7 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
     [
         ("nonsense", "is not JSON"),
         ("[]", "holds no Kubernetes objects"),
-        ('{"kind": "List", "items": [1]}', "an item that is no object"),
-        ('{"kind": "Pod"}', "a Pod without metadata"),
+        ('{"items": []}', "holds no Kubernetes objects"),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_the_way_to_make_one(
@@ -146,16 +200,89 @@ def test_of_what_owns_pods_the_selector_is_kept() -> None:
     assert kept["spec"] == {"selector": {"matchLabels": {"a": "b"}}}
 
 
-def test_volumes_that_bind_a_pod_are_kept() -> None:
-    """The volume of a token is anywhere; a claim is not, and rules ask for emptyDir."""
+def test_volumes_are_kept_without_what_is_in_them() -> None:
+    """Limits count them, and rules ask of what kind they are."""
     pod = a_pod("a")
-    binding = [
-        {"name": "c", "persistentVolumeClaim": {}},
-        {"name": "l", "emptyDir": {}},
+    volumes = [
+        {"name": "c", "persistentVolumeClaim": {"claimName": "x"}},
+        {"name": "d", "csi": {"driver": "secrets.example.com"}},
+        {"name": "t", "projected": {"defaultMode": 420}},
     ]
-    pod["spec"]["volumes"] = [*binding, {"name": "t", "projected": {}}]
+    sources = {"defaultMode": 420, "sources": [{"secret": {"name": "s"}}]}
+    pod["spec"]["volumes"] = [*volumes[:2], {"name": "t", "projected": sources}]
 
-    assert inventory_of([NODE, pod]).pods[0]["spec"]["volumes"] == binding
+    assert inventory_of([NODE, pod]).pods[0]["spec"]["volumes"] == volumes
+
+
+def test_of_two_with_one_name_the_later_counts(tmp_path: Path) -> None:
+    """Files overlap, and the one that is named last was mostly made last."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    for file, priority in ((first, 1), (second, 2)):
+        items = [NODE, a_pod("a", priority=priority)]
+        file.write_text(json.dumps({"kind": "List", "items": items}))
+
+    found = read_files([first, second])
+
+    assert [pod["spec"]["priority"] for pod in found.pods] == [2]
+    assert (len(found.nodes), found.left_out) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("item", "subject", "reason"),
+    [
+        (7, "item 3 of all.json", "no Kubernetes object"),
+        ({"kind": "Pod"}, "a Pod", "metadata.name: missing"),
+        ({"kind": "Pod", "metadata": 7}, "a Pod", "metadata.name: missing"),
+        ({"kind": "Service", "metadata": {}}, "a Service", "metadata.name: missing"),
+        ({"kind": 7}, "item 3 of all.json", "no Kubernetes object"),
+    ],
+)
+def test_an_item_that_has_no_name_is_left_out_and_told(
+    tmp_path: Path, item: object, subject: str, reason: str
+) -> None:
+    """One odd object must not cost the answer about all others."""
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a"), item]}))
+
+    found = read_files([file])
+
+    (left_out,) = found.left_out
+    assert left_out.object == subject
+    assert reason in left_out.reason
+    assert len(found.pods) == 1
+
+
+@pytest.mark.parametrize("odd", [None, 7, "x", [], [7], {}, {"a": None}])
+@pytest.mark.parametrize(
+    "path",
+    ["spec", "status", "spec.containers", "spec.priority", "status.images",
+     "spec.volumes", "status.containerStatuses", "metadata.annotations"],
+)  # fmt: skip
+def test_whatever_stands_in_a_field_goes_on_to_the_scheduler(
+    path: str, odd: object
+) -> None:
+    """It says what it cannot read of an object, and leaves that object out."""
+    made: dict[str, Any] = {}
+    for one in (a_pod("odd"), {**NODE, "metadata": {"name": "odd"}}):
+        made = copy.deepcopy(one)
+        *parents, last = path.split(".")
+        place = made
+        for step in parents:
+            place = place.setdefault(step, {})
+        place[last] = odd
+        found = inventory_of([NODE, a_pod("a"), made])
+        assert len(found.nodes) + len(found.pods) == 3
+
+
+def test_devices_are_missed_only_where_some_pod_claims_one(tmp_path: Path) -> None:
+    """Hardly any cluster has them, and each word about nothing hides another."""
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a")]}))
+    assert not any("devices" in one for one in read_files([file]).unread)
+    claiming = a_pod("a")
+    claiming["spec"]["resourceClaims"] = [{"name": "gpu"}]
+    file.write_text(json.dumps({"kind": "List", "items": [NODE, claiming]}))
+    assert any("devices" in one for one in read_files([file]).unread)
 
 
 def test_objects_are_read_from_lists_within_lists(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+package simulation
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// Listed are the resources that scheduler and plugin list when they are asked about plans.
+func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionResource], error) {
+	r, err := s.start(ctx, Instance{})
+	if err != nil {
+		return nil, err
+	}
+	defer r.stop()
+	if _, err := s.newPlanChecker(r, Question{}); err != nil {
+		return nil, err
+	}
+	listed := sets.New[schema.GroupVersionResource]()
+	for _, action := range r.api.client.Actions() {
+		if action.Matches("list", action.GetResource().Resource) {
+			listed.Insert(action.GetResource())
+		}
+	}
+	return listed, nil
+}

@@ -1,0 +1,328 @@
+package simulation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// LeftOut is an object that takes no part in an observed instance, or not the part that it should.
+type LeftOut struct {
+	// Object is its kind and name, as in "Pod default/web-0".
+	Object string `json:"object"`
+	Reason string `json:"reason"`
+}
+
+// UnknownField is a field that the scheduler's version does not know, and that was passed over.
+type UnknownField struct {
+	// Field is the kind and the path, as in "Pod spec.containers[].colour".
+	Field string `json:"field"`
+	// Objects is how many objects have it.
+	Objects int `json:"objects"`
+}
+
+// Reading is what was not taken as it was written. It is empty for instances that were not observed: their errors are
+// errors of the whole.
+type Reading struct {
+	LeftOut       []LeftOut      `json:"leftOut,omitempty"`
+	UnknownFields []UnknownField `json:"unknownFields,omitempty"`
+}
+
+func (r *Reading) leaveOut(kind, name, reason string) {
+	r.LeftOut = append(r.LeftOut, LeftOut{Object: kind + " " + name, Reason: reason})
+}
+
+// lists are the objects of an observed instance. Each is decoded on its own, so that one that cannot be decoded costs no
+// other.
+type lists struct{ nodes, pods, objects []json.RawMessage }
+
+// observedInstance and observedQuestion are an instance and a question whose lists are still to be decoded.
+type observedInstance struct {
+	*Instance
+	Nodes   []json.RawMessage `json:"nodes"`
+	Pods    []json.RawMessage `json:"pods"`
+	Objects []json.RawMessage `json:"objects,omitempty"`
+}
+
+type observedQuestion struct {
+	*Question
+	Nodes   []json.RawMessage `json:"nodes"`
+	Pods    []json.RawMessage `json:"pods"`
+	Objects []json.RawMessage `json:"objects,omitempty"`
+}
+
+// mayBeObserved spares all others from being parsed twice.
+func mayBeObserved(data []byte) bool { return observedTrue.Match(data) }
+
+var observedTrue = regexp.MustCompile(`"observed"\s*:\s*true`)
+
+// observe fills in the objects of the lists that make sense. Of two with the same name the later one counts.
+func (instance *Instance) observe(from lists) {
+	o := &observation{Reading: &instance.Reading, unknown: map[string]int{}}
+	instance.Nodes = o.nodes(from.nodes)
+	instance.Objects = o.others(from.objects)
+	instance.Pods = o.pods(from.pods, instance.Nodes)
+	for _, field := range slices.Sorted(maps.Keys(o.unknown)) {
+		instance.UnknownFields = append(instance.UnknownFields, UnknownField{field, o.unknown[field]})
+	}
+}
+
+// observation is an instance that is being read.
+type observation struct {
+	*Reading
+	unknown map[string]int
+}
+
+const (
+	repeated = "it is listed more than once; the last one counts"
+	// uncountable amounts make the scheduler fail on every pod that a node with them could take.
+	uncountable = "more of a resource than any machine has, so that the scheduler's sums overflow"
+)
+
+func (o *observation) nodes(raw []json.RawMessage) []v1.Node {
+	nodes, places := make([]v1.Node, 0, len(raw)), map[string]int{}
+	for i := range raw {
+		var node v1.Node
+		if !o.decode("Node", i, raw[i], &node) || o.senseless("Node", i, raw[i], &node.ObjectMeta, amountsOfNode(&node)) {
+			continue
+		}
+		if !resources.CountableRoom(node.Status.Allocatable) || !resources.CountableRoom(node.Status.Capacity) {
+			o.leaveOut("Node", node.Name, "it has "+uncountable)
+			continue
+		}
+		node.Namespace = ""
+		if place, again := places[node.Name]; again {
+			o.leaveOut("Node", node.Name, repeated)
+			nodes[place] = node
+			continue
+		}
+		places[node.Name] = len(nodes)
+		nodes = append(nodes, node)
+	}
+	return nodes
+}
+
+func (o *observation) pods(raw []json.RawMessage, nodes []v1.Node) []v1.Pod {
+	there := make(map[string]bool, len(nodes))
+	for i := range nodes {
+		there[nodes[i].Name] = true
+	}
+	pods, places, uids := make([]v1.Pod, 0, len(raw)), map[string]int{}, map[types.UID]string{}
+	for i := range raw {
+		var pod v1.Pod
+		if !o.decode("Pod", i, raw[i], &pod) || o.senseless("Pod", i, raw[i], &pod.ObjectMeta, amountsOfPod(&pod)) {
+			continue
+		}
+		if pod.Namespace == "" {
+			pod.Namespace = metav1.NamespaceDefault
+		}
+		name := key(&pod)
+		if node := pod.Spec.NodeName; node != "" && !there[node] {
+			o.leaveOut("Pod", name, fmt.Sprintf("its node %q is not listed", node))
+			continue
+		}
+		if !resources.Countable(&pod) {
+			o.leaveOut("Pod", name, "it asks for "+uncountable)
+			continue
+		}
+		if pod.UID == "" {
+			pod.UID = types.UID(name)
+		}
+		if other, taken := uids[pod.UID]; taken && other != name {
+			o.leaveOut("Pod", name, fmt.Sprintf("it has the UID of %s", other))
+			continue
+		}
+		uids[pod.UID] = name
+		if place, again := places[name]; again {
+			o.leaveOut("Pod", name, repeated)
+			pods[place] = pod
+			continue
+		}
+		places[name] = len(pods)
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+func (o *observation) others(raw []json.RawMessage) []Object {
+	objects, places := make([]Object, 0, len(raw)), map[string]int{}
+	for i := range raw {
+		object, strict, err := decodeObject(raw[i])
+		kind, name := namesIn(raw[i], i)
+		if err != nil {
+			o.leaveOut(kind, name, err.Error())
+			continue
+		}
+		o.note(kind, strict)
+		meta := object.meta()
+		if o.senseless(kind, i, raw[i], &metav1.ObjectMeta{Name: meta.GetName(), Namespace: meta.GetNamespace()}, nil) {
+			continue
+		}
+		if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
+			o.doubt(budget)
+		}
+		id := kind + " " + meta.GetNamespace() + "/" + meta.GetName()
+		if place, again := places[id]; again {
+			o.leaveOut(kind, name, repeated)
+			objects[place] = object
+			continue
+		}
+		places[id] = len(objects)
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// doubt says how a budget is taken whose selector cannot be read: it may protect any pod of its namespace.
+func (o *observation) doubt(budget *policyv1.PodDisruptionBudget) {
+	if _, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
+		o.leaveOut("PodDisruptionBudget", nameOf(budget.Namespace, budget.Name),
+			fmt.Sprintf("its selector cannot be read (%v), so that no pod of its namespace is moved", err))
+	}
+}
+
+// decode says whether the object could be decoded.
+func (o *observation) decode(kind string, index int, raw json.RawMessage, into any) bool {
+	strict, err := kjson.UnmarshalStrict(raw, into)
+	if err != nil {
+		_, name := namesIn(raw, index)
+		o.leaveOut(kind, name, err.Error())
+		return false
+	}
+	o.note(kind, strict)
+	return true
+}
+
+var (
+	indices      = regexp.MustCompile(`\[\d+\]`)
+	unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
+)
+
+// note counts the fields that are not known. A field that is there twice has its last value, as for the API server.
+func (o *observation) note(kind string, strict []error) {
+	seen := map[string]bool{}
+	for _, err := range strict {
+		if match := unknownField.FindStringSubmatch(err.Error()); match != nil {
+			seen[kind+" "+indices.ReplaceAllString(match[1], "[]")] = true
+		}
+	}
+	for field := range seen {
+		o.unknown[field]++
+	}
+}
+
+// senseless leaves the object out if no cluster can hold it.
+func (o *observation) senseless(
+	kind string, index int, raw json.RawMessage, meta *metav1.ObjectMeta, amounts map[string]v1.ResourceList,
+) bool {
+	errs := namesErrors(meta)
+	for _, where := range slices.Sorted(maps.Keys(amounts)) {
+		errs = append(errs, validateQuantities(where, amounts[where])...)
+	}
+	if len(errs) == 0 {
+		return false
+	}
+	_, name := namesIn(raw, index)
+	o.leaveOut(kind, name, strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
+	return true
+}
+
+func namesErrors(meta *metav1.ObjectMeta) []error {
+	if meta.Name == "" {
+		return []error{errors.New("metadata.name: missing")}
+	}
+	var errs []error
+	for field, name := range map[string]string{"name": meta.Name, "namespace": meta.Namespace} {
+		for _, why := range content.IsPathSegmentName(name) {
+			if name != "" {
+				errs = append(errs, fmt.Errorf("metadata.%s: %s", field, why))
+			}
+		}
+	}
+	return errs
+}
+
+// namesIn are the kind and the name of an object, also of one that cannot be decoded: then its place in the list, if it
+// has no name either.
+func namesIn(raw json.RawMessage, index int) (kind, name string) {
+	var of struct {
+		Kind     any `json:"kind"`
+		Metadata any `json:"metadata"`
+	}
+	_ = json.Unmarshal(raw, &of) // whatever it is: what is missing has no name
+	kind, _ = of.Kind.(string)
+	metadata, _ := of.Metadata.(map[string]any)
+	name, _ = metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	if name = nameOf(namespace, name); strings.HasSuffix(name, "/") || name == "" {
+		name = fmt.Sprintf("number %d of its list", index+1)
+	}
+	if kind == "" {
+		kind = "object"
+	}
+	return kind, name
+}
+
+func amountsOfNode(node *v1.Node) map[string]v1.ResourceList {
+	return map[string]v1.ResourceList{
+		"status.allocatable": node.Status.Allocatable, "status.capacity": node.Status.Capacity}
+}
+
+func amountsOfPod(pod *v1.Pod) map[string]v1.ResourceList {
+	amounts := map[string]v1.ResourceList{"spec.overhead": pod.Spec.Overhead}
+	add := func(where string, of *v1.ResourceRequirements) {
+		if of != nil {
+			amounts[where+".requests"], amounts[where+".limits"] = of.Requests, of.Limits
+		}
+	}
+	add("spec.resources", pod.Spec.Resources)
+	add("status.resources", pod.Status.Resources)
+	amounts["status.allocatedResources"] = pod.Status.AllocatedResources
+	for i, container := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		add(fmt.Sprintf("container %d resources", i), &container.Resources)
+	}
+	for i, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		where := fmt.Sprintf("status of container %d", i)
+		add(where+" resources", status.Resources)
+		amounts[where+" allocatedResources"] = status.AllocatedResources
+	}
+	return amounts
+}
+
+// decodeObject decodes an object of a kind that the scheduler reads. strict are its unknown and doubled fields.
+func decodeObject(data []byte) (object Object, strict []error, err error) {
+	decoded, kind, err := decoder.Decode(data, nil, nil)
+	if unknown, are := runtime.AsStrictDecodingError(err); are && decoded != nil {
+		strict, err = unknown.Errors(), nil
+	}
+	if err != nil {
+		return Object{}, nil, err
+	}
+	scope, read := Kinds[*kind]
+	if !read {
+		return Object{}, nil, fmt.Errorf("the scheduler reads no %s of %s", kind.Kind, kind.GroupVersion())
+	}
+	object = Object{decoded}
+	meta := object.meta()
+	switch {
+	case scope == ClusterWide:
+		meta.SetNamespace("")
+	case meta.GetNamespace() == "":
+		meta.SetNamespace(metav1.NamespaceDefault)
+	}
+	return object, strict, nil
+}
