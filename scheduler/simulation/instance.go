@@ -57,6 +57,8 @@ type Result struct {
 	Placements map[string]string `json:"placements"`
 	// Evicted lists the pods that preemption removed, in alphabetical order.
 	Evicted []string `json:"evicted,omitempty"`
+	// Awaiting are the pods that were placed and whose volumes somebody has still to make.
+	Awaiting []Remark `json:"awaiting,omitempty"`
 	// Measurement is there if it was asked for.
 	Measurement *Measurement `json:"measurement,omitempty"`
 	Reading

@@ -20,8 +20,8 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// LeftOut is an object that takes no part in an observed instance, or not the part that it should.
-type LeftOut struct {
+// Remark is what there is to say of one object.
+type Remark struct {
 	// Object is its kind and name, as in "Pod default/web-0".
 	Object string `json:"object"`
 	Reason string `json:"reason"`
@@ -38,12 +38,13 @@ type UnknownField struct {
 // Reading is what was not taken as it was written. It is empty for instances that were not observed: their errors are
 // errors of the whole.
 type Reading struct {
-	LeftOut       []LeftOut      `json:"leftOut,omitempty"`
+	// LeftOut are the objects that take no part, or not the part that they should.
+	LeftOut       []Remark       `json:"leftOut,omitempty"`
 	UnknownFields []UnknownField `json:"unknownFields,omitempty"`
 }
 
 func (r *Reading) leaveOut(kind, name, reason string) {
-	r.LeftOut = append(r.LeftOut, LeftOut{Object: kind + " " + name, Reason: reason})
+	r.LeftOut = append(r.LeftOut, Remark{Object: kind + " " + name, Reason: reason})
 }
 
 // lists are the objects of an observed instance. Each is decoded on its own, so that one that cannot be decoded costs no

@@ -301,6 +301,9 @@ func (r *run) result(instance Instance) (Result, error) {
 		switch {
 		case err == nil:
 			result.Placements[key(pod)] = object.(*v1.Pod).Spec.NodeName
+			if pod.Spec.NodeName == "" && result.Placements[key(pod)] != "" {
+				result.Awaiting = append(result.Awaiting, r.awaiting(pod)...)
+			}
 			if current != key(pod) {
 				result.Evicted = append(result.Evicted, key(pod))
 			}

@@ -29,13 +29,14 @@ func TestNothingWaitsForVolumes(t *testing.T) {
 		objects []string
 		placed  map[string]bool
 		on      string
+		awaits  string
 	}{
-		"a volume that is still to be made":   {[]string{made, first, second}, map[string]bool{"x": true, "y": true}, ""},
-		"a claim without a class":             {[]string{fmt.Sprintf(claim, "a", "a", ""), second, made}, map[string]bool{"x": false, "y": true}, ""},
-		"a class that is not listed":          {[]string{first}, map[string]bool{"x": false, "y": false}, ""},
-		"a claim that is not listed":          {[]string{made, second}, map[string]bool{"x": false, "y": true}, ""},
-		"a volume of a node":                  {[]string{static, local, first}, map[string]bool{"x": true, "y": false}, "m"},
-		"two claims for the volume of a node": {[]string{static, local, first, second}, map[string]bool{"x": true, "y": false}, "m"},
+		"a volume that is still to be made":   {[]string{made, first, second}, map[string]bool{"x": true, "y": true}, "", "x y"},
+		"a claim without a class":             {[]string{fmt.Sprintf(claim, "a", "a", ""), second, made}, map[string]bool{"x": false, "y": true}, "", "y"},
+		"a class that is not listed":          {[]string{first}, map[string]bool{"x": false, "y": false}, "", ""},
+		"a claim that is not listed":          {[]string{made, second}, map[string]bool{"x": false, "y": true}, "", "y"},
+		"a volume of a node":                  {[]string{static, local, first}, map[string]bool{"x": true, "y": false}, "m", ""},
+		"two claims for the volume of a node": {[]string{static, local, first, second}, map[string]bool{"x": true, "y": false}, "m", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed, results := stream(t, observed(nodes, fmt.Sprintf(pod, "x", "a")+","+fmt.Sprintf(pod, "y", "b"),
@@ -48,6 +49,16 @@ func TestNothingWaitsForVolumes(t *testing.T) {
 				if on := result.Placements["default/"+pod]; (on != "") != want || on != "" && row.on != "" && on != row.on {
 					t.Errorf("pod %s is on %q, want a node: %t %s; left out %+v", pod, on, want, row.on, result.LeftOut)
 				}
+			}
+			awaits := []string{}
+			for _, remark := range result.Awaiting {
+				if !strings.Contains(remark.Reason, "disk.example.com has to make one") {
+					t.Errorf("who makes the volume should be named: %+v", remark)
+				}
+				awaits = append(awaits, strings.TrimPrefix(remark.Object, "Pod default/"))
+			}
+			if got := strings.Join(awaits, " "); got != row.awaits {
+				t.Errorf("volumes are still to be made for %q, want %q", got, row.awaits)
 			}
 			if len(result.Evicted) > 0 {
 				t.Errorf("nobody was evicted, but it says %v", result.Evicted)

@@ -3,10 +3,10 @@
 from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
     Instance,
-    LeftOut,
     Measurement,
     Placements,
     Question,
+    Remark,
     UnknownField,
     Verdict,
     Verification,
@@ -16,10 +16,10 @@ from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profi
 __all__ = [
     "NO_PROTECTION",
     "Instance",
-    "LeftOut",
     "Measurement",
     "Placements",
     "Question",
+    "Remark",
     "SchedulerVerifier",
     "Simulator",
     "UnknownField",

@@ -63,15 +63,15 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An object that was read and takes no part, or not the part that it should.
+class Remark:
+    """What there is to say of one object.
 
     Attributes
     ----------
     object
         Its kind and name, as in ``Pod default/web-0``.
     reason
-        Why, in words.
+        What, or why, in words.
     """
 
     object: str
@@ -130,15 +130,19 @@ class Placements:
         Pods that preemption removed, also those that have come back.
     measurement
         None if it was not asked for.
+    awaiting
+        Pods that were placed and whose volumes somebody has still to make.
     left_out
-        Of an observed instance, also pods that the scheduler failed on.
+        Objects of an observed instance that take no part, or not the part that they
+        should; also pods that the scheduler failed on.
     """
 
     id: str
     nodes: Mapping[str, str | None]
     evicted: tuple[str, ...] = ()
     measurement: Measurement | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    awaiting: tuple[Remark, ...] = ()
+    left_out: tuple[Remark, ...] = ()
 
     def pending(self) -> list[str]:
         """Return the pods without a node, in alphabetical order."""
@@ -244,5 +248,5 @@ class Verification:
 
     snapshot: pb.Snapshot
     verdicts: tuple[Verdict, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()

@@ -7,7 +7,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -19,10 +19,10 @@ from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate.instance import (
     Instance,
-    LeftOut,
     Measurement,
     Placements,
     Question,
+    Remark,
     UnknownField,
     Verdict,
     Verification,
@@ -227,12 +227,13 @@ class Simulator(SimulatorProcess):
             nodes={pod: node or None for pod, node in answer["placements"].items()},
             evicted=tuple(answer.get("evicted", ())),
             measurement=_measurement(answer.get("measurement")),
-            left_out=_left_out(answer),
+            awaiting=_remarks(answer.get("awaiting")),
+            left_out=_remarks(answer.get("leftOut")),
         )
 
 
-def _left_out(answer: Mapping[str, Any]) -> tuple[LeftOut, ...]:
-    return tuple(LeftOut(**one) for one in answer.get("leftOut", ()))
+def _remarks(said: Iterable[Mapping[str, str]] | None) -> tuple[Remark, ...]:
+    return tuple(Remark(**one) for one in said or ())
 
 
 def _measurement(said: Mapping[str, Any] | None) -> Measurement | None:
@@ -277,7 +278,7 @@ class SchedulerVerifier(SimulatorProcess):
         return Verification(
             snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
             verdicts=_verdicts(answer),
-            left_out=_left_out(answer),
+            left_out=_remarks(answer.get("leftOut")),
             unknown_fields=tuple(
                 UnknownField(**one) for one in answer.get("unknownFields", ())
             ),

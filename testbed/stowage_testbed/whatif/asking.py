@@ -17,7 +17,7 @@ from stowage_testbed.optimizer_service.service import (
 )
 from stowage_testbed.simulate import (
     Instance,
-    LeftOut,
+    Placements,
     Question,
     SchedulerVerifier,
     Simulator,
@@ -90,23 +90,25 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
         starting = pool.submit(stack.enter_context, running_service())
         read = _read(profile, question)
         snapshot = read.snapshot
-        fits_now, failed = _fits_now(profile, question.instance, snapshot)
+        fits_now, placed = _fits_now(profile, question.instance, snapshot)
         asking = _Asking(profile, starting.result(), limits)
         placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
         question = replace(question, consolidates=True)
         emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
     found = _findings(snapshot, fits_now, placing, emptying, inventory)
-    passed_over = tuple(_passed_over(inventory, read, failed))
+    passed_over = tuple(_passed_over(inventory, read, placed))
     return replace(found, not_judged=(*passed_over, *found.not_judged))
 
 
 def _passed_over(
-    inventory: Inventory, read: Verification, failed: Iterable[LeftOut]
+    inventory: Inventory, read: Verification, placed: Placements
 ) -> Iterator[NotJudged]:
     """Yield what takes no part: objects that make no sense, and unknown fields."""
-    left_out = (*inventory.left_out, *read.left_out, *failed)
+    left_out = (*inventory.left_out, *read.left_out, *placed.left_out)
     for one in dict.fromkeys(left_out):
         yield NotJudged("left out", one.object, one.reason)
+    for one in placed.awaiting:
+        yield NotJudged("a volume that is still to be made", one.object, one.reason)
     for field_ in read.unknown_fields:
         yield NotJudged(
             "a field that this version of the scheduler does not know",
@@ -128,8 +130,8 @@ def _read(profile: Path, question: Question) -> Verification:
 
 def _fits_now(
     profile: Path, instance: Instance, snapshot: pb.Snapshot
-) -> tuple[int, tuple[LeftOut, ...]]:
-    """Return how many waiting pods the scheduler places, and whom it fails on.
+) -> tuple[int, Placements]:
+    """Return how many waiting pods the scheduler places, and all that it says of them.
 
     It is not asked about pods that are larger than what any node has left. It would try
     each on every node; meanwhile room only shrinks, for nobody is preempted.
@@ -142,11 +144,11 @@ def _fits_now(
         pod for pod in instance.pods if pod["metadata"].get("uid") not in left_out
     )
     if len(left_out) == len(waiting):
-        return 0, ()
+        return 0, Placements(ID, {})
     with Simulator(profile, environment=_memory(instance)) as simulator:
         placed = simulator.place(replace(instance, pods=pods))
     fits = sum(placed.nodes.get(name) is not None for name in names)
-    return fits, placed.left_out
+    return fits, placed
 
 
 def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:

@@ -11,7 +11,7 @@ import yaml
 
 from stowage_testbed.errors import InputError
 from stowage_testbed.observe.pod_body import FINISHED
-from stowage_testbed.simulate import LeftOut
+from stowage_testbed.simulate import Remark
 
 Manifest = Mapping[str, Any]
 
@@ -71,13 +71,13 @@ class Inventory:
     pods: tuple[Manifest, ...]
     objects: tuple[Manifest, ...] = ()
     unread: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[Remark, ...] = ()
 
 
 def inventory_of(
     objects: Iterable[Manifest],
     unread: Iterable[str] = (),
-    left_out: Iterable[LeftOut] = (),
+    left_out: Iterable[Remark] = (),
 ) -> Inventory:
     """Return the inventory of a mixed heap of objects.
 
@@ -103,7 +103,7 @@ def inventory_of(
         if kind not in _DROPPED:
             continue
         if not isinstance(metadata, dict) or not metadata.get("name"):
-            refused.append(LeftOut(f"a {kind}", "metadata.name: missing"))
+            refused.append(Remark(f"a {kind}", "metadata.name: missing"))
             continue
         namespace, name = (str(metadata.get(key)) for key in ("namespace", "name"))
         found[kind, namespace, name] = one

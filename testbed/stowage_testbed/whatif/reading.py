@@ -17,7 +17,7 @@ from stowage_testbed.api_client import (
     new_api_client,
 )
 from stowage_testbed.errors import InputError, StowageError
-from stowage_testbed.simulate import LeftOut
+from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import (
     FURTHER,
     Inventory,
@@ -89,7 +89,7 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     InputError
         A file is not JSON or holds no objects, or there are no nodes or no pods.
     """
-    left_out = list[LeftOut]()
+    left_out = list[Remark]()
     objects = [one for path in paths for one in _objects(path, left_out)]
     there = {one["kind"] for one in objects}
     unread = [kind for kind in FURTHER if kind not in there]
@@ -131,7 +131,7 @@ class _Document(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-def _objects(path: Path, left_out: list[LeftOut]) -> Iterator[Manifest]:
+def _objects(path: Path, left_out: list[Remark]) -> Iterator[Manifest]:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -151,7 +151,7 @@ def _flat(
     path: Path,
     content: bytes | msgspec.Raw,
     document: _Document,
-    left_out: list[LeftOut],
+    left_out: list[Remark],
 ) -> Iterator[Manifest]:
     """Yield the objects of lists within lists, each parsed when its turn comes.
 
@@ -171,7 +171,7 @@ def _flat(
             yield from _flat(path, item, part, left_out)
         except msgspec.DecodeError as error:
             where = f"item {place} of {path.name}"
-            left_out.append(LeftOut(where, f"is no Kubernetes object: {error}"))
+            left_out.append(Remark(where, f"is no Kubernetes object: {error}"))
 
 
 def _no_list(path: Path, why: str) -> InputError:

@@ -13,9 +13,9 @@ import pytest
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import (
     Instance,
-    LeftOut,
     Placements,
     Question,
+    Remark,
     UnknownField,
     Verdict,
     Verification,
@@ -46,7 +46,8 @@ class World:
     forbidden: list[tuple[tuple[str, str], ...]] = field(default_factory=list)
     instances: list[Instance] = field(default_factory=list)
     read: Verification | None = None
-    failed: tuple[LeftOut, ...] = ()
+    failed: tuple[Remark, ...] = ()
+    awaiting: tuple[Remark, ...] = ()
 
     def verify(self, question: Question) -> Verification:
         self.forbidden.append(question.forbidden)
@@ -57,7 +58,7 @@ class World:
         self.instances.append(instance)
         self.asked = [str(pod["metadata"]["name"]) for pod in instance.pods]
         nodes = {f"ns/{name}": "n1" for name in self.asked}
-        return Placements("whatif", nodes, left_out=self.failed)
+        return Placements("whatif", nodes, awaiting=self.awaiting, left_out=self.failed)
 
     def verdicts(self, question: Question) -> tuple[Verdict, ...]:
         self.instances.append(question.instance)
@@ -167,12 +168,13 @@ def test_no_process_of_the_scheduler_is_kept_while_the_optimiser_works(
 
 def test_what_takes_no_part_is_told_by_name(world: World) -> None:
     """The answer is about all the rest, and whoever reads it must know."""
-    nameless, gone = LeftOut("a Pod", "no name"), LeftOut("Pod ns/a", "no node")
-    failed = LeftOut("Pod ns/b", "the attempt failed")
+    nameless, gone = Remark("a Pod", "no name"), Remark("Pod ns/a", "no node")
+    failed = Remark("Pod ns/b", "the attempt failed")
     world.read = Verification(
         world.snapshot, (), (gone,), (UnknownField("Pod spec.new", 2),)
     )
     world.failed = (gone, failed)
+    world.awaiting = (Remark("Pod ns/c", "its claim has no volume yet"),)
 
     told = findings_of(
         replace(INVENTORY, left_out=(nameless,)), Path("profile"), PlanLimits()
@@ -180,6 +182,7 @@ def test_what_takes_no_part_is_told_by_name(world: World) -> None:
 
     left_out = [one for one in told if one.reason == "left out"]
     assert [one.subject for one in left_out] == ["a Pod", "Pod ns/a", "Pod ns/b"]
+    assert any(one.subject == "Pod ns/c" and "volume" in one.reason for one in told)
     assert any(one.subject == "Pod spec.new" and "2" in one.detail for one in told)
 
 

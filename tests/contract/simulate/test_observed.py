@@ -1,0 +1,116 @@
+"""What the fault of odd objects throws at a cluster, as an input of what-if."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stowage_testbed.faults.odd_objects import (
+    budget_of_nobody,
+    classes,
+    odd_budget,
+    odd_capacity,
+    odd_namespace,
+    odd_node,
+)
+from stowage_testbed.faults.odd_pods import ODDITIES, odd_pod
+from stowage_testbed.simulate import (
+    Instance,
+    Question,
+    SchedulerVerifier,
+    Simulator,
+    profile_file,
+)
+from stowage_testbed.toolchain import install_tools
+from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.reading import read_files
+
+SEED = 20261125
+NORMAL, NODES = 1000, 20
+
+
+def _normal() -> list[dict[str, Any]]:
+    """Return pods of which each has room, every second of them on a node."""
+    room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    nodes = [
+        {"kind": "Node", "metadata": {"name": f"n-{number}"}, "status": status}
+        for number in range(NODES)
+        for status in ({"capacity": room, "allocatable": room},)
+    ]
+    pods = []
+    for number in range(NORMAL):
+        spec: dict[str, Any] = {
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}],
+            "schedulerName": "default-scheduler",
+        }
+        if number % 2:
+            spec["nodeName"] = f"n-{number % NODES}"
+        metadata = {"name": f"p-{number}", "namespace": "normal"}
+        pods.append({"kind": "Pod", "metadata": metadata, "spec": spec})
+    return nodes + pods
+
+
+def _odd(rng: random.Random) -> list[dict[str, Any]]:
+    """Return each kind of odd object, as it would be listed."""
+    nodes = [odd_node(number, rng) | {"status": odd_capacity(rng)} for number in (1, 2)]
+    made = [
+        *classes(rng),
+        odd_namespace("odd", rng),
+        *nodes,
+        odd_budget("b", "odd", rng),
+        budget_of_nobody("nobody", "normal", rng),
+    ]
+    for number, oddity in enumerate(ODDITIES):
+        pod = odd_pod(f"odd-{number}", "odd", oddity, rng)
+        status = {"status": pod.status} if pod.status else {}
+        pod.spec.setdefault("schedulerName", "default-scheduler")
+        made.append(pod.manifest | status)
+    return made
+
+
+@pytest.fixture(scope="module")
+def inventory(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
+    file = tmp_path_factory.mktemp("observed") / "all.json"
+    items = _normal() + _odd(random.Random(SEED))  # noqa: S311 - not a secret
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    return read_files([file])
+
+
+@pytest.fixture(scope="module")
+def profile() -> Path:
+    install_tools(["stowage-simulate"], quiet=True)
+    return profile_file("deterministic")
+
+
+def _instance(inventory: Inventory) -> Instance:
+    return Instance(
+        "odd", inventory.nodes, inventory.pods, inventory.objects, observed=True
+    )
+
+
+def test_odd_objects_keep_no_other_out_of_the_snapshot(
+    inventory: Inventory, profile: Path
+) -> None:
+    """All of them are legal, some more than a scheduler can count; each is told."""
+    with SchedulerVerifier(profile) as verifier:
+        read = verifier.verify(Question(_instance(inventory)))
+
+    there = {(pod.namespace, pod.name) for pod in read.snapshot.pods}
+    assert sum(namespace == "normal" for namespace, _ in there) == NORMAL
+    assert read.left_out
+    assert all(one.object.startswith(("Pod odd/", "Node odd")) for one in read.left_out)
+
+
+def test_odd_objects_keep_no_other_from_being_placed(
+    inventory: Inventory, profile: Path
+) -> None:
+    """One on which the scheduler fails is left out; the others have room."""
+    with Simulator(profile) as simulator:
+        placed = simulator.place(_instance(inventory))
+
+    waits = [pod for pod in placed.pending() if pod.startswith("normal/")]
+    assert waits == []
