@@ -3,6 +3,7 @@ package executor
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -111,6 +112,19 @@ func (e *Execution) Leaving() []*snapshot.Pod {
 		}
 	}
 	return pods
+}
+
+// LeftUnplaced counts the pods of the pod's owner that the plan has evicted without a place for a replacement.
+func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
+	owner := ownerOf(pod)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, step := range e.evictions {
+		if step.opened && step.kind.Owner == owner && step.pod.Object.UID != pod.UID {
+			count++
+		}
+	}
+	return count
 }
 
 // Target is the node that the replacement of a moved pod goes to; "" for any other pod.

@@ -129,11 +129,12 @@ func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rul
 }
 
 // UnbudgetedNow is why a pod that no disruption budget covers may not be disrupted now, or "". It asks for the budgets of
-// its namespace and the pods of its controller only where a rule depends on them.
+// its namespace and the pods of its controller only where a rule depends on them. So many siblings that the plan itself
+// leaves unplaced are not missed: the plan was made so.
 func UnbudgetedNow(
-	pod *v1.Pod, rules Rules, budgets func() []*policyv1.PodDisruptionBudget, siblings func() []*v1.Pod,
+	pod *v1.Pod, rules Rules, unplaced int, budgets func() []*policyv1.PodDisruptionBudget, siblings func() []*v1.Pod,
 ) string {
-	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), rules: rules}
+	of := &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), ready: unplaced, rules: rules}
 	if of.controller == nil || !rules.KeepSingletons && !isOfStatefulSet(of) {
 		return ""
 	}

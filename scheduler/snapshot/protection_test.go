@@ -262,12 +262,17 @@ func TestALivePodIsProtectedByTheSiblingsAndBudgetsThatAreLeft(t *testing.T) {
 	} {
 		pod := aPod("a", "n1", serves, c.change)
 
-		got := snapshot.UnbudgetedNow(pod, c.rules, func() []*policyv1.PodDisruptionBudget { return c.budgets },
+		got := snapshot.UnbudgetedNow(pod, c.rules, 0, func() []*policyv1.PodDisruptionBudget { return c.budgets },
 			func() []*v1.Pod { return []*v1.Pod{pod, c.sibling} })
 
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", text, got, c.want)
 		}
+	}
+	alone := aPod("a", "n1", serves)
+	if got := snapshot.UnbudgetedNow(alone, applied, 1, func() []*policyv1.PodDisruptionBudget { return nil },
+		func() []*v1.Pod { return []*v1.Pod{alone} }); got != "" {
+		t.Errorf("the plan has left the other one unplaced: %q", got)
 	}
 	if !snapshot.IsPassing(snapshot.Singleton) || snapshot.IsPassing(snapshot.StatefulSet) {
 		t.Error("a pod that is the only ready one may get siblings; a StatefulSet's stays one")

@@ -92,6 +92,15 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	return fmt.Errorf("evicting pod %s: %w", podName(pod), err)
 }
 
+// protected is the rule that forbids a disruption of the pod as it is now, or "".
+func (p *Plugin) protected(pod *v1.Pod) string {
+	unplaced := 0
+	if execution := p.execution.Load(); execution != nil {
+		unplaced = execution.LeftUnplaced(pod)
+	}
+	return p.view.protected(pod, unplaced)
+}
+
 // unanswered says that the server did not decide about the request: it timed out or was unavailable.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus

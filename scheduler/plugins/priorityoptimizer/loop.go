@@ -53,7 +53,7 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 		p.wakeUp()
 	})
 	return &loop{plugin: p, args: args, clock: with.clock, records: records, planner: planner,
-		evictor: evictor{with.evictions, p.view.pods, p.view.protected}, state: standingBy}
+		evictor: evictor{with.evictions, p.view.pods, p.protected}, state: standingBy}
 }
 
 // run works until the context ends.

@@ -172,8 +172,9 @@ func (v *view) running(pod *v1.Pod) bool {
 }
 
 // protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
-// now, or "". A lister fails only where there is none, the index never.
-func (v *view) protected(pod *v1.Pod) string {
+// now, or "". The plan under way has left so many siblings unplaced. A lister fails only where there is none, the index
+// never.
+func (v *view) protected(pod *v1.Pod, unplaced int) string {
 	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {
 		namespace = nil // it is not known yet
@@ -181,7 +182,7 @@ func (v *view) protected(pod *v1.Pod) string {
 	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
 		return reason
 	}
-	return snapshot.UnbudgetedNow(pod, v.rules, func() []*policyv1.PodDisruptionBudget {
+	return snapshot.UnbudgetedNow(pod, v.rules, unplaced, func() []*policyv1.PodDisruptionBudget {
 		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
 		return budgets
 	}, func() (siblings []*v1.Pod) {
