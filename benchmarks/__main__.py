@@ -179,6 +179,21 @@ def faults(
 
 
 @app.command()
+def proofs(
+    *,
+    cases: Annotated[int, typer.Option(min=1, help="Small clusters to try.")] = 20_000,
+    strategy: Annotated[
+        str, typer.Option(help="The strategy that answers.")
+    ] = DEFAULT_STRATEGY,
+    results: Results = RESULTS,
+) -> None:
+    """Hold answers and claims for small clusters against every plan that there is."""
+    from benchmarks.proofs.benchmark import run_benchmark  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(cases, strategy, results, say))
+
+
+@app.command()
 def agreement(
     *,
     plans: Annotated[int, typer.Option(min=1, help="How many are judged.")] = 10_000,

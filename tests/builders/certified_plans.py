@@ -32,7 +32,7 @@ class ReducedSnapshot:
 
     @property
     def left_alone(self) -> set[str]:
-        """Return the classes that every strategy refuses, and the budgets."""
+        """Return the classes that every strategy refuses."""
         return {one.subject.removeprefix("class ") for one in self.packing.refusals}
 
     def plan(self, assignment: Assignment, policy: Policy) -> pb.Plan:

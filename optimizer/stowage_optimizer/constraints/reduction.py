@@ -7,7 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from stowage_optimizer.constraints.disruption_budgets import Held, held_by_budgets
+from stowage_optimizer.constraints.disruption_budgets import (
+    Budgets,
+    allowances,
+    budgets_of,
+)
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.refusing import refused_classes
 from stowage_optimizer.constraints.relations import RelationCompiler
@@ -56,7 +60,7 @@ class _Reduction:
     shared: tuple[SharedDimension, ...] = field(init=False)
     demands: dict[str, Amounts] = field(init=False)
     refused: dict[str, list[Refusal]] = field(init=False)
-    held: Held = field(init=False)
+    budgets: Budgets = field(init=False)
 
     def __post_init__(self) -> None:
         snapshot = self.snapshot
@@ -79,7 +83,7 @@ class _Reduction:
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
-        self.held = held_by_budgets(snapshot)
+        self.budgets = budgets_of(snapshot)
 
     def packing(self) -> Packing:
         """Return the whole problem, in the smallest equivalent units."""
@@ -87,14 +91,16 @@ class _Reduction:
         asked = {self.demands[name] for name in {pod.class_id for pod in pods}}
         room, scaled = scale(self._room({pod.uid for pod in pods}), asked)
         items = tuple(self._items(pods, scaled))
+        class_of = tuple(pod.class_id for pod in pods)
         return Packing(
             node_names=tuple(node.name for node in self.snapshot.nodes),
             room=room,
             items=items,
             tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
             refusals=tuple(self._refusals()),
-            relations=self._relations(items) if self.relational else None,
+            relations=self._relations(items, class_of) if self.relational else None,
             snapshot=self.snapshot,
+            allowances=tuple(allowances(self.snapshot, self.budgets, items, class_of)),
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
@@ -117,18 +123,19 @@ class _Reduction:
             nodes = eligibility.with_home(nodes, home)
             yield Item(pod.uid, priority, demanded, nodes, home)
 
-    def _relations(self, items: tuple[Item, ...]) -> Relations | None:
+    def _relations(
+        self, items: tuple[Item, ...], class_of: tuple[str, ...]
+    ) -> Relations | None:
         compiler = RelationCompiler(self.snapshot, self.present)
         rules = compiler.rules(self.anti_affinity.others)
         if not rules:
             return None
-        class_of = {pod.uid: pod.class_id for pod in self.snapshot.pods}
         in_play = {item.pod_uid for item in items}
         return Relations(
             tallies=tuple(compiler.tallies),
             counting={one: tuple(found) for one, found in compiler.counting.items()},
             rules=rules,
-            class_of=tuple(class_of[item.pod_uid] for item in items),
+            class_of=class_of,
             staying=tuple(
                 (pod.class_id, self.index[pod.node], pod.terminating)
                 for pod in self.snapshot.pods
@@ -141,7 +148,7 @@ class _Reduction:
             return False
         if pod.node is None:
             return True
-        return pod.movable and pod.uid not in self.held.pods
+        return pod.movable and pod.class_id not in self.budgets.held
 
     def _room(self, in_play: set[str]) -> tuple[Amounts, ...]:
         room = [
@@ -170,4 +177,4 @@ class _Reduction:
         for class_id, refusals in self.refused.items():
             if class_id in self.present:
                 yield from refusals
-        yield from self.held.refusals
+        yield from self.budgets.refusals

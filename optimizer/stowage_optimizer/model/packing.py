@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from stowage_optimizer.model.relations import Relations
 from stowage_optimizer.model.snapshot import Pod, Refusal, Snapshot
@@ -37,6 +38,31 @@ class Item:
     home: int | None
 
 
+class Disrupted(Enum):
+    """Which disruptions an allowance counts."""
+
+    EITHER = "moves and evictions"
+    MOVES = "moves"
+    EVICTIONS = "evictions"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Running items of which a plan may disrupt only so many.
+
+    Parameters
+    ----------
+    members
+        Indices of the items, ascending.
+    most
+        Disruptions at most.
+    """
+
+    members: tuple[int, ...]
+    most: int
+    counts: Disrupted = Disrupted.EITHER
+
+
 @dataclass(frozen=True, slots=True)
 class Packing:
     """Items and the room that they share.
@@ -51,6 +77,10 @@ class Packing:
     relations
         What pods demand of each other beyond room, None if nothing. Assignments must
         go through `stowage_optimizer.strategies.repair` then.
+    allowances
+        What disruption budgets allow, of those only that do not allow for all of their
+        pods. Strategies leave them out: `stowage_optimizer.strategies.related` keeps
+        them.
     """
 
     node_names: tuple[str, ...]
@@ -60,6 +90,7 @@ class Packing:
     refusals: tuple[Refusal, ...]
     relations: Relations | None = None
     snapshot: Snapshot = NO_SNAPSHOT
+    allowances: tuple[Allowance, ...] = ()
 
     @property
     def current(self) -> Assignment:

@@ -5,7 +5,8 @@ budget:
 
 1. the strategy, then trimming to the limits, the cheapest replicas and the curve
    (`finish`); or, for the objective `CONSOLIDATE`, the emptying of nodes;
-2. pods with demands on other pods: moved, or in a hurry only placed (`related`);
+2. pods tied to each other by demands, budgets or limits (`related`): moved, or in a
+   hurry, if they have demands, only placed;
 3. ties between equal solutions, broken by what pods prefer (`preferring`).
 
 A solution becomes a plan when it is sent (`stowage_optimizer.model.encode`).
@@ -13,6 +14,7 @@ A solution becomes a plan when it is sent (`stowage_optimizer.model.encode`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
@@ -24,14 +26,26 @@ from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.consolidate.strategy import Consolidate
 from stowage_optimizer.strategies.finish.finishing import consolidated, finished
+from stowage_optimizer.strategies.finish.limits import within_limits
 from stowage_optimizer.strategies.preferring import LOOKING, preferred
-from stowage_optimizer.strategies.related.moving import moved
-from stowage_optimizer.strategies.related.placing import SETTLING, placed
+from stowage_optimizer.strategies.related.exact import manageable
+from stowage_optimizer.strategies.related.moving import (
+    REPAIRING_SHARE,
+    moved,
+    repairing_s,
+)
+from stowage_optimizer.strategies.related.placing import (
+    SETTLING,
+    as_it_is,
+    better,
+    placed,
+    unproved,
+)
 from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
-Where there are more, they are only placed, if at all."""
+Where there are more, or repairing a plan takes too long, they are only placed."""
 
 
 class Packings:
@@ -54,9 +68,23 @@ class Packings:
         return reduce_snapshot(self.snapshot, relations=True)
 
     @property
+    def waiting(self) -> bool:
+        """Whether a pod waits: else there is nothing to gain."""
+        return any(pod.node is None for pod in self.snapshot.pods)
+
+    @property
     def asks_for_relations(self) -> bool:
         """Whether a pod waits, and a class has demands on other pods."""
-        return self.demanding and any(pod.node is None for pod in self.snapshot.pods)
+        return self.demanding and self.waiting
+
+    def hurried(self, budget: Budget) -> bool:
+        """Return whether there is no time to move the pods with demands."""
+        if not self.demanding or self.related.relations is None:
+            return False
+        return (
+            len(self.snapshot.pods) > MOVED_PER_S * budget.limit_s
+            or repairing_s(self.related) > REPAIRING_SHARE * budget.limit_s
+        )
 
 
 def solve(
@@ -70,7 +98,9 @@ def solve(
         The first stage; there is one only for the objective `CONSOLIDATE`.
     """
     if budget.options.objective is Objective.CONSOLIDATE:
-        return consolidated(Consolidate(), packings.plain, budget, publish)
+        return consolidated(
+            Consolidate(packings.related), packings.plain, budget, publish
+        )
     if getattr(strategy, "is_self_contained", False):
         return strategy.solve(packings.related, budget, publish)
     pods = len(packings.snapshot.pods)
@@ -85,22 +115,51 @@ def solve(
 def _with_relations(
     strategy: Strategy, packings: Packings, budget: Budget, publish: Publish
 ) -> Solution:
-    if not packings.asks_for_relations:
+    if not packings.waiting:
         return finished(strategy, packings.plain, budget, publish)
-    snapshot = packings.snapshot
+    if not budget.counted and packings.hurried(budget):
+        return _in_a_hurry(strategy, packings, budget, publish)
+    return _tied(strategy, packings.related, budget, publish)
+
+
+def _tied(
+    strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
+) -> Solution:
+    """Solve ``packing`` with all that ties its pods to each other."""
+    if packing.relations is None and not packing.allowances:
+        limited = within_limits(packing, budget.options.limits)
+        if not manageable(limited):
+            # Limits alone: the best plan is trimmed to them.
+            return finished(strategy, packing, budget, publish)
+    return moved(strategy, packing, budget, publish)
+
+
+def _in_a_hurry(
+    strategy: Strategy, packings: Packings, budget: Budget, publish: Publish
+) -> Solution:
+    """Solve without the pods with demands; then place those that find room."""
+    snapshot, policy, related = packings.snapshot, budget.policy, packings.related
     pods = len(snapshot.pods)
-    if budget.counted or pods <= MOVED_PER_S * budget.limit_s:
-        if packings.related.relations is None:
-            return finished(strategy, packings.plain, budget, publish)
-        return moved(strategy, packings.related, budget, publish)
     waits = any(
         pod.node is None and snapshot.class_of(pod).demanding for pod in snapshot.pods
     )
+
+    def look(found: Solution) -> None:
+        publish(unproved(found, related, policy))
+
     if not (waits and SETTLING.suffices(budget, pods)):
-        return finished(strategy, packings.plain, budget, publish)
-    before = budget.without(SETTLING.of(budget.limit_s, pods))
-    found = finished(strategy, packings.plain, before, publish)
-    return _published(found, placed(found, packings.related, budget), publish)
+        found = _tied(strategy, packings.plain, budget, look)
+        return unproved(found, related, policy)
+    began = budget.clock()
+    floor = as_it_is(related, budget)
+    publish(floor)
+    settling_s = max(SETTLING.of(budget.limit_s, pods), budget.clock() - began)
+    if budget.left_s() < settling_s:
+        return floor
+    found = _tied(strategy, packings.plain, budget.without(settling_s), look)
+    settled = better(floor, placed(found, related, budget), policy)
+    publish(settled)
+    return replace(settled, message=found.message)
 
 
 def _published(before: Solution, after: Solution, publish: Publish) -> Solution:

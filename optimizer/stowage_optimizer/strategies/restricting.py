@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.constraints.allowances import disrupted
+from stowage_optimizer.model.packing import Allowance, Assignment, Packing
 
 
 def restricted(
@@ -39,4 +40,18 @@ def restricted(
         items=items,
         tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
         relations=relations,
+        allowances=tuple(_allowances(packing, kept, assignment)),
     )
+
+
+def _allowances(
+    packing: Packing, kept: Sequence[int], assignment: Assignment
+) -> Iterator[Allowance]:
+    """Yield what is left for ``kept`` of what the others have not used."""
+    number = {index: at for at, index in enumerate(kept)}
+    for one in packing.allowances:
+        gone = disrupted(one, packing.items, assignment)
+        used = sum(index not in number for index in gone)
+        members = tuple(number[index] for index in one.members if index in number)
+        if len(members) > one.most - used:
+            yield replace(one, members=members, most=one.most - used)

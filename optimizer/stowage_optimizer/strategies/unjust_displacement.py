@@ -33,7 +33,7 @@ def has_unjust_displacement(packing: Packing, assignment: Assignment) -> bool:
 
 
 class _HigherPriorityPods:
-    """Pods above a priority, and those that run at it, which need not make way."""
+    """Pods above a priority and those that run at it: they need not make way."""
 
     def __init__(self, packing: Packing, assignment: Assignment, priority: int) -> None:
         self._packing = packing
@@ -42,9 +42,13 @@ class _HigherPriorityPods:
         )
         room = np.array(packing.room, np.int64)
         used, newcomers = np.zeros_like(room), np.zeros_like(room)
+        # The pods of an allowance that stay need not make way either: not all may.
+        limited = {index for one in packing.allowances for index in one.members}
         for index, node in enumerate(assignment):
             item = packing.items[index]
-            stays = item.priority == priority and item.home is not None
+            stays = item.home is not None and (
+                item.priority == priority or (index in limited and node == item.home)
+            )
             if node is None or not (item.priority > priority or stays):
                 continue
             if self._builder is not None:

@@ -152,7 +152,7 @@ def test_a_daemon_does_not_keep_its_node() -> None:
 
 
 def test_an_owner_is_spared_by_consolidation_too() -> None:
-    """Counts of replicas do not know owners; the quick start does."""
+    """What is proved of the nodes in use is proved within the limits."""
     builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
     builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
     for one in builder.message.pod_classes:
@@ -163,8 +163,8 @@ def test_an_owner_is_spared_by_consolidation_too() -> None:
     answer = finished_answer_to(builder.message, asked)
 
     assert answer.solution.empty
-    assert answer.solution.nodes_in_use == NodesInUse(2, 2, 1, 0)
-    assert "not proved fewest, at least 1" in answer.message
+    assert answer.solution.nodes_in_use == NodesInUse(2, 2, 2, 0)
+    assert answer.message.endswith(": proved fewest, with fewest moves")
 
 
 def test_counting_alone_may_prove_that_no_fewer_nodes_are_possible() -> None:

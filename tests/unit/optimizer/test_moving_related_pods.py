@@ -91,9 +91,9 @@ def test_a_running_pod_moves_within_what_it_demands(kind: str) -> None:
 
 
 def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
-    """The pod that it needs is in zone x, only zone y has room: placing all is proved.
+    """The pod that it needs is in zone x, only zone y has room.
 
-    Whether a move is needed is not: without what it demands none would be.
+    Without what it demands no move would be needed; that one is, is proved with it.
     """
     builder = zones(cpu_milli={"a": 2, "b": 2, "c": 2})
     web_class(builder, "near", cpu_milli=2)
@@ -106,7 +106,7 @@ def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
     assert placed(answer.plan) == [("w1", "b")]
     (tier,) = answer.plan.tiers
     assert tier.placed == tier.upper_bound == 3
-    assert (tier.disruption, tier.disruption_lower_bound, tier.optimal) == (2, 0, False)
+    assert (tier.disruption, tier.disruption_lower_bound, tier.optimal) == (2, 2, True)
 
 
 def test_what_demands_cost_is_proved_too() -> None:
@@ -125,21 +125,40 @@ def test_what_demands_cost_is_proved_too() -> None:
 
 
 def test_the_limit_of_the_easier_problem_is_told_where_nothing_else_is_proved() -> None:
-    """Who has affinity to itself may start anywhere, and no row says where.
+    """Who has affinity to itself over two keys may start anywhere: no row says where.
 
     Two fit together on one node only, where a third would find room without.
     """
-    builder = SnapshotBuilder()
-    for name in ("a", "b"):
-        builder.node(name, cpu_milli=2, labels={"zone": name})
-    web_class(builder, "near", cpu_milli=1)
-    for index in range(3):
-        builder.pod(f"w{index}", of="web")
+    builder = two_nodes_for_three("zone", "host")
 
     plan = answer_to(builder).plan
 
     assert (plan.tiers[0].placed, plan.tiers[0].upper_bound) == (2, 3)
     assert not plan.optimal
+
+
+def test_who_has_affinity_to_itself_starts_in_one_domain_only() -> None:
+    """The first may come anywhere; whoever comes elsewhere has nobody there."""
+    builder = two_nodes_for_three("zone")
+
+    plan = answer_to(builder).plan
+
+    assert (plan.tiers[0].placed, plan.tiers[0].upper_bound) == (2, 2)
+    assert plan.optimal
+
+
+def two_nodes_for_three(*keys: str) -> SnapshotBuilder:
+    """Return three pods that want to be together by ``keys``, and room for two."""
+    builder = SnapshotBuilder()
+    for name in ("a", "b"):
+        builder.node(name, cpu_milli=2, labels={"zone": name, "host": name})
+    one = builder.pod_class("web", cpu_milli=1)
+    one.labels["app"] = "web"
+    for key in keys:
+        one.required_pod_affinity.add(topology_key=key, label_selector=WEB)
+    for index in range(3):
+        builder.pod(f"w{index}", of="web")
+    return builder
 
 
 def test_limits_hold_for_pods_with_demands_too() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from stowage_optimizer.constraints.allowances import Spent
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.strategies.finish.limits import Tally
@@ -17,7 +18,13 @@ def emptied(
     tally: Tally,
     stop: Callable[[], bool],
 ) -> Assignment:
-    """Return an assignment in which the emptiest nodes have given their pods away."""
+    """Return an assignment in which the emptiest nodes have given their pods away.
+
+    Parameters
+    ----------
+    packing, tally
+        The problem, whose allowances are kept; and the limits.
+    """
     return _Emptying(packing, others, tally, stop).run()
 
 
@@ -28,10 +35,12 @@ class _Emptying:
     tally: Tally
     stop: Callable[[], bool]
     _builder: AssignmentBuilder = field(init=False)
+    _spent: Spent = field(init=False)
     _on: dict[int, list[int]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._builder = AssignmentBuilder(self.packing)
+        self._spent = Spent(self.packing)
         for index, item in enumerate(self.packing.items):
             if item.home is not None:
                 self._builder.put(index, item.home)
@@ -64,7 +73,8 @@ class _Emptying:
             self._builder.put(item, target)
             moved.append(item)
         step = Step(placed=(), moved=tuple(moved), evicted=())
-        if len(moved) < len(members) or not self.tally.take(step):
+        whole = len(moved) == len(members) and self._spent.take(moved)
+        if not (whole and self.tally.take(step)):
             for item in moved:
                 self._builder.take(item)
                 self._builder.put(item, node)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
 from stowage_optimizer.strategies.linear.solver import CpSat, Task
+from stowage_optimizer.strategies.related.program import RelatedFormulation
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
@@ -21,30 +21,27 @@ class FewestNodes:
 
     Parameters
     ----------
-    max_moves
-        Limit on the moves, None for none.
+    packing
+        With an allowance for each limit. Relations are not in the program, so that its
+        limits hold with them too.
     """
 
     packing: Packing
     others: frozenset[int]
     solver: CpSat
-    max_moves: int | None
     assignment: Assignment
-    _formulation: CountFormulation = field(init=False)
+    _formulation: RelatedFormulation = field(init=False)
     _stability: Terms = field(init=False)
     _used: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         tiers, count = len(self.packing.tiers), len(self.packing.items)
-        self._formulation = CountFormulation(self.packing, tiers)
+        self._formulation = RelatedFormulation(
+            replace(self.packing, relations=None), tiers
+        )
         program = self._formulation.program
         program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
         self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)
-        if self.max_moves is not None:
-            most_stable = STAY * count
-            program.between(
-                self._stability, most_stable - MOVED * self.max_moves, most_stable
-            )
         self._used = {
             node: variable
             for node, variable in self._formulation.used_nodes().items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import NodesInUse, Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
@@ -20,11 +21,15 @@ from stowage_optimizer.strategies.consolidate.nodes import (
     nodes_of_others,
 )
 from stowage_optimizer.strategies.consolidate.program import FewestNodes
-from stowage_optimizer.strategies.finish.limits import Tally, owners_of
+from stowage_optimizer.strategies.finish.limits import (
+    Tally,
+    owners_of,
+    within_limits,
+)
 from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S, MOST_VARIABLES
+from stowage_optimizer.strategies.related.program import RelatedFormulation
 from stowage_optimizer.strategies.repair import keeps_relations
 from stowage_optimizer.strategies.restricting import restricted
 from stowage_optimizer.strategies.strategy import Publish
@@ -32,7 +37,16 @@ from stowage_optimizer.strategies.strategy import Publish
 
 @dataclass(frozen=True, slots=True)
 class Consolidate:
-    """The strategy for the objective `CONSOLIDATE`."""
+    """The strategy for the objective `CONSOLIDATE`.
+
+    Parameters
+    ----------
+    related
+        The problem with the pods that have demands. A plan leaves them where they are;
+        what is proved is of plans that move them too.
+    """
+
+    related: Packing | None = None
 
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Return the solution; it reports the nodes in use, and what is proved of them.
@@ -40,7 +54,10 @@ class Consolidate:
         Its tiers claim nothing: their limits are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
         """
-        run = _Run(packing, budget)
+        related = self.related
+        if related is None or related.relations is None:
+            related = packing
+        run = _Run(packing, related, budget)
         publish(run.solution())
         run.empty()
         publish(run.solution())
@@ -51,21 +68,25 @@ class Consolidate:
 @dataclass(slots=True)
 class _Run:
     whole: Packing
+    related: Packing
     budget: Budget
     _packing: Packing = field(init=False)
+    _counted: Packing = field(init=False)
     _others: frozenset[int] = field(init=False)
+    _immovable: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
     _fewest: int = field(init=False)
     _fewest_moves: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        running = [
-            i for i, item in enumerate(self.whole.items) if item.home is not None
-        ]
-        self._packing = restricted(self.whole, running, self.whole.current)
+        limits = self.budget.options.limits
+        self._packing = self._counted = within_limits(_running(self.whole), limits)
+        if self.related is not self.whole:
+            self._counted = _running(self.related)
         self._others = nodes_of_others(self._packing)
+        self._immovable = nodes_of_others(self._counted)
         self._assignment = self._packing.current
-        self._fewest = fewest_nodes(self._packing, self._others)
+        self._fewest = fewest_nodes(self._counted, self._immovable)
 
     def empty(self) -> None:
         """Make the quick start."""
@@ -75,30 +96,26 @@ class _Run:
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
-        limits = self.budget.options.limits
-        # Counts of replicas do not distinguish owners.
-        if limits.max_disruptions_per_owner is not None or self._proved():
+        if self._proved() or not self._may_build():
             return
-        if not self._may_build():
-            return
-        program = FewestNodes(
-            self._packing,
-            self._others,
-            CpSat(),
-            limits.max_moves,
-            self._assignment,
-        )
-        # Relations are not in the program, so that its limits hold with them too.
+        program = FewestNodes(self._packing, self._others, CpSat(), self._assignment)
+        fewest, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            self._fewest = max(self._fewest, program.fewest(self._part(0.5)))
+            fewest = program.fewest(self._part(0.5))
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             given = self._nodes(program.assignment)
-            self._fewest_moves[given] = program.fewest_moves(self._part(1))
+            moves = program.fewest_moves(self._part(1))
+        if self._counted is self._packing:
+            self._fewest = max(self._fewest, fewest)
+            self._fewest_moves[given] = moves
         self._take(program.assignment)
 
     def _take(self, assignment: Assignment) -> bool:
-        """Take ``assignment`` unless it breaks what pods demand of each other."""
-        if not keeps_relations(self._packing, assignment):
+        """Take ``assignment`` unless it breaks what ties pods to each other."""
+        if not (
+            keeps_relations(self._packing, assignment)
+            and keeps_allowances(self._packing, assignment)
+        ):
             return False
         self._assignment = assignment
         return True
@@ -128,7 +145,7 @@ class _Run:
 
     def _in_use(self) -> NodesInUse:
         after = self._nodes(self._kept())
-        moves = fewest_moves(self._packing, self._others, after)
+        moves = fewest_moves(self._counted, self._immovable, after)
         # With fewer nodes in use there are no fewer moves.
         known = [least for nodes, least in self._fewest_moves.items() if nodes >= after]
         return NodesInUse(
@@ -149,8 +166,15 @@ class _Run:
         return len(nodes_in_use(assignment, self._others))
 
     def _may_build(self) -> bool:
-        size = CountFormulation.variables(self._packing, len(self._packing.tiers))
+        packing = replace(self._packing, relations=None)
+        size = RelatedFormulation.variables(packing, len(packing.tiers))
         return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
 
     def _part(self, share: float) -> Budget:
         return self.budget.for_solver(share * self.budget.left_s())
+
+
+def _running(packing: Packing) -> Packing:
+    """Return the problem of the pods that run."""
+    running = [i for i, item in enumerate(packing.items) if item.home is not None]
+    return restricted(packing, running, packing.current)

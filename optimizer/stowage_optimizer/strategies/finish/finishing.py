@@ -109,7 +109,7 @@ class _Finish:
         if not self.budget.options.limits.none:
             self._keep(found, self.budget.ends)
             best = replace(self._best or found, message=found.message)
-        best = replace(best, gain_by_moves=self._curve(best))
+        best = replace(best, gain_by_moves=curve_of(best, self.budget))
         return self._replicas.disrupt_cheapest(best)
 
     def _keep(self, found: Solution, until: float) -> bool:
@@ -135,16 +135,16 @@ class _Finish:
             self._best, self._value = found, value
         return better
 
-    def _curve(self, whole: Solution) -> tuple[GainPoint, ...]:
-        late = self.budget.ends + CURVE_S
-        left_s = late - self.budget.clock()
-        hurry = len(self.packing.snapshot.pods) > left_s * STEPS_FOUND_PER_S
-        if not whole.moves or (hurry and not self.budget.counted):
-            return gain_by_moves(whole, ())
-        steps = Steps(
-            self.packing, whole.assignment, stop=lambda: not self.budget.before(late)
-        )
-        return gain_by_moves(whole, steps)
+
+def curve_of(whole: Solution, budget: Budget) -> tuple[GainPoint, ...]:
+    """Return what a plan without relations gains by moves, as far as there is time."""
+    late = budget.ends + CURVE_S
+    left_s = late - budget.clock()
+    hurry = len(whole.packing.snapshot.pods) > left_s * STEPS_FOUND_PER_S
+    if not whole.moves or (hurry and not budget.counted):
+        return gain_by_moves(whole, ())
+    steps = Steps(whole.packing, whole.assignment, stop=lambda: not budget.before(late))
+    return gain_by_moves(whole, steps)
 
 
 def gain_by_moves(whole: Solution, steps: Iterable[Step]) -> tuple[GainPoint, ...]:

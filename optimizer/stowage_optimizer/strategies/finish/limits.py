@@ -8,12 +8,17 @@ displacement: those pods are kept then, and the steps are tried again.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.model.options import Limits, Policy
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import (
+    Allowance,
+    Assignment,
+    Disrupted,
+    Packing,
+)
 from stowage_optimizer.strategies.finish.steps import Step, Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 from stowage_optimizer.strategies.repair import keeps_relations
@@ -27,6 +32,42 @@ def owners_of(packing: Packing) -> tuple[str, ...]:
     """Return the UID of each item's owner, empty where it has none."""
     owners = (packing.snapshot.class_of(pod).owner for pod in packing.pods)
     return tuple("" if owner is None else owner.uid for owner in owners)
+
+
+def within_limits(packing: Packing, limits: Limits) -> Packing:
+    """Return ``packing`` with an allowance for each limit that may be in the way.
+
+    `Limits.min_gain_per_move` is none of them.
+    """
+    if limits.none:
+        return packing
+    more = tuple(_allowances(packing, limits))
+    if not more:
+        return packing
+    return replace(packing, allowances=(*packing.allowances, *more))
+
+
+def _allowances(packing: Packing, limits: Limits) -> Iterator[Allowance]:
+    running = tuple(
+        index for index, item in enumerate(packing.items) if item.home is not None
+    )
+    for most, counts in (
+        (limits.max_moves, Disrupted.MOVES),
+        (limits.max_evictions, Disrupted.EVICTIONS),
+    ):
+        if most is not None and most < len(running):
+            yield Allowance(running, most, counts)
+    most = limits.max_disruptions_per_owner
+    if most is None:
+        return
+    owners = owners_of(packing)
+    owned: defaultdict[str, list[int]] = defaultdict(list)
+    for index in running:
+        if owners[index]:
+            owned[owners[index]].append(index)
+    for members in owned.values():
+        if most < len(members):
+            yield Allowance(tuple(members), most)
 
 
 @dataclass(slots=True)

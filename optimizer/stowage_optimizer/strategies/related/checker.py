@@ -1,7 +1,7 @@
-"""The best solution with relations so far, and what it may claim.
+"""The best solution with relations and allowances so far, and what it may claim.
 
 Proposals are made whole and checked. The limits are those of the same problem without
-relations.
+relations and allowances.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.constraints.allowances import (
+    keeps_allowances,
+    within_allowances,
+)
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.model.solution import GainPoint, Solution, TierResult
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.finish.cheapest import Replicas
-from stowage_optimizer.strategies.finish.finishing import gain_by_moves
+from stowage_optimizer.strategies.finish.finishing import curve_of, gain_by_moves
 from stowage_optimizer.strategies.finish.limits import Tally, owners_of
 from stowage_optimizer.strategies.finish.steps import Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
@@ -47,6 +51,7 @@ class RelationChecker:
     _writer: SolutionWriter = field(init=False)
     _replicas: Replicas = field(init=False)
     _attested: Solution | None = field(init=False, default=None)
+    _placed_as_it_is: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._writer = SolutionWriter(self.packing, self.budget.policy)
@@ -54,6 +59,19 @@ class RelationChecker:
         self.best = self.packing.current
         self.easier = Solution(self.packing, self.best)
         self.value = self._score(self.best)
+
+    def place_as_it_is(self) -> None:
+        """Take what finds room without a move: no answer is worse than that."""
+        self.publish(self.solution())
+        packing = self.packing
+        settled = self._settled(filled(packing, packing.current))
+        if settled is not None and self._score(settled) > self.value:
+            self.best, self.value = settled, self._score(settled)
+            self._placed_as_it_is = sum(
+                node is not None and item.home is None
+                for item, node in zip(packing.items, settled, strict=True)
+            )
+            self.publish(self.solution())
 
     def matches(self) -> bool:
         """Whether the best is worth as much as the solution without relations."""
@@ -108,28 +126,55 @@ class RelationChecker:
         if self._attested is not None and self._attested.assignment == self.best:
             best = replace(best, tiers=tightest(best.tiers, self._attested.tiers))
         best = self._replicas.disrupt_cheapest(best)
-        return replace(best, gain_by_moves=gain_by_moves(best, ()))
+        return replace(best, gain_by_moves=self._curve(best))
+
+    def finished(self) -> Solution:
+        """Return the best as it is sent, with its whole curve where parts are plans."""
+        best = self.solution()
+        if self.packing.relations is not None:
+            return best
+        return replace(best, gain_by_moves=curve_of(best, self.budget))
+
+    def _curve(self, best: Solution) -> tuple[GainPoint, ...]:
+        """Return what is placed without a move, and by the whole plan."""
+        ends = gain_by_moves(best, ())
+        if not ends:
+            return ()
+        as_it_is = best.tiers[-1].placed_before + self._placed_as_it_is
+        if as_it_is >= ends[-1].placed:
+            return ends[-1:]
+        return (GainPoint(0, as_it_is), ends[-1])
 
     def _candidates(
         self, proposal: Assignment, *, repair: bool
     ) -> Iterator[Assignment]:
         """Yield what can be made of ``proposal``, as it is first."""
-        settled = repair_relations(self.packing, proposal, self.budget.over)
-        if settled is not None:
-            yield settled
-            if settled == proposal:
-                return
+        kept = within_allowances(self.packing, proposal)
+        if kept == proposal:
+            settled = self._settled(proposal)
+            if settled is not None:
+                yield settled
+                if settled == proposal:
+                    return
         if not repair or self.hurry():
             return
+        proposal = kept
         whole = make_whole(self.packing, proposal, self.budget.policy)
         yield whole
-        full = filled(self.packing, whole)
-        more = repair_relations(self.packing, full, self.budget.over)
+        more = self._settled(filled(self.packing, whole))
         if more is not None:
             yield more
 
+    def _settled(self, proposal: Assignment) -> Assignment | None:
+        """Return ``proposal`` with every relation kept, if that takes no more moves."""
+        if self.packing.relations is None:
+            return proposal
+        return repair_relations(self.packing, proposal, self.budget.over)
+
     def _allowed(self, candidate: Assignment) -> bool:
-        """Return whether ``candidate`` keeps within policy and limits."""
+        """Return whether ``candidate`` keeps within policy, allowances and limits."""
+        if not keeps_allowances(self.packing, candidate):
+            return False
         limits = self.budget.options.limits
         if not limits.none:
             owners = owners_of(self.packing)

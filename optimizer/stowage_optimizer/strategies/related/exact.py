@@ -1,4 +1,4 @@
-"""CP-SAT on the problem with relations, as far as linear rows can express them.
+"""CP-SAT on the problem with relations and allowances, as far as rows express them.
 
 It proves limits that the problem without relations does not have, and its solutions are
 proposals that mostly can be carried out.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -23,38 +24,41 @@ from stowage_optimizer.strategies.incumbent import Incumbent
 from stowage_optimizer.strategies.linear.solver import CpSat
 from stowage_optimizer.strategies.linear.tiers import LinearLoop
 from stowage_optimizer.strategies.related.program import RelatedFormulation
-from stowage_optimizer.strategies.repair import keeps_relations
+from stowage_optimizer.strategies.repair import keeps_relations, make_whole
 
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""
 
 
-def manageable(packing: Packing) -> bool:
-    """Return whether the problem is small enough to be written down."""
-    relations = packing.relations
-    if relations is None:
-        return False
+def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
+    """Return whether pods are tied, and the problem small enough to be written down."""
+    pairs = len(packing.items) * len(packing.node_names)
+    if packing.relations is None:
+        return bool(packing.allowances) and pairs <= most
     compared = sum(
         len(spread.domains) ** 2
-        for rules in relations.rules.values()
+        for rules in packing.relations.rules.values()
         for spread in rules.spread
     )
-    pairs = len(packing.items) * len(packing.node_names)
-    return max(compared, pairs) <= MOST_PAIRS
+    return max(compared, pairs) <= most
 
 
 class _Settled(Incumbent):
-    """Takes what keeps every relation as it is; the rest is made whole first."""
+    """Takes what keeps relations and allowances, as it is or made whole."""
 
     __slots__ = ()
 
     def offer(self, candidate: Assignment) -> None:
-        """Take ``candidate`` if it, or what can be made of it, is better."""
-        reached = score(self.packing, candidate, self.policy)
-        if reached > self.score and keeps_relations(self.packing, candidate):
-            self.assignment, self.score = candidate, reached
-        else:
-            super().offer(candidate)
+        """Take ``candidate``, or what can be made of it, if that is better."""
+        packing = self.packing
+        for one in (candidate, make_whole(packing, candidate, self.policy)):
+            reached = score(packing, one, self.policy)
+            if (
+                reached > self.score
+                and keeps_allowances(packing, one)
+                and keeps_relations(packing, one)
+            ):
+                self.assignment, self.score = one, reached
 
 
 def improved(
@@ -64,6 +68,8 @@ def improved(
 
     Parameters
     ----------
+    packing, assignment
+        The problem, with an allowance for each limit, and the best so far.
     proved
         In how many tiers, from the highest, it is known to be the best.
     """

@@ -1,9 +1,11 @@
-"""Plans that also move the pods with demands on other pods.
+"""Plans for pods that are tied to each other: by demands, by budgets, by limits.
 
-First the problem is solved without what they demand: what is proved then is a limit
-with demands too, and a plan that happens to keep them all is as good as proved. Where
-it does not keep them, each such pod gets domains to keep to, and the problem is solved
-again, with other domains each time.
+What fits as it is comes first: no answer is worse. Then the problem is solved without
+what ties pods: what is proved then is a limit with all of it too, and a plan that
+happens to keep to everything is as good as proved. Where it does not, pods with demands
+get domains to keep to, pods of a budget stay but for as many as it allows, and the
+problem is solved again, with other pins each time. Small problems are then solved
+exactly.
 """
 
 from __future__ import annotations
@@ -20,9 +22,15 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.finish.finishing import finished
+from stowage_optimizer.strategies.finish.limits import within_limits
 from stowage_optimizer.strategies.related.checker import RelationChecker
 from stowage_optimizer.strategies.related.exact import improved, manageable
-from stowage_optimizer.strategies.related.pinning import domains_for, perturbed, pinned
+from stowage_optimizer.strategies.related.pinning import (
+    domains_for,
+    held_back,
+    perturbed,
+    pinned,
+)
 from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 EASIER_SHARE = 0.7
@@ -38,6 +46,9 @@ LEAST_SHARE = 0.05
 KEPT_SHARE = 0.03
 """Part of the time limit that is kept back for making a plan whole."""
 
+AT_ONCE_PAIRS = 1_000
+"""Pairs of pod and node up to which the exact search is quicker than any round."""
+
 MOST_IDLE_ROUNDS = 16
 """Rounds without a gain, after which no more are tried."""
 
@@ -45,15 +56,29 @@ REPAIRED_IN_A_SECOND = 2_000
 """Pods of a snapshot whose proposals take a second at most to repair; twice as many
 take four: 2,400 took 1.1 s beside other work on 2 cores."""
 
+MADE_WHOLE_PER_S = 20_000
+"""Pods whose proposals are repaired in a second where there are no relations."""
+
+REPAIRING_SHARE = 0.3
+"""Part of the time limit that one repair may take at the most, for any to be tried."""
+
 COUNTED_ROUNDS = 3
 COUNTED_SHARE = 0.1
 """Rounds where work is counted, and what each is given of the limit."""
 
 
+def repairing_s(packing: Packing) -> float:
+    """Return the seconds that repairing one proposal takes at the most."""
+    pods = len(packing.snapshot.pods)
+    if packing.relations is None:
+        return pods / MADE_WHOLE_PER_S
+    return (pods / REPAIRED_IN_A_SECOND) ** 2
+
+
 def moved(
     strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
 ) -> Solution:
-    """Return the best solution found in time that keeps every relation."""
+    """Return the best solution in time that keeps every relation and allowance."""
     return _Moving(strategy, packing, budget, publish).solve()
 
 
@@ -64,36 +89,49 @@ class _Moving:
     budget: Budget
     publish: Publish
     _snapshot: Snapshot = field(init=False)
+    _easier: Packing = field(init=False)
+    _bounded: Packing = field(init=False)
     _wholes_s: float = field(init=False, default=0.0)
     _preparing_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._snapshot = self.packing.snapshot
-        self._preparing_s = self._repairing_s()
+        packing = self.packing
+        self._snapshot = packing.snapshot
+        self._easier = packing
+        if packing.relations is not None:
+            self._easier = reduce_snapshot(relaxed(self._snapshot))
+        self._bounded = within_limits(packing, self.budget.options.limits)
+        self._preparing_s = repairing_s(packing)
 
     def solve(self) -> Solution:
         checker = RelationChecker(self.packing, self.budget, self.publish, self._hurry)
-        checker.publish(checker.solution())
+        self._timed(checker.place_as_it_is)
 
         def look(found: Solution) -> None:
             # Which solutions are seen on the way depends on the time.
             if not self.budget.counted:
                 checker.limit(found, repair=False)
 
-        easier = self._solve(relaxed(self._snapshot), self._first(), look)
+        easier = self._solve(self._easier, self._first(), look)
         self._timed(partial(checker.limit, easier, repair=True))
         self._go_on(checker)
-        return checker.solution()
+        return checker.finished()
 
     def _go_on(self, checker: RelationChecker) -> None:
         if checker.matches():
-            if not checker.easier.optimal:
+            # Within limits, what was trimmed may be as good as it and yet not the best.
+            settled = checker.easier.optimal or (
+                bool(self._bounded.allowances) and self._exact(checker)
+            )
+            if not settled:
                 self._try_again(checker)
             return
+        if manageable(self._bounded, AT_ONCE_PAIRS) and self._exact(checker):
+            return
         idle, tried = 0, False
-        for snapshot, share in self._rounds(checker):
+        for packing, share in self._rounds(checker):
             before = checker.value
-            proposal = self._solve(snapshot, share, _ignored).on(self.packing)
+            proposal = self._solve(packing, share, _ignored).on(self.packing)
             self._timed(partial(checker.consider, proposal))
             if not tried and self._exact(checker):
                 return
@@ -107,41 +145,61 @@ class _Moving:
         share = self._share(0)
         if share:
             seed = self.budget.options.seed + 1
-            easier = self._solve(relaxed(self._snapshot), share, _ignored, seed)
+            easier = self._solve(self._easier, share, _ignored, seed)
             self._timed(partial(checker.limit, easier, repair=True))
 
     def _exact(self, checker: RelationChecker) -> bool:
         """Let CP-SAT improve and prove limits; return whether all is proved."""
-        share = self._share(0)
-        if checker.matches() or not (share and manageable(self.packing)):
-            return False
-        budget = self.budget.part(share * self.budget.limit_s)
-        found = improved(self.packing, checker.best, checker.proved(), budget)
-        self._timed(partial(checker.attest, found))
+        if checker.solution().optimal:
+            return True
+        found = self._improved(self.packing, checker, checker.proved())
+        if found is not None:
+            self._timed(partial(checker.attest, found))
+        if self._bounded is not self.packing and not checker.solution().optimal:
+            # What is proved of plans within the limits is not proved of all.
+            found = self._improved(self._bounded, checker, 0)
+            if found is not None:
+                self._timed(partial(checker.consider, found.assignment))
         return checker.solution().optimal
 
-    def _rounds(self, checker: RelationChecker) -> Iterator[tuple[Snapshot, float]]:
+    def _improved(
+        self, packing: Packing, checker: RelationChecker, proved: int
+    ) -> Solution | None:
+        """Return what CP-SAT makes of the best; None without time, or if too large."""
+        share = self._share(0)
+        if not (share and manageable(packing)):
+            return None
+        budget = self.budget.part(share * self.budget.limit_s)
+        return improved(packing, checker.best, proved, budget)
+
+    def _rounds(self, checker: RelationChecker) -> Iterator[tuple[Packing, float]]:
         """Yield problems, and the part of the time limit that each is given."""
         rng = Random(self.budget.options.seed)  # noqa: S311 - not for secrets
         number = 0
         while share := self._share(number):
             if number == 1:
                 # As if pods with demands could not move at all.
-                yield self._snapshot, share
+                plain = held_back(self._snapshot, self.packing, self.packing.current)
+                yield reduce_snapshot(plain), share
             else:
                 yield self._pinned(checker, rng if number else None), share
             number += 1
 
-    def _pinned(self, checker: RelationChecker, rng: Random | None) -> Snapshot:
+    def _pinned(self, checker: RelationChecker, rng: Random | None) -> Packing:
         """Return the problem with each pod in the domains of some proposal."""
+        packing = self.packing
         proposal = checker.reached
         if rng is not None:
-            proposal = perturbed(self.packing, proposal, checker.best, rng)
+            proposal = perturbed(packing, proposal, checker.best, rng)
         began = self.budget.clock()
-        proposal = domains_for(self.packing, proposal, self.budget.policy)
-        snapshot = pinned(self.packing, proposal)
+        snapshot = self._snapshot
+        if packing.relations is not None:
+            proposal = domains_for(packing, proposal, self.budget.policy)
+            snapshot = pinned(packing, proposal)
+        snapshot = held_back(snapshot, packing, proposal, rng, exceeded=rng is None)
+        easier = reduce_snapshot(snapshot)
         self._preparing_s = self.budget.clock() - began
-        return snapshot
+        return easier
 
     def _share(self, number: int) -> float:
         """Return the part of the limit for round ``number``, 0 if there is none."""
@@ -161,13 +219,13 @@ class _Moving:
 
     def _solve(
         self,
-        snapshot: Snapshot,
+        packing: Packing,
         share: float,
         publish: Publish,
         seed: int | None = None,
     ) -> Solution:
         budget = self.budget.part(share * self.budget.limit_s, seed=seed)
-        return finished(self.strategy, reduce_snapshot(snapshot), budget, publish)
+        return finished(self.strategy, packing, budget, publish)
 
     def _timed(self, work: Callable[[], None]) -> None:
         began = self.budget.clock()
@@ -183,12 +241,8 @@ class _Moving:
         return EASIER_SHARE * max(0.0, self.budget.left_s()) / limit_s
 
     def _hurry(self) -> bool:
-        repaired_at = self.budget.clock() + self._repairing_s()
+        repaired_at = self.budget.clock() + repairing_s(self.packing)
         return not self.budget.counted and repaired_at > self.budget.ends
-
-    def _repairing_s(self) -> float:
-        """Return the seconds that repairing one proposal takes at the most."""
-        return (len(self._snapshot.pods) / REPAIRED_IN_A_SECOND) ** 2
 
 
 def _ignored(_solution: Solution) -> None:

@@ -1,4 +1,7 @@
-"""Relations as eligibility: each pod keeps to the domains that a proposal gave it.
+"""Relations and allowances as pins, so that strategies need not know of them.
+
+Of an allowance, only as many pods may move as it allows: those that a proposal moves.
+Relations become eligibility: each pod keeps to the domains that a proposal gave it.
 
 Strategies know which nodes a pod may go to. If a proposal keeps every relation, so does
 every assignment that leaves all pods in the proposal's domains. The proposal need not
@@ -82,6 +85,49 @@ def pinned(packing: Packing, proposal: Assignment) -> Snapshot:
         if node is not None and class_id in relations.rules:
             allowed[item.pod_uid] = signatures.like(class_id, node)
     return _split(relaxed(snapshot), packing, allowed)
+
+
+def held_back(
+    snapshot: Snapshot,
+    packing: Packing,
+    proposal: Assignment,
+    rng: Random | None = None,
+    *,
+    exceeded: bool = False,
+) -> Snapshot:
+    """Return ``snapshot`` with pods pinned, so that no allowance can be exceeded.
+
+    Those stay movable that ``proposal`` moves, then those that are cheapest to disrupt.
+
+    Parameters
+    ----------
+    rng
+        Draws others instead.
+    exceeded
+        Only of allowances that the proposal exceeds.
+    """
+    pods, current = packing.pods, packing.current
+    stay: set[str] = set()
+
+    def rank(index: int) -> tuple[bool, float, int, int]:
+        pod, stays = pods[index], proposal[index] == current[index]
+        if rng is None:
+            return stays, 0.0, pod.deletion_cost, pod.age_s
+        other = rng.random() < PERTURBED_SHARE
+        return stays and not other, rng.random(), 0, 0
+
+    for one in packing.allowances:
+        gone = sum(proposal[index] != current[index] for index in one.members)
+        if gone > one.most or not exceeded:
+            ranked = sorted(one.members, key=rank)
+            stay.update(pods[index].uid for index in ranked[one.most :])
+    pinned_pods = tuple(
+        replace(pod, movable=False, immovable_reason=OUT_OF_PLAY)
+        if pod.uid in stay
+        else pod
+        for pod in snapshot.pods
+    )
+    return replace(snapshot, pods=pinned_pods)
 
 
 class _Signatures:

@@ -1,18 +1,23 @@
 """Placing pods with relations, next to a plan for all other pods.
 
-Strategies leave pods with affinity, spread, or anti-affinity that is no capacity alone.
-Once there is a plan, such waiting pods are placed where relations and room allow; no
-pod moves for them. This takes little time, also where there are many pods.
+Where there is no time to move pods with affinity, spread, or anti-affinity that is no
+capacity, strategies leave them out. Waiting ones are placed where relations and room
+allow, and no pod moves for them. This takes little time, also where there are many
+pods. Since pods were left out that might move, only what is plain to see counts as
+proved.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_optimizer.model.objective import score
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.model.solution import GainPoint, Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.budget import Budget, Reserve
+from stowage_optimizer.strategies.first_fit_decreasing import filled
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.repair import repair_relations
 
@@ -21,55 +26,53 @@ SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
 work on 2 cores. Where it takes too much of the limit, pods are left waiting."""
 
 
+def as_it_is(packing: Packing, budget: Budget) -> Solution:
+    """Return what finds room without a move: no answer is worse than that."""
+    settled = repair_relations(packing, filled(packing, packing.current), budget.over)
+    nothing = Solution(packing, packing.current, refusals=packing.refusals)
+    return _written(nothing, packing, settled or packing.current, budget.policy)
+
+
+def unproved(solution: Solution, packing: Packing, policy: Policy) -> Solution:
+    """Return ``solution``, which left pods out, as one of ``packing`` with them."""
+    return _written(solution, packing, solution.on(packing), policy)
+
+
 def placed(solution: Solution, packing: Packing, budget: Budget) -> Solution:
     """Return ``solution`` with more pods placed, if there are any that may be."""
     wanted = solution.on(packing)
     settled = repair_relations(packing, wanted, budget.over)
     if settled is None or not _only_adds(wanted, settled):
-        return solution
-    return _extended(SolutionWriter(packing, budget.policy), solution, settled)
+        settled = wanted
+    return _written(solution, packing, settled, budget.policy)
+
+
+def better(one: Solution, other: Solution, policy: Policy) -> Solution:
+    """Return the better one of two solutions of a packing, the first if equal."""
+    values = [score(found.packing, found.assignment, policy) for found in (one, other)]
+    return other if values[1] > values[0] else one
 
 
 def _only_adds(wanted: Assignment, settled: Assignment) -> bool:
-    """Return whether ``settled`` places more pods and leaves all others as wanted."""
-    return wanted != settled and all(
+    """Return whether ``settled`` leaves all pods as wanted that have a node there."""
+    return all(
         one is None or one == other for one, other in zip(wanted, settled, strict=True)
     )
 
 
-def _extended(writer: SolutionWriter, whole: Solution, settled: Assignment) -> Solution:
-    """Return ``settled``, claiming what is proved of ``whole`` and more."""
-    more = writer.write(settled, trivial_bounds(writer.packing))
-    tiers: list[TierResult] = []
-    proved = True
-    for mine, known in zip(more.tiers, whole.tiers, strict=True):
-        waiting = _demanding_from(writer.packing, mine.priority)
-        # All pods that the inner solution was proved for, and those that it left out.
-        limit = max(mine.placed, min(mine.upper_bound, known.upper_bound + waiting))
-        proved = proved and known.optimal and mine.placed == known.placed + waiting
-        tiers.append(
-            replace(known, placed=mine.placed, upper_bound=mine.placed)
-            if proved
-            else replace(mine, upper_bound=limit, optimal=False)
-        )
-    curve = whole.gain_by_moves
+def _written(
+    solution: Solution, packing: Packing, assignment: Assignment, policy: Policy
+) -> Solution:
+    """Return ``solution`` with ``assignment``, claiming what is plain to see."""
+    more = SolutionWriter(packing, policy).write(assignment, trivial_bounds(packing))
+    curve = solution.gain_by_moves
     if curve:
-        curve = (*curve[:-1], replace(curve[-1], placed=more.tiers[-1].placed))
+        whole = GainPoint(curve[-1].moves, more.tiers[-1].placed)
+        curve = (*(one for one in curve[:-1] if one.placed < whole.placed), whole)
     return replace(
-        whole,
-        packing=writer.packing,
-        assignment=settled,
-        tiers=tuple(tiers),
+        solution,
+        packing=packing,
+        assignment=assignment,
+        tiers=more.tiers,
         gain_by_moves=curve,
-    )
-
-
-def _demanding_from(packing: Packing, priority: int) -> int:
-    """Return how many pods that wait, of ``priority`` and above, have demands."""
-    relations = packing.relations
-    if relations is None:
-        return 0
-    return sum(
-        item.home is None and item.priority >= priority and class_id in relations.rules
-        for item, class_id in zip(packing.items, relations.class_of, strict=True)
     )

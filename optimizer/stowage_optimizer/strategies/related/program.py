@@ -1,4 +1,4 @@
-"""Counts of replicas on nodes, with what the relations between pods allow.
+"""Counts of replicas on nodes, with what relations and allowances allow.
 
 What every plan that keeps the relations must meet is written as linear rows. Relations
 are about the order in which pods come. They restrict the final state less, and these
@@ -13,10 +13,15 @@ class that came before it; and no domain has more pods then than in the end.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import (
+    Allowance,
+    Assignment,
+    Disrupted,
+    Packing,
+)
 from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
 from stowage_optimizer.strategies.linear.counts import CountFormulation, Kind
 from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
@@ -35,15 +40,21 @@ class RelatedFormulation(CountFormulation):
     _rows: RelationRows | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        relations = self.packing.relations
+        relations, class_of = self.packing.relations, classes_of(self.packing)
         self.packing = with_class_dimension(self.packing)
+        self.tiers = tiers_in_play(self.packing, self.tiers)
         CountFormulation.__post_init__(self)
-        if relations is None:
-            return
-        names = sorted(set(relations.class_of))
+        names = sorted(set(class_of))
         kinds: defaultdict[str, list[Kind]] = defaultdict(list)
         for kind in self.kinds:
-            kinds[names[kind.replicas.demand[-1]]].append(kind)
+            kinds[names[kind.replicas.demand[-1]] if names else ""].append(kind)
+        for allowance in self.packing.allowances:
+            covered = {class_of[index] for index in allowance.members}
+            self._add_allowance(
+                allowance, [kind for name in sorted(covered) for kind in kinds[name]]
+            )
+        if relations is None:
+            return
         lowest = self.packing.tiers[self.tiers - 1]
         pairs = zip(self.packing.items, relations.class_of, strict=True)
         missing = Counter(name for item, name in pairs if item.priority < lowest)
@@ -53,7 +64,9 @@ class RelatedFormulation(CountFormulation):
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
         """Return about how many variables the program will have."""
-        return CountFormulation.variables(with_class_dimension(packing), tiers)
+        return CountFormulation.variables(
+            with_class_dimension(packing), tiers_in_play(packing, tiers)
+        )
 
     def values(self, assignment: Assignment) -> Values:
         """Return ``assignment`` as values of the variables."""
@@ -61,7 +74,39 @@ class RelatedFormulation(CountFormulation):
         if self._rows is not None:
             for came, comes in self._rows.arrivals:
                 values[came] = int(any(values[one] for one in comes))
+            for first, comes, there in self._rows.firsts:
+                others = any(values[one] for one in there)
+                values[first] = int(any(values[one] for one in comes) and not others)
         return values
+
+    def _add_allowance(self, allowance: Allowance, kinds: Sequence[Kind]) -> None:
+        """Add the row of ``allowance``, whose members are all running pods of kinds."""
+        moved = [(kind.moved, 1) for kind in kinds]
+        if allowance.counts is Disrupted.MOVES:
+            self.program.at_most(moved, allowance.most)
+            return
+        stays = [(stay, -1) for kind in kinds for stay in kind.stay.values()]
+        if allowance.counts is Disrupted.EVICTIONS:
+            stays += [(variable, -1) for variable, _ in moved]
+        running = sum(kind.replicas.running for kind in kinds)
+        self.program.at_most(stays, allowance.most - running)
+
+
+def tiers_in_play(packing: Packing, tiers: int) -> int:
+    """Return how many tiers a program about the first ``tiers`` must have.
+
+    Pods below give way to those above; but where allowances count, they may not all.
+    """
+    return len(packing.tiers) if packing.allowances else tiers
+
+
+def classes_of(packing: Packing) -> tuple[str, ...]:
+    """Return the class id of each item, where classes matter; else nothing."""
+    if packing.relations is not None:
+        return packing.relations.class_of
+    if packing.allowances:
+        return tuple(pod.class_id for pod in packing.pods)
+    return ()
 
 
 def with_class_dimension(packing: Packing) -> Packing:
@@ -69,17 +114,17 @@ def with_class_dimension(packing: Packing) -> Packing:
 
     Pods of one class take the same amount of it, and others another one.
     """
-    relations = packing.relations
-    if relations is None:
+    class_of = classes_of(packing)
+    if not class_of:
         return packing
-    number = {name: at for at, name in enumerate(sorted(set(relations.class_of)))}
+    number = {name: at for at, name in enumerate(sorted(set(class_of)))}
     plenty = len(number) * len(packing.items)
     return replace(
         packing,
         room=tuple((*amounts, plenty) for amounts in packing.room),
         items=tuple(
             replace(item, demand=(*item.demand, number[class_id]))
-            for item, class_id in zip(packing.items, relations.class_of, strict=True)
+            for item, class_id in zip(packing.items, class_of, strict=True)
         ),
     )
 
@@ -102,6 +147,8 @@ class RelationRows:
     missing: Mapping[str, int]
     arrivals: list[tuple[int, list[int]]] = field(default_factory=list)
     """Variables that say whether any of some others is more than 0."""
+    firsts: list[tuple[int, list[int], list[int]]] = field(default_factory=list)
+    """Variables that say whether any of some is, and none of others."""
 
     def add(self) -> None:
         """Add the rows of every class with demands."""
@@ -115,6 +162,8 @@ class RelationRows:
                 if rules.affinity is not None and not rules.affinity.matches_itself:
                     for tally in rules.affinity.tallies:
                         self._add_affinity(class_id, tally)
+                elif rules.affinity is not None and len(rules.affinity.tallies) == 1:
+                    self._add_own_affinity(class_id, rules.affinity.tallies[0])
 
     def _close_nodes(self, class_id: str, rules: Rules) -> None:
         """Close the nodes that have none of the labels that a class needs."""
@@ -149,6 +198,41 @@ class RelationRows:
             if not fixed[domain]:
                 there = [(one, -1) for one in counted.get(domain, ())]
                 self.program.at_most([*there, (self._came(comes), 1)], 0)
+
+    def _add_own_affinity(self, class_id: str, index: int) -> None:
+        """Where a pod of the class came, others were before; in one domain, none was.
+
+        There no pod may be counted that was anywhere before any came.
+        """
+        if self._unknown(index):
+            return
+        tally, fixed = self.relations.tallies[index], self._fixed(index)
+        counted, own = self._counted(index), {one for _, one in self._comes(class_id)}
+        stays = [
+            stay
+            for other, kinds in self.kinds.items()
+            if index in self.relations.counting.get(other, ())
+            for kind in kinds
+            for node, stay in kind.stay.items()
+            if _counts(tally, node)
+        ]
+        firsts: list[int] = []
+        for domain, comes in self._by_domain(class_id, tally).items():
+            if fixed[domain]:
+                continue
+            there = [one for one in counted.get(domain, ()) if one not in own]
+            enough = list(there)
+            if not fixed.total():
+                firsts.append(self.program.variable())
+                self.firsts.append((firsts[-1], comes, there))
+                enough.append(firsts[-1])
+            before = [(one, -1) for one in enough]
+            self.program.at_most([*before, (self._came(comes), 1)], 0)
+        self.program.at_most([(one, 1) for one in firsts], 1)
+        for stay in stays:
+            # One that stays, wherever it is, leaves no domain to be the first.
+            upper = self.program.upper[stay]
+            self.program.at_most([(stay, 1), *((one, upper) for one in firsts)], upper)
 
     def _unknown(self, index: int) -> int:
         """Return how many pods that the program does not have a tally may count."""
@@ -236,10 +320,10 @@ class RelationRows:
                         found[tally.domain_of[node]].append(variable)
         return found
 
-    def _fixed(self, index: int) -> defaultdict[int, int]:
+    def _fixed(self, index: int) -> Counter[int]:
         """Return how many pods that stay anyway a tally counts, by domain."""
         tally = self.relations.tallies[index]
-        found: defaultdict[int, int] = defaultdict(int)
+        found: Counter[int] = Counter()
         for class_id, node, terminating in self.relations.staying:
             counted = index in self.relations.counting.get(class_id, ())
             if counted and _counts(tally, node) and not (tally.living and terminating):

@@ -40,8 +40,7 @@ def verify_certificates(
     snapshot, plan, policy
         A plan that `verify_plan` finds good, and what it answers.
     left_alone
-        Classes that the strategy refused, whose pods the limits do not count; and
-        budgets, as in ``budget namespace/name``, of which it left some pods alone.
+        Classes that the strategy refused, whose pods the limits do not count.
     """
     case = Case(snapshot, plan, policy)
     amounts, made = Amounts(case), list(claims(plan))

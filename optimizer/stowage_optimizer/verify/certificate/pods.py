@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case, amounts
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
-from stowage_optimizer.verify.movability import budget_problems, covers
+from stowage_optimizer.verify.movability import budget_problems
 from stowage_optimizer.verify.worth import count_tiers
 
 
@@ -74,8 +74,7 @@ class Pods:
     Parameters
     ----------
     left_alone
-        Classes that the strategy refused, whose pods stay as they are; and budgets,
-        as in ``budget namespace/name``, of which those stay that have no price.
+        Classes that the strategy refused, whose pods stay as they are.
     """
 
     case: Case
@@ -85,11 +84,9 @@ class Pods:
     groups: list[Group] = field(init=False)
     fixed: list[str] = field(init=False)
     _named: set[str] = field(init=False)
-    _spared: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self._named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
-        self._spared = set(self._under_refused_budgets())
         self.groups = [
             Group(
                 tuple(one.pod_uids),
@@ -151,17 +148,8 @@ class Pods:
         return bool(pod.node) and (
             not pod.movable
             or self.case.priority(uid) in undisrupted
-            or (pod.class_id in self._spared and uid not in self._named)
             or any(budget_problems(self.case, self.case.class_of(uid)))
         )
-
-    def _under_refused_budgets(self) -> Iterator[str]:
-        """Yield the classes of which the strategy keeps some where they are."""
-        for budget in self.case.snapshot.disruption_budgets:
-            if f"budget {budget.namespace}/{budget.name}" in self.left_alone:
-                for name, one in self.case.classes.items():
-                    if covers(budget, one):
-                        yield name
 
     def _undisrupted_priorities(self) -> set[int]:
         """Return the priorities above, as far down as the plan disrupts no pod."""

@@ -1,0 +1,88 @@
+"""One case: what the optimiser answers and claims, held against the oracle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.proofs.cases import make_case
+from benchmarks.proofs.oracle import Oracle, Value
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.decode import decode_options, decode_snapshot
+from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.pipeline import Packings, solve
+from stowage_optimizer.strategies.registry import shipped_strategies
+from stowage_optimizer.verify import verify_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a case.
+
+    Parameters
+    ----------
+    best
+        Whether no plan is better.
+    proved
+        Whether the answer says so of every tier.
+    faults
+        Claims that are false, and rules that the plan breaks.
+    """
+
+    best: bool
+    proved: bool
+    faults: tuple[str, ...]
+
+
+def judge(seed: int, strategy: str) -> Verdict:
+    """Return what comes of case ``seed``."""
+    case = make_case(seed)
+    case.options.strategy = strategy
+    plan = _answer(case.snapshot, case.options)
+    oracle = Oracle(case)
+    best, reached = oracle.best, oracle.value(oracle.outcome(plan))
+    broken = verify_plan(case.snapshot, plan, pb.POLICY_STRICT, case.options)
+    faults = [
+        *(f"{one.rule} {one.subject}: {one.detail}" for one in broken),
+        *_false(plan, reached, best),
+    ]
+    if reached > best:
+        faults.append(f"the oracle knows nothing of {reached}, its best is {best}")
+    return Verdict(reached == best, plan.optimal, tuple(faults))
+
+
+def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:
+    strategies, issues = shipped_strategies(), Issues()
+    model = decode_snapshot(snapshot, issues)
+    options = decode_options(
+        asked,
+        issues,
+        strategies=strategies,
+        default_time_limit_s=asked.time_limit_s,
+        default_workers=1,
+    )
+    issues.raise_if_any()
+    budget = Budget.begin(options, time.monotonic)
+    strategy = strategies[options.strategy]
+    return encode_plan(solve(strategy, Packings(model), budget, lambda _: None))
+
+
+def _false(plan: pb.Plan, reached: Value, best: Value) -> Iterator[str]:
+    """Yield the claims of ``plan`` that the best plan refutes."""
+    for index, tier in enumerate(plan.tiers):
+        name = f"tier {tier.priority}"
+        if tier.optimal and reached[: index + 1] < best[: index + 1]:
+            yield f"{name} is said to be optimal: {reached}, {best} can be"
+            return
+        if reached[:index] != best[:index] or reached[index][0] != best[index][0]:
+            return
+        kept, placed, stability = best[index]
+        if tier.upper_bound < placed:
+            yield f"{name} is said to place {tier.upper_bound} at most: {placed} can be"
+        if reached[index][:2] == (kept, placed) and (
+            tier.disruption_lower_bound > -stability
+        ):
+            yield f"{name} is said to disrupt at least {tier.disruption_lower_bound}"

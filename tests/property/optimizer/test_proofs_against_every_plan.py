@@ -1,0 +1,36 @@
+"""Pods tied by budgets, demands, owners and limits: no claim about them is false."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from benchmarks.proofs.benchmark import BEST, PIECE, Piece, measure
+
+PIECES = 3
+"""The long run, `python -m benchmarks proofs`, has two hundred."""
+
+
+@cache
+def piece(number: int) -> Piece:
+    return measure(number * PIECE, "lexicographic")
+
+
+@pytest.mark.parametrize("number", range(PIECES))
+def test_no_claim_is_refuted_and_no_plan_breaks_a_rule(number: int) -> None:
+    """What is said to be proved is said of the cluster, not of a part of it."""
+    assert piece(number).faults == ()
+
+
+def test_nearly_every_answer_is_the_best_plan() -> None:
+    """Which pods of a budget go, and where to, is chosen and not given."""
+    worse = [seed for number in range(PIECES) for seed in piece(number).worse]
+
+    assert len(worse) <= (1 - BEST) * PIECES * PIECE
+
+
+@pytest.mark.parametrize("strategy", ["paper", "first-fit-decreasing", "milp"])
+def test_no_strategy_claims_what_is_false(strategy: str) -> None:
+    """Strategies know nothing of what ties pods; what comes after them does."""
+    assert measure(0, strategy).faults == ()
