@@ -53,6 +53,8 @@ type Result struct {
 	Placements map[string]string `json:"placements"`
 	// Evicted lists the pods that preemption removed, in alphabetical order.
 	Evicted []string `json:"evicted,omitempty"`
+	// Reasons says in the scheduler's words, by namespace/name, what keeps each pod that is pending.
+	Reasons map[string]string `json:"reasons,omitempty"`
 	// Measurement is there if it was asked for.
 	Measurement *Measurement `json:"measurement,omitempty"`
 	// Error says why there are no placements.

@@ -90,6 +90,7 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		outcomes:     make(chan outcome, 1),
 		replaces:     instance.Replace,
 		replacements: newReplacements(),
+		reasons:      map[string]string{},
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)

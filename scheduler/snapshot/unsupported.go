@@ -87,6 +87,7 @@ func bindsToNodes(source *v1.VolumeSource) bool {
 	free := source.ConfigMap != nil || source.Secret != nil || source.EmptyDir != nil ||
 		source.Projected != nil || source.DownwardAPI != nil || source.HostPath != nil ||
 		source.NFS != nil || source.Image != nil ||
+		source.CSI != nil || // of no claim: made on the pod's node, and counted by no attach limit
 		source.PersistentVolumeClaim != nil // looked up when the snapshot is taken
 	return !free
 }

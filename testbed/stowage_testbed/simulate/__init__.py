@@ -2,7 +2,10 @@
 
 from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
+    Continued,
     Instance,
+    Judgement,
+    LeftOut,
     Measurement,
     Placements,
     Question,
@@ -13,7 +16,10 @@ from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profi
 
 __all__ = [
     "NO_PROTECTION",
+    "Continued",
     "Instance",
+    "Judgement",
+    "LeftOut",
     "Measurement",
     "Placements",
     "Question",

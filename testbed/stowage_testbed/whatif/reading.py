@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
-import yaml
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api_client import (
@@ -28,8 +27,11 @@ from stowage_testbed.whatif.inventory import (
 TIMEOUT_S = 30.0
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
-PLUGIN = "priorityOptimizer"
-"""The value of the chart that holds the plugin's arguments."""
+NO_BUDGETS = (
+    "disruption budgets: the files list none; if there are any, a move may break one"
+)
+"""A list without any is what kubectl prints where there are none, and where nobody
+asked for them."""
 
 
 def read_context(context: str | None, kubeconfig: Path | None = None) -> Inventory:
@@ -91,35 +93,12 @@ def read_files(paths: Sequence[Path]) -> Inventory:
     """
     objects = [one for path in paths for one in _objects(path)]
     there = {one["kind"] for one in objects}
-    unread = [without for kind, without in FURTHER.items() if kind not in there]
+    unread = [
+        NO_BUDGETS if kind == "PodDisruptionBudget" else without
+        for kind, without in FURTHER.items()
+        if kind not in there
+    ]
     return inventory_of(objects, unread)
-
-
-def rules_of(path: Path) -> Mapping[str, object]:
-    """Return the plugin's arguments in values of the chart; none, if they have none.
-
-    Raises
-    ------
-    InputError
-        The file is not YAML, or holds something else than values.
-    """
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise _no_values(path, f"cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise _no_values(path, f"is not YAML ({error})") from error
-    arguments = values.get(PLUGIN, {}) if isinstance(values, dict) else None
-    if not isinstance(arguments, dict):
-        raise _no_values(path, f"has no mapping {PLUGIN}")
-    return arguments
-
-
-def _no_values(path: Path, why: str) -> InputError:
-    return InputError(
-        f"{path}: {why}; make it with: helm get values --all -o yaml stowage "
-        "--namespace stowage-system"
-    )
 
 
 class _Document(msgspec.Struct):
