@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -21,12 +22,12 @@ import (
 // Verdict says whether the scheduler would carry out one plan.
 type Verdict struct {
 	Accepted bool `json:"accepted"`
-	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, or "stale" where
-	// a pod never gets its turn.
+	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, "limit" where the plan disrupts more
+	// than a limit allows, or "stale" where a pod never gets its turn.
 	Reason string `json:"reason,omitempty"`
 	// Plugins are those that refuse in the rehearsal; "" where no single one does.
 	Plugins []string `json:"plugins,omitempty"`
-	// Pods are the UIDs of the pods that the plugins refuse.
+	// Pods are the UIDs of the pods that the plugins refuse, or whose disruption is one too many.
 	Pods   []string `json:"pods,omitempty"`
 	Detail string   `json:"detail,omitempty"`
 }
@@ -36,6 +37,8 @@ type Answer struct {
 	ID       string          `json:"id"`
 	Snapshot json.RawMessage `json:"snapshot,omitempty"`
 	Verdicts []Verdict       `json:"verdicts,omitempty"`
+	// Continued is there if it was asked for, and the first plan is accepted.
+	Continued *Continued `json:"continued,omitempty"`
 	Reading
 	// Error says why there is no answer.
 	Error string `json:"error,omitempty"`
@@ -44,6 +47,7 @@ type Answer struct {
 // Reasons of refusals that are not the plan's own.
 const (
 	rehearsalReason = "rehearsal"
+	limitReason     = "limit"
 	staleReason     = "stale"
 )
 
@@ -62,15 +66,29 @@ func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, erro
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{ID: question.ID, Snapshot: message, Reading: question.Reading}
+	answer := Answer{ID: question.ID, Snapshot: message, Reading: r.reading}
+	first := &plan.Plan{}
 	for i, text := range question.Plans {
-		verdict, err := checker.check(r.ctx, text)
+		checked, verdict, err := checker.check(r.ctx, text)
 		if err != nil {
 			return Answer{}, fmt.Errorf("plans[%d]: %w", i, err)
 		}
+		if i == 0 {
+			first = checked
+		}
 		answer.Verdicts = append(answer.Verdicts, verdict)
 	}
-	return answer, nil
+	if question.Continue > 0 && (len(answer.Verdicts) == 0 || answer.Verdicts[0].Accepted) {
+		answer.Continued, err = r.continueAfter(first, checker.snapshot, question)
+	}
+	return answer, err
+}
+
+func (r *run) continueAfter(carriedOut *plan.Plan, seen *snapshot.Snapshot, question Question) (*Continued, error) {
+	if err := r.carryOut(carriedOut); err != nil {
+		return nil, err
+	}
+	return r.continueWith(seen, question.Pods, time.Duration(question.Continue*float64(time.Second)))
 }
 
 // planChecker checks plans for one cluster, as the plugin does with the optimiser's.
@@ -78,6 +96,7 @@ type planChecker struct {
 	rehearser *rehearsal.Framework
 	snapshot  *snapshot.Snapshot
 	policy    plan.Policy
+	limits    plan.Limits
 }
 
 func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, error) {
@@ -107,26 +126,39 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	for _, pair := range question.Forbidden {
 		pair.forbid(seen)
 	}
-	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy()}, nil
+	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy(), limits: args.Limits.OfPlan()}, nil
 }
 
 // check fails only if the text is not a plan; everything else is a verdict.
-func (c *planChecker) check(ctx context.Context, text []byte) (Verdict, error) {
+func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdict, error) {
 	message := &contract.Plan{}
 	if err := protojson.Unmarshal(text, message); err != nil {
-		return Verdict{}, fmt.Errorf("not a plan: %w", err)
+		return nil, Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
 	checked, err := plan.Decode(message, c.snapshot, c.policy)
 	var refused *plan.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		return Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
+		return nil, Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
 	case err != nil:
-		return Verdict{}, err
+		return nil, Verdict{}, err
 	case checked.Empty():
-		return Verdict{Accepted: true}, nil
+		return checked, Verdict{Accepted: true}, nil
 	}
-	return c.rehearse(ctx, checked)
+	if excess := checked.Beyond(c.limits); len(excess) > 0 {
+		return checked, beyond(excess), nil
+	}
+	verdict, err := c.rehearse(ctx, checked)
+	return checked, verdict, err
+}
+
+// beyond names every pod whose disruption is one too many, and the first limit.
+func beyond(excess []plan.Excess) Verdict {
+	verdict := Verdict{Reason: limitReason, Detail: excess[0].Limit}
+	for _, one := range excess {
+		verdict.Pods = append(verdict.Pods, string(one.Pod.Object.UID))
+	}
+	return verdict
 }
 
 func (c *planChecker) rehearse(ctx context.Context, checked *plan.Plan) (Verdict, error) {

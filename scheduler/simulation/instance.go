@@ -59,6 +59,8 @@ type Result struct {
 	Evicted []string `json:"evicted,omitempty"`
 	// Awaiting are the pods that were placed and whose volumes somebody has still to make.
 	Awaiting []Remark `json:"awaiting,omitempty"`
+	// Reasons says in the scheduler's words, by namespace/name, what keeps each pod that is pending.
+	Reasons map[string]string `json:"reasons,omitempty"`
 	// Measurement is there if it was asked for.
 	Measurement *Measurement `json:"measurement,omitempty"`
 	Reading

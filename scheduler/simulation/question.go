@@ -26,6 +26,9 @@ type Question struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Forbidden are what earlier rehearsals refused.
 	Forbidden []ForbiddenPair `json:"forbidden,omitempty"`
+	// Continue asks what the scheduler makes of the pods that wait: as things are, or, if there are plans, after the first
+	// of them if it is accepted. It takes so many seconds at most; 0 does not ask.
+	Continue float64 `json:"continueSeconds,omitempty"`
 	// Plans are in the contract's JSON form. Without any, the answer is the snapshot alone.
 	Plans []json.RawMessage `json:"plans,omitempty"`
 }

@@ -42,12 +42,15 @@ type run struct {
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
 	observed bool
 	reading  Reading
+	// reasons is why each pod that was tried last had no node, by namespace/name.
+	reasons map[string]string
 }
 
 // outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
 type outcome struct {
-	pod *v1.Pod
-	err error
+	pod    *v1.Pod
+	reason string
+	err    error
 }
 
 func (r *run) report(o outcome) {
@@ -65,7 +68,7 @@ func (r *run) reportFailures() {
 		nominating *fwk.NominatingInfo, start time.Time,
 	) {
 		// Read now: once the pod is back in the queue, informer events change it there.
-		result := outcome{pod: pod.Pod}
+		result := outcome{pod: pod.Pod, reason: reasonOf(status)}
 		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
 			result.err = status.AsError()
@@ -252,16 +255,26 @@ func (r *run) settle() error {
 
 // attempt tries the pod at the head of the queue and reports whether it was bound.
 func (r *run) attempt() (bool, error) {
+	result, err := r.attemptOne()
+	if err != nil {
+		return false, err
+	}
+	if result.err != nil {
+		return false, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err)
+	}
+	r.reasons[key(result.pod)] = result.reason
+	return result.pod.Spec.NodeName != "", nil
+}
+
+// attemptOne tries the pod at the head of the queue and returns how that ended.
+func (r *run) attemptOne() (outcome, error) {
 	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)
 	select {
 	case result := <-r.outcomes:
-		if result.err != nil {
-			return false, r.leaveOut(result.pod, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err))
-		}
-		return result.pod.Spec.NodeName != "", nil
+		return result, nil
 	case <-r.ctx.Done():
-		return false, context.Cause(r.ctx)
+		return outcome{}, context.Cause(r.ctx)
 	}
 }
 
@@ -317,5 +330,17 @@ func (r *run) result(instance Instance) (Result, error) {
 		}
 	}
 	slices.Sort(result.Evicted)
+	result.Reasons = r.reasonsOf(result.Placements)
 	return result, nil
+}
+
+// reasonsOf says of the pods that have no node what kept them, if they were tried.
+func (r *run) reasonsOf(placements map[string]string) map[string]string {
+	reasons := map[string]string{}
+	for pod, node := range placements {
+		if reason := r.reasons[r.replacements.of(pod)]; node == "" && reason != "" {
+			reasons[pod] = reason
+		}
+	}
+	return reasons
 }

@@ -99,6 +99,7 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		replacements: newReplacements(),
 		observed:     instance.Observed,
 		reading:      Reading{LeftOut: slices.Clone(instance.LeftOut), UnknownFields: instance.UnknownFields},
+		reasons:      map[string]string{},
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)

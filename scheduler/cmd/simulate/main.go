@@ -1,12 +1,13 @@
 // Command simulate places pods as the scheduler would, without an API server.
 //
 // It reads one instance a line from standard input, as JSON with the keys id, nodes and pods, and writes
-// one result a line to standard output: the instance's id and the placement of each of its pods. Nodes and
-// pods are Kubernetes objects (core/v1); pods are in the order of arrival, and one that has a nodeName is
+// one result a line to standard output: the instance's id, the placement of each of its pods, and what keeps those
+// that have none. Nodes and pods are Kubernetes objects (core/v1); pods are in the order of arrival, and one that has a nodeName is
 // already placed. A further key, objects, may hold what else the scheduler looks at, such as Services.
 //
 // With --judge it reads questions: an instance, and plans for it in the contract's JSON form. It answers
-// with the snapshot that the optimiser would get, and with the scheduler's verdict on each plan.
+// with the snapshot that the optimiser would get, and with the scheduler's verdict on each plan; and, if asked, with
+// what the scheduler makes of the pods that wait, as things are or after the first plan.
 //
 // An instance may say that its pods arrive all at once, that nodes and pods come and go meanwhile, and that it is
 // to be measured, and that preempted pods come back; see package simulation.

@@ -209,7 +209,8 @@ func (l *Limits) pace() *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(l.EvictionsPerSecond), max(1, int(l.EvictionsPerSecond)))
 }
 
-func (l *Limits) ofPlan() plan.Limits {
+// OfPlan are the limits on what one plan disrupts.
+func (l *Limits) OfPlan() plan.Limits {
 	return plan.Limits{
 		Moves: int(l.MaxMoves), Evictions: int(l.MaxEvictions), PerNode: int(l.MaxPerNode),
 		PerNamespace: int(l.MaxPerNamespace), PerWorkload: int(l.MaxPerWorkload),

@@ -82,7 +82,7 @@ func (s *solveSession) checkDisruptions(checked *plan.Plan) error {
 	pin := func(pod *snapshot.Pod, reason, detail string) {
 		raised.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
 	}
-	for _, excess := range checked.Beyond(s.args.Limits.ofPlan()) {
+	for _, excess := range checked.Beyond(s.args.Limits.OfPlan()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
 	}
 	for _, move := range checked.Returns(s.history) {

@@ -31,7 +31,7 @@ def whatif(
         ),
     ] = None,
     time_limit_s: Annotated[
-        float, typer.Option(min=0.1, help="For each of the two plans.")
+        float, typer.Option(min=0.1, help="For the whole answer, once all is read.")
     ] = 10.0,
     max_moves: Annotated[
         int | None, typer.Option(min=0, help="Plans with at most so many moves.")
@@ -39,8 +39,8 @@ def whatif(
     values: Annotated[
         Path | None,
         typer.Option(
-            help="Values of the chart, as helm get values --all -o yaml prints them: "
-            "their priorityOptimizer says which pods may be moved, not the defaults."
+            help="Values of a release, as helm get values --all -o yaml prints them: "
+            "their scheduler, rules and limits count, not the chart's defaults."
         ),
     ] = None,
     everything: Annotated[
@@ -67,14 +67,14 @@ def whatif(
     from stowage_testbed.whatif.reading import (  # noqa: PLC0415
         read_context,
         read_files,
-        rules_of,
     )
+    from stowage_testbed.whatif.release import release_of  # noqa: PLC0415
     from stowage_testbed.whatif.screen import screen  # noqa: PLC0415
 
-    arguments = rules_of(values) if values else {}
+    release = release_of(values)
     inventory = read_files(file) if file else read_context(context, kubeconfig)
     install_tools(("stowage-simulate",), quiet=True)
-    limits = PlanLimits(time_limit_s, max_moves, arguments)
+    limits = PlanLimits(time_limit_s, max_moves, release)
     with ending_cleanly():
         found = findings_of(inventory, profile_file("deterministic"), limits)
     document = json.dumps(dataclasses.asdict(found), indent=2)

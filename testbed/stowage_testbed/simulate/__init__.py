@@ -2,7 +2,9 @@
 
 from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
+    Continued,
     Instance,
+    Judgement,
     Measurement,
     Placements,
     Question,
@@ -15,7 +17,9 @@ from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profi
 
 __all__ = [
     "NO_PROTECTION",
+    "Continued",
     "Instance",
+    "Judgement",
     "Measurement",
     "Placements",
     "Question",

@@ -135,6 +135,8 @@ class Placements:
     left_out
         Objects of an observed instance that take no part, or not the part that they
         should; also pods that the scheduler failed on.
+    reasons
+        What keeps each pending pod in the scheduler's words, by ``namespace/name``.
     """
 
     id: str
@@ -143,6 +145,7 @@ class Placements:
     measurement: Measurement | None = None
     awaiting: tuple[Remark, ...] = ()
     left_out: tuple[Remark, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def pending(self) -> list[str]:
         """Return the pods without a node, in alphabetical order."""
@@ -183,7 +186,10 @@ class Question:
         and the node.
     arguments
         Of the plugin PriorityOptimizer, whose protection rules decide which pods may be
-        disrupted; what is left out has its default.
+        disrupted, and whose limits bound a plan; what is left out has its default.
+    continue_s
+        For how long the scheduler may place the pods that wait: as things are, or after
+        the first plan if that is accepted. 0: it places none.
     """
 
     instance: Instance
@@ -192,6 +198,7 @@ class Question:
     consolidates: bool = False
     forbidden: tuple[tuple[str, str], ...] = ()
     arguments: Mapping[str, object] = field(default_factory=dict)
+    continue_s: float = 0.0
 
     def content(self) -> dict[str, Any]:
         """Return the question as ``stowage-simulate --judge`` reads it."""
@@ -202,6 +209,7 @@ class Question:
             ),
             "forbidden": [{"pod": pod, "node": node} for pod, node in self.forbidden],
             "arguments": dict(self.arguments),
+            "continueSeconds": self.continue_s,
             "plans": [MessageToDict(plan) for plan in self.plans],
         }
 
@@ -215,12 +223,14 @@ class Verdict:
     accepted
         Whether it would carry the plan out.
     reason
-        The typed refusal; ``rehearsal`` where a plugin refuses, ``stale`` where a pod
-        never gets its turn.
+        The typed refusal; ``rehearsal`` where a plugin refuses, ``limit`` where the
+        plan disrupts more than a limit allows, ``stale`` where a pod never gets its
+        turn.
     plugins
         Those that refuse in the rehearsal; empty text where no single one is to blame.
     pods
-        The UIDs of the pods that the plugins refuse.
+        The UIDs of the pods that the plugins refuse, or whose disruption is one too
+        many.
     detail
         What is wrong.
     """
@@ -233,6 +243,48 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Continued:
+    """What the scheduler makes of the pods that wait, without preempting any.
+
+    Attributes
+    ----------
+    nodes
+        The node of each pod that got one, by ``namespace/name``.
+    reasons
+        What keeps a pod, in the scheduler's words. Of equal pods one is tried until it
+        has a node, and its reason is that of all.
+    awaiting
+        Pods that got a node and whose volumes somebody has still to make.
+    untried
+        How many pods' turn did not come in time.
+    took_s
+        How long that took.
+    """
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    awaiting: tuple[Remark, ...] = ()
+    untried: int = 0
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is said of the plans of a question.
+
+    Attributes
+    ----------
+    verdicts
+        One for each plan.
+    continued
+        None if it was not asked for, or the first plan is refused.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    continued: Continued | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The answer to a question.
 
@@ -242,11 +294,14 @@ class Verification:
         What the plugin would send to the optimiser.
     verdicts
         One for each plan.
+    continued
+        None if it was not asked for, or the first plan is refused.
     left_out, unknown_fields
         Of an observed instance.
     """
 
     snapshot: pb.Snapshot
     verdicts: tuple[Verdict, ...]
+    continued: Continued | None = None
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()

@@ -18,7 +18,9 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate.instance import (
+    Continued,
     Instance,
+    Judgement,
     Measurement,
     Placements,
     Question,
@@ -75,6 +77,8 @@ class SimulatorProcess:
         As kube-scheduler takes them.
     environment
         Variables that are set in the process's environment, besides those of this one.
+    way_out
+        What those who asked can do where that took too long.
     """
 
     def __init__(
@@ -85,7 +89,9 @@ class SimulatorProcess:
         options: tuple[str, ...] = (),
         feature_gates: str = "",
         environment: Mapping[str, str] | None = None,
+        way_out: str = "give the simulator a longer timeout_s or a smaller instance",
     ) -> None:
+        self._way_out = way_out
         self._config = config
         self._timeout_s = timeout_s
         self._options = options
@@ -162,8 +168,7 @@ class SimulatorProcess:
         if late.is_set():
             raise StowageError(
                 f"instance {instance_id!r} was not answered within "
-                f"{limit_s:g} s; give the simulator a longer timeout_s or make "
-                "the instance smaller"
+                f"{limit_s:g} s; {self._way_out}"
             )
         raise self._end()
 
@@ -227,6 +232,7 @@ class Simulator(SimulatorProcess):
             nodes={pod: node or None for pod, node in answer["placements"].items()},
             evicted=tuple(answer.get("evicted", ())),
             measurement=_measurement(answer.get("measurement")),
+            reasons=answer.get("reasons", {}),
             awaiting=_remarks(answer.get("awaiting")),
             left_out=_remarks(answer.get("leftOut")),
         )
@@ -259,10 +265,17 @@ class SchedulerVerifier(SimulatorProcess):
         config: Path,
         *,
         timeout_s: float = INSTANCE_TIMEOUT_S,
+        feature_gates: str = "",
         environment: Mapping[str, str] | None = None,
+        way_out: str = "give the verifier a longer timeout_s or a smaller instance",
     ) -> None:
         super().__init__(
-            config, timeout_s=timeout_s, options=("--judge",), environment=environment
+            config,
+            timeout_s=timeout_s,
+            options=("--judge",),
+            feature_gates=feature_gates,
+            environment=environment,
+            way_out=way_out,
         )
 
     def verify(self, question: Question) -> Verification:
@@ -278,6 +291,7 @@ class SchedulerVerifier(SimulatorProcess):
         return Verification(
             snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
             verdicts=_verdicts(answer),
+            continued=_continued(answer),
             left_out=_remarks(answer.get("leftOut")),
             unknown_fields=tuple(
                 UnknownField(**one) for one in answer.get("unknownFields", ())
@@ -286,7 +300,12 @@ class SchedulerVerifier(SimulatorProcess):
 
     def verdicts(self, question: Question) -> tuple[Verdict, ...]:
         """Return the verdicts alone; raises as `verify` does."""
-        return _verdicts(self._answer(question))
+        return self.judged(question).verdicts
+
+    def judged(self, question: Question) -> Judgement:
+        """Return all but the snapshot, which takes time; raises as `verify` does."""
+        answer = self._answer(question)
+        return Judgement(_verdicts(answer), _continued(answer))
 
     def _answer(self, question: Question) -> dict[str, Any]:
         answer = self.ask(question.instance.id, question.content())
@@ -300,6 +319,19 @@ class SchedulerVerifier(SimulatorProcess):
 
 def _verdicts(answer: Mapping[str, Any]) -> tuple[Verdict, ...]:
     return tuple(_verdict(one) for one in answer.get("verdicts", ()))
+
+
+def _continued(answer: Mapping[str, Any]) -> Continued | None:
+    said = answer.get("continued")
+    if said is None:
+        return None
+    return Continued(
+        nodes=said["placements"],
+        reasons=said.get("reasons", {}),
+        awaiting=_remarks(said.get("awaiting")),
+        untried=said.get("untried", 0),
+        took_s=said["seconds"],
+    )
 
 
 def _verdict(said: Mapping[str, Any]) -> Verdict:

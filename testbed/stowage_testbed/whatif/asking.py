@@ -3,42 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.optimizer_service.service import (
-    RunningService,
-    no_answer,
-    running_service,
-)
+from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import (
+    Continued,
     Instance,
-    Placements,
     Question,
+    Remark,
     SchedulerVerifier,
-    Simulator,
-    Verdict,
     Verification,
 )
-from stowage_testbed.whatif.capacity import Capacity, rooms
+from stowage_testbed.whatif.allowance import (
+    LIFTED_SHARE,
+    PLACING_SHARE,
+    Allowance,
+)
+from stowage_testbed.whatif.capacity import rooms
 from stowage_testbed.whatif.findings import (
     Findings,
     Move,
     NotJudged,
-    Tier,
     telling,
 )
-from stowage_testbed.whatif.inventory import Inventory
-from stowage_testbed.whatif.kept import KeptPods, left_pending
+from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
+from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
+from stowage_testbed.whatif.kept import KeptPods, Workloads
+from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
+from stowage_testbed.whatif.outcome import Outcome, Ranking, curve, outcome_of
+from stowage_testbed.whatif.proof import Aside, proof_of, refused_classes
+from stowage_testbed.whatif.proposing import Proposal, Proposer, policy_of
+from stowage_testbed.whatif.reading import NO_BUDGETS
+from stowage_testbed.whatif.release import LIMITS, Release
 
-REHEARSALS = 8
-"""How often a plan that a plugin refuses is made again, without what it refused."""
-
-ID = "whatif"
+ID, BUDGET = "whatif", "PodDisruptionBudget"
 
 BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 """Of a scheduler's process, whose garbage would otherwise be four times what it holds.
@@ -47,29 +50,39 @@ BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What plans may do, and how long the search for them may take.
+    """What plans may do, and how long the whole answer may take.
 
     Attributes
     ----------
+    time_limit_s
+        For all that comes after the reading.
     max_moves
-        Of a plan; ``None`` for any number.
-    arguments
-        Of the plugin, whose rules say which pods may be disrupted; what is left out has
-        its default.
+        Of a plan, if the release allows as many; ``None`` for any number.
+    release
+        Whose rules, limits and scheduler are asked about.
     """
 
     time_limit_s: float = 10.0
     max_moves: int | None = None
-    arguments: Mapping[str, object] = field(default_factory=dict)
+    release: Release = field(default_factory=Release)
 
+    def bounds(self) -> dict[str, int]:
+        """Return the limits on a plan, by the names that the release has for them."""
+        limits = {
+            name: limit
+            for name in LIMITS
+            if (limit := self.release.limit(name)) is not None
+        }
+        if self.max_moves is not None:
+            limits["maxMoves"] = min(self.max_moves, limits.get("maxMoves", 2**31))
+        return limits
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A plan that every plugin of the scheduler accepts, and the pods left alone."""
-
-    plan: pb.Plan
-    refusals: tuple[pb.Refusal, ...]
-    objections: tuple[str, ...]
+    def words(self) -> tuple[str, ...]:
+        """Return the limits on a plan, in words."""
+        return tuple(
+            f"with at most {limit:,} {LIMITS[name]}{'' if limit == 1 else 's'}"
+            for name, limit in self.bounds().items()
+        )
 
 
 def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Findings:
@@ -85,206 +98,243 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     StowageError
         The scheduler cannot read the objects, or the optimiser failed.
     """
-    question = Question(_instance(inventory), arguments=limits.arguments)
+    objects = len(inventory.nodes) + len(inventory.pods)
+    allowance = Allowance(limits.time_limit_s, objects)
+    release = limits.release.at_most(limits.max_moves)
+    judged = judged_pods(inventory, release.schedulers)
+    question = Question(
+        Instance(ID, inventory.nodes, judged.pods, inventory.objects, observed=True),
+        policy=policy_of(release),
+        arguments=release.arguments,
+        continue_s=allowance.continuing_s(),
+    )
     with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
         starting = pool.submit(stack.enter_context, running_service())
-        read = _read(profile, question)
-        snapshot = read.snapshot
-        fits_now, placed = _fits_now(profile, question.instance, snapshot)
-        asking = _Asking(profile, starting.result(), limits)
-        placing = asking.proposal(question, snapshot, pb.OBJECTIVE_PLACE)
-        question = replace(question, consolidates=True)
-        emptying = asking.proposal(question, snapshot, pb.OBJECTIVE_CONSOLIDATE)
-    found = _findings(snapshot, fits_now, placing, emptying, inventory)
-    passed_over = tuple(_passed_over(inventory, read, placed))
-    return replace(found, not_judged=(*passed_over, *found.not_judged))
-
-
-def _passed_over(
-    inventory: Inventory, read: Verification, placed: Placements
-) -> Iterator[NotJudged]:
-    """Yield what takes no part: objects that make no sense, and unknown fields."""
-    left_out = (*inventory.left_out, *read.left_out, *placed.left_out)
-    for one in dict.fromkeys(left_out):
-        yield NotJudged("left out", one.object, one.reason)
-    for one in placed.awaiting:
-        yield NotJudged("a volume that is still to be made", one.object, one.reason)
-    for field_ in read.unknown_fields:
-        yield NotJudged(
-            "a field that this version of the scheduler does not know",
-            field_.field,
-            f"passed over in {field_.objects} objects",
+        first = _asked(profile, release, question)
+        # Each plan is judged by a process that reads the cluster anew.
+        reading_s = limits.time_limit_s - allowance.left_s() - _took_s(first)
+        proposer = Proposer(
+            lambda: _verifier(profile, release, question.instance),
+            starting.result(),
+            release,
+            limits.max_moves,
+            judged.never_preempt,
         )
+        placing = proposer.proposal(
+            replace(question, continue_s=allowance.continuing_s()),
+            first.snapshot,
+            pb.OBJECTIVE_PLACE,
+            allowance.part(PLACING_SHARE, 2 * reading_s),
+        )
+        answer = _Answer(inventory, limits, judged, first, placing)
+        answer.ask_without_rules(proposer, allowance, reading_s)
+        question = replace(question, consolidates=True, continue_s=0.0)
+        emptying = proposer.proposal(
+            question,
+            first.snapshot,
+            pb.OBJECTIVE_CONSOLIDATE,
+            allowance.part(1.0, reading_s),
+        )
+    return answer.findings(emptying)
 
 
-def _instance(inventory: Inventory) -> Instance:
-    return Instance(
-        ID, inventory.nodes, inventory.pods, inventory.objects, observed=True
-    )
+def _untried(continued: Continued | None) -> int:
+    return continued.untried if continued else 0
 
 
-def _read(profile: Path, question: Question) -> Verification:
-    with _verifier(profile, question.instance) as verifier:
+def _took_s(first: Verification) -> float:
+    return first.continued.took_s if first.continued else 0.0
+
+
+def _asked(profile: Path, release: Release, question: Question) -> Verification:
+    with _verifier(profile, release, question.instance) as verifier:
         return verifier.verify(question)
 
 
-def _fits_now(
-    profile: Path, instance: Instance, snapshot: pb.Snapshot
-) -> tuple[int, Placements]:
-    """Return how many waiting pods the scheduler places, and all that it says of them.
-
-    It is not asked about pods that are larger than what any node has left. It would try
-    each on every node; meanwhile room only shrinks, for nobody is preempted.
-    """
-    hopeless = Capacity(snapshot).without_room()
-    waiting = [pod for pod in snapshot.pods if not pod.node]
-    names = {f"{pod.namespace}/{pod.name}" for pod in waiting}
-    left_out = {pod.uid for pod in waiting if pod.class_id in hopeless}
-    pods = tuple(
-        pod for pod in instance.pods if pod["metadata"].get("uid") not in left_out
-    )
-    if len(left_out) == len(waiting):
-        return 0, Placements(ID, {})
-    with Simulator(profile, environment=_memory(instance)) as simulator:
-        placed = simulator.place(replace(instance, pods=pods))
-    fits = sum(placed.nodes.get(name) is not None for name in names)
-    return fits, placed
-
-
-def _verifier(profile: Path, instance: Instance) -> SchedulerVerifier:
+def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerVerifier:
     """Return one for a single question.
 
     It starts at once, and holds the whole cluster in memory, which the solver and the
-    next process of the scheduler want too.
-    """
-    return SchedulerVerifier(profile, environment=_memory(instance))
-
-
-def _memory(instance: Instance) -> dict[str, str]:
-    """Return where a scheduler's process begins to collect garbage in earnest.
-
-    It is a soft limit: whoever needs more gets it, and is slower.
+    next process of the scheduler want too. Its garbage is collected in earnest from a
+    soft limit on: whoever needs more gets it, and is slower.
     """
     objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
-    return {"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)}
-
-
-class _Asking:
-    """An optimiser, and a scheduler that looks at what it answers."""
-
-    def __init__(
-        self, profile: Path, service: RunningService, limits: PlanLimits
-    ) -> None:
-        self._profile = profile
-        self._service = service
-        self._limits = limits
-
-    def proposal(
-        self, question: Question, snapshot: pb.Snapshot, objective: pb.Objective
-    ) -> Proposal:
-        """Return a plan that stands the scheduler's own rehearsal."""
-        objections: list[str] = []
-        for _ in range(REHEARSALS):
-            last = self._solved(snapshot, objective)
-            if not _changes(last.plan):
-                # The scheduler has nothing to refuse.
-                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
-            verdict = self._verdict(question, last.plan)
-            if verdict.accepted:
-                return Proposal(last.plan, tuple(last.refusals), tuple(objections))
-            objections.append(verdict.detail)
-            pairs = _pairs(snapshot, last.plan, verdict.pods)
-            if not pairs:
-                break
-            question = replace(question, forbidden=(*question.forbidden, *pairs))
-            snapshot = _read(self._profile, question).snapshot
-        # No pod moves: that is always allowed.
-        return Proposal(pb.Plan(), (), tuple(objections))
-
-    def _verdict(self, question: Question, plan: pb.Plan) -> Verdict:
-        with _verifier(self._profile, question.instance) as verifier:
-            (verdict,) = verifier.verdicts(replace(question, plans=(plan,)))
-        return verdict
-
-    def _solved(self, snapshot: pb.Snapshot, objective: pb.Objective) -> pb.SolveUpdate:
-        options = pb.SolveOptions(
-            time_limit_s=self._limits.time_limit_s,
-            policy=pb.POLICY_STRICT,
-            objective=objective,
-            max_moves=self._limits.max_moves,
-        )
-        request = pb.SolveRequest(snapshot=snapshot, options=options)
-        last = self._service.last_answer(request)
-        if last.end_reason in (pb.END_REASON_ERROR, pb.END_REASON_INFEASIBLE_INPUT):
-            raise no_answer(last.message)
-        return last
-
-
-def _changes(plan: pb.Plan) -> bool:
-    return bool(plan.placements or plan.moves or plan.evictions)
-
-
-def _pairs(
-    snapshot: pb.Snapshot, plan: pb.Plan, refused: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return which pods were refused where, as ``namespace/name``."""
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    targets = {one.pod_uid: one.node for one in plan.placements}
-    targets |= {one.pod_uid: one.to_node for one in plan.moves}
-    return [(names[uid], targets[uid]) for uid in refused if uid in targets]
-
-
-def _findings(
-    snapshot: pb.Snapshot,
-    fits_now: int,
-    placing: Proposal,
-    emptying: Proposal,
-    inventory: Inventory,
-) -> Findings:
-    names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    plan, fewer = placing.plan, emptying.plan
-    known = fewer.HasField("nodes_in_use")
-    in_use = fewer.nodes_in_use
-    kept = KeptPods(snapshot)
-    running = sum(bool(pod.node) for pod in snapshot.pods)
-    return Findings(
-        nodes=len(snapshot.nodes),
-        running=running,
-        pending=len(snapshot.pods) - running,
-        fits_now=fits_now,
-        fits_after=len(plan.placements),
-        moves=_moves(snapshot, plan, names),
-        evictions=tuple(sorted(names[one.pod_uid] for one in plan.evictions)),
-        proved=plan.optimal,
-        tiers=tuple(
-            Tier(one.priority, one.placed_before, one.placed, one.upper_bound)
-            for one in sorted(plan.tiers, key=lambda one: -one.priority)
-        ),
-        gain_by_moves=_gain_by_moves(plan),
-        left=left_pending(snapshot, plan, placing.refusals, kept),
-        kept=tuple(kept.by_rule()),
-        room=rooms(snapshot),
-        used_nodes=in_use.before if known else None,
-        needed_nodes=in_use.after if known else None,
-        fewest_nodes=in_use.lower_bound if known else None,
-        emptied=_emptied(snapshot, fewer),
-        consolidating_moves=len(fewer.moves),
-        not_judged=tuple(
-            dict.fromkeys(_not_judged(inventory.unread, (placing, emptying)))
-        ),
+    return SchedulerVerifier(
+        profile,
+        feature_gates=release.feature_gates,
+        environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
+        way_out="what-if has no option for that: ask about a part of the cluster, as "
+        "with the nodes of one pool and their pods in a file for --file",
     )
 
 
+class _Answer:
+    """What is known about a cluster, put together."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        limits: PlanLimits,
+        judged: JudgedPods,
+        first: Verification,
+        placing: Proposal,
+    ) -> None:
+        self._inventory = inventory
+        self._limits = limits
+        self._judged = judged
+        self._first = first
+        self._placing = placing
+        self._snapshot = snapshot = first.snapshot
+        self._ranking = ranking = Ranking(snapshot)
+        self._now = now = outcome_of(snapshot, pb.Plan(), first.continued)
+        changed = placing.continued is not None
+        planned = outcome_of(
+            snapshot, placing.plan, placing.continued if changed else first.continued
+        )
+        # What the scheduler places as things are is a plan too.
+        self._found = now if ranking.better(now, planned) else planned
+        self._helped: Helped | None = None
+        unjudged = refused_classes(
+            snapshot, placing.refusals, judged.of_unread_namespaces
+        )
+        self._unjudged = unjudged
+        self._tiers = ranking.tiers(self._found, placing.plan)
+        self._proof = proof_of(
+            snapshot,
+            placing.plan,
+            self._found,
+            self._tiers,
+            self._aside(),
+        )
+
+    def _aside(self) -> Aside:
+        unread = self._inventory.unread
+        return Aside(
+            about=self._about(),
+            classes=self._unjudged,
+            of_unread_namespaces=self._judged.of_unread_namespaces,
+            limits=self._limits.words(),
+            pairs=self._placing.pairs,
+            dropped=self._placing.dropped,
+            alike=self._placing.alike,
+            budgets_unread=FURTHER[BUDGET] in unread,
+            left_out=len(self._left_out()),
+        )
+
+    def _about(self) -> str:
+        names = " or ".join(self._limits.release.schedulers)
+        budgets = "; the files list no disruption budgets"
+        return (
+            f"pods that wait for {names}, and plans within the rules for running pods"
+            f"{budgets if NO_BUDGETS in self._inventory.unread else ''}"
+        )
+
+    def ask_without_rules(
+        self, proposer: Proposer, allowance: Allowance, reading_s: float
+    ) -> None:
+        """Find out whom rules, budgets and limits keep from a place."""
+        waiting = sum(not pod.node for pod in self._snapshot.pods)
+        free = lifted(self._snapshot)
+        if free is None and self._limits.words():
+            free = self._snapshot
+        if free is None or len(self._found.placed) == waiting:
+            return
+        part = allowance.part(LIFTED_SHARE, reading_s)
+        plan = proposer.without_limits(free, part)
+        if plan is None:
+            return
+        self._helped = helped(
+            self._snapshot,
+            plan,
+            self._found,
+            Bounds(
+                self._limits.bounds(),
+                [one for one in self._inventory.objects if one["kind"] == BUDGET],
+                {
+                    uid_of(pod): part_of(pod["metadata"], "labels")
+                    for pod in self._inventory.pods
+                },
+            ),
+        )
+
+    def findings(self, emptying: Proposal) -> Findings:
+        """Return all of it."""
+        snapshot, found, fewer = self._snapshot, self._found, emptying.plan
+        names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
+        known = fewer.HasField("nodes_in_use")
+        in_use = fewer.nodes_in_use
+        running = sum(bool(pod.node) for pod in snapshot.pods)
+        workloads = Workloads(
+            snapshot, self._proof, self._unjudged, self._judged.nominated
+        )
+        return Findings(
+            nodes=len(snapshot.nodes),
+            running=running,
+            pending=len(snapshot.pods) - running,
+            fits_now=len(self._now.placed),
+            untried=_untried(self._first.continued),
+            fits_after=len(found.placed),
+            moves=_moves(snapshot, found, names),
+            evictions=tuple(sorted(names[one.pod_uid] for one in found.evictions)),
+            proved=self._proof.holds and not self._proof.not_about,
+            proof=self._proof,
+            tiers=self._tiers,
+            gain_by_moves=curve(self._placing.plan, self._now, found, self._ranking),
+            left=workloads.left(self._now, found, self._helped),
+            kept=tuple(KeptPods(snapshot).by_rule()),
+            room=rooms(snapshot),
+            used_nodes=in_use.before if known else None,
+            needed_nodes=in_use.after if known else None,
+            fewest_nodes=in_use.lower_bound if known else None,
+            emptied=_emptied(snapshot, fewer),
+            consolidating_moves=len(fewer.moves),
+            not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
+            elsewhere=self._judged.elsewhere,
+        )
+
+    def _left_out(self) -> dict[Remark, None]:
+        """Return the objects that make no sense, each once."""
+        return dict.fromkeys((*self._inventory.left_out, *self._first.left_out))
+
+    def _awaiting(self) -> dict[Remark, None]:
+        """Return the pods that have a place if somebody makes their volumes."""
+        asked = filter(None, (self._first.continued, self._placing.continued))
+        return dict.fromkeys(remark for one in asked for remark in one.awaiting)
+
+    def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
+        for kind in self._inventory.unread:
+            yield NotJudged(kind)
+        for one in self._left_out():
+            yield NotJudged("left out", one.object, one.reason)
+        for one in self._awaiting():
+            yield NotJudged("a volume that is still to be made", one.object, one.reason)
+        for unknown in self._first.unknown_fields:
+            yield NotJudged(
+                "a field that this version of the scheduler does not know",
+                unknown.field,
+                f"passed over in {unknown.objects} objects",
+            )
+        for proposal in (self._placing, emptying):
+            for refusal in proposal.refusals:
+                yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
+            for objection in proposal.objections:
+                yield NotJudged(
+                    "a plan that the scheduler's plugins refused", "", objection
+                )
+        if not emptying.in_time:
+            yield NotJudged("how many nodes could be emptied: there was no time left")
+
+
 def _moves(
-    snapshot: pb.Snapshot, plan: pb.Plan, names: Mapping[str, str]
+    snapshot: pb.Snapshot, found: Outcome, names: Mapping[str, str]
 ) -> tuple[Move, ...]:
     priorities = {one.id: one.priority for one in snapshot.pod_classes}
     of_pod = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
-    admitted = Counter(one.node for one in plan.placements)
+    admitted = Counter(found.placed.values())
     highest = dict[str, int]()
-    for one in plan.placements:
-        priority = of_pod[one.pod_uid]
-        highest[one.node] = max(highest.get(one.node, priority), priority)
+    for uid, node in found.placed.items():
+        priority = of_pod[uid]
+        highest[node] = max(highest.get(node, priority), priority)
     moves = (
         Move(
             names[one.pod_uid],
@@ -293,15 +343,9 @@ def _moves(
             admitted[one.from_node],
             highest.get(one.from_node),
         )
-        for one in plan.moves
+        for one in found.moves
     )
     return tuple(sorted(moves, key=telling))
-
-
-def _gain_by_moves(plan: pb.Plan) -> tuple[tuple[int, int], ...]:
-    """Return how many more pods have a node than now; the plan tells how many have."""
-    before = max((one.placed_before for one in plan.tiers), default=0)
-    return tuple((one.moves, one.placed - before) for one in plan.gain_by_moves)
 
 
 def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
@@ -311,17 +355,3 @@ def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
     before = {pod.node for pod in movable}
     after = {goes.get(pod.uid, pod.node) for pod in movable}
     return tuple(sorted(before - after))
-
-
-def _not_judged(
-    unread: Iterable[str], proposals: Iterable[Proposal]
-) -> Iterator[NotJudged]:
-    for kind in unread:
-        yield NotJudged(kind)
-    for proposal in proposals:
-        for one in proposal.refusals:
-            yield NotJudged(one.reason, one.subject, one.detail)
-        for objection in proposal.objections:
-            yield NotJudged(
-                "a plan that the scheduler's plugins refused", "", objection
-            )

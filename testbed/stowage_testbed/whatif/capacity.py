@@ -47,14 +47,6 @@ class Capacity:
                 free[place[pod.node]] -= self.requests[pod.class_id]
         self.free = np.maximum(free, 0)
 
-    def without_room(self) -> frozenset[str]:
-        """Return the pod classes for which no node has enough left of everything."""
-        return frozenset(
-            class_id
-            for class_id, asked in self.requests.items()
-            if not (self.free >= asked).all(axis=1).any()
-        )
-
 
 def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
     """Return cpu, memory and each extended resource that some node has.

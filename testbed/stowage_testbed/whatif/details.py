@@ -55,6 +55,24 @@ def _tables(found: Findings) -> Iterator[Table]:
         ),
     )
     yield Table(
+        "What keeps them, in the scheduler's words",
+        ("workload", "as things are", "after the plan", "what would have to change"),
+        tuple(
+            (one.workload, one.now, one.after, ", ".join(one.changes))
+            for one in found.left
+        ),
+    )
+    yield Table(
+        "What is proved" if found.proof.holds else "What was looked for",
+        ("about", "not about"),
+        ((found.proof.about, "; ".join(found.proof.not_about)),),
+    )
+    yield Table(
+        "Pods that wait for other schedulers",
+        ("scheduler", "pods"),
+        tuple((one.scheduler, str(one.pods)) for one in found.elsewhere),
+    )
+    yield Table(
         "Running pods that stay where they are",
         ("rule", "pods", "for example"),
         tuple((one.rule, str(one.pods), one.example) for one in found.kept),

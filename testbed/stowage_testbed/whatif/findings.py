@@ -50,10 +50,17 @@ class StillPending:
     Attributes
     ----------
     verdict
-        ``too large`` for every node, ``proved`` that no plan places more of the pods,
-        ``not found`` in time, or ``not judged``.
+        ``too large`` for every node; ``proved`` that no plan places one; ``beside``:
+        proved that no plan places more pods, though another may place these;
+        ``limited``: the same of plans within the limits; ``open``: the best plan places
+        none, and more is not proved; ``not found`` in time; ``not judged``.
     rules
-        Those that keep pods on nodes which else were large enough.
+        Those that keep pods on nodes which these would need.
+    now, after
+        What keeps them in the scheduler's words, as things are and after the plan;
+        empty where the scheduler did not come to them in time.
+    changes
+        What would have to change: rules, budgets, limits, time.
     """
 
     workload: str
@@ -61,6 +68,40 @@ class StillPending:
     verdict: str
     reason: str
     rules: tuple[str, ...] = ()
+    now: str = ""
+    after: str = ""
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What is proved, and of what.
+
+    Attributes
+    ----------
+    holds
+        Whether it is proved that no plan places more, or as many with less disruption,
+        of all plans that ``about`` names, ``not_about`` left aside.
+    about
+        The pods and the plans.
+    not_about
+        What was left aside. With any of it nothing is proved about the whole cluster.
+    limits
+        Those of it that are limits on plans.
+    """
+
+    holds: bool
+    about: str
+    not_about: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Pods that wait for a scheduler that was not asked about."""
+
+    scheduler: str
+    pods: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +168,30 @@ class Findings:
     Attributes
     ----------
     nodes, running, pending
-        What there is. Pods that wait for something else than a node do not count.
+        What there is. Pods that wait for something else than a node do not count, nor
+        do those of other schedulers.
     fits_now
         Pending pods that the scheduler would place as things are.
+    untried
+        Pending pods to which it did not come in time; of these, too, some may fit.
     fits_after
-        Pending pods that would have a node after ``moves`` and ``evictions``.
+        Pending pods that would have a node after ``moves`` and ``evictions``, by the
+        plan, or because the scheduler places them then. The same pods are counted.
     moves
         The most telling first: as `telling` orders them.
     evictions
         In alphabetical order. An eviction is a running pod that would go pending, for
         others of higher priority only.
     proved
-        Whether it is proved that no plan places more, or as many with less disruption.
+        Whether it is proved that no plan places more, or as many with less disruption:
+        of the whole cluster, with nothing left aside.
+    proof
+        What is proved where that is less.
     tiers
         The highest priority first.
     gain_by_moves
         How many more pods than now have a node with at most so many moves; ascending.
+        With none it is what the scheduler places as things are.
     left
         Pods that would stay pending.
     kept
@@ -158,6 +207,8 @@ class Findings:
         Moves that this takes.
     not_judged
         What was left alone, or could not be seen.
+    elsewhere
+        Pods that wait for other schedulers.
     """
 
     nodes: int
@@ -168,6 +219,7 @@ class Findings:
     moves: tuple[Move, ...]
     evictions: tuple[str, ...]
     proved: bool
+    proof: Proof
     tiers: tuple[Tier, ...]
     gain_by_moves: tuple[tuple[int, int], ...]
     left: tuple[StillPending, ...]
@@ -179,11 +231,16 @@ class Findings:
     emptied: tuple[str, ...]
     consolidating_moves: int
     not_judged: tuple[NotJudged, ...]
+    elsewhere: tuple[Elsewhere, ...] = ()
+    untried: int = 0
 
 
-TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED = (
+TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
     "too large",
     "proved",
+    "beside",
+    "limited",
+    "open",
     "not found",
     "not judged",
 )

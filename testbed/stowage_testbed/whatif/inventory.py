@@ -127,7 +127,7 @@ def inventory_of(
 
 def _unjudged(unread: Iterable[str], pods: Iterable[Manifest]) -> Iterator[str]:
     """Yield what cannot be judged without some kinds."""
-    claimed = any(_part(pod, "spec").get("resourceClaims") for pod in pods)
+    claimed = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     for kind in unread:
         if claimed or kind not in _OF_DEVICES:
             yield FURTHER[kind]
@@ -156,16 +156,16 @@ def _without(value: Any, fields: _Fields) -> Any:
 
 
 def _ended(pod: Manifest) -> bool:
-    return _part(pod, "status").get("phase") in FINISHED
+    return part_of(pod, "status").get("phase") in FINISHED
 
 
 def _images_of(pods: Iterable[Manifest]) -> Iterator[str]:
     """Yield the names by which nodes may have the images of pods that wait."""
     for pod in pods:
-        spec = _part(pod, "spec")
+        spec = part_of(pod, "spec")
         if not spec.get("nodeName"):
             for name in ("containers", "initContainers"):
-                for container in _elements(spec, name):
+                for container in elements(spec, name):
                     image = str(container.get("image", ""))
                     # The scheduler looks for images without a tag under this one.
                     yield from (image, f"{image}:latest")
@@ -176,27 +176,28 @@ def _with_images(node: Manifest, wanted: frozenset[str]) -> Manifest:
 
     A kubelet reports fifty, which are most of what is known of a node.
     """
-    status = _part(node, "status")
+    status = part_of(node, "status")
     if not isinstance(status.get("images"), list):
         return node
     images = [
         one
-        for one in _elements(status, "images")
+        for one in elements(status, "images")
         if isinstance(one.get("names"), list)
         and not wanted.isdisjoint(map(str, one["names"]))
     ]
     return {**node, "status": {**status, "images": images}}
 
 
-def _part(one: Manifest, name: str) -> Manifest:
+def part_of(one: Manifest, name: str) -> Manifest:
     """Return a part of an object, empty where it is none."""
-    part = one.get(name)
-    return part if isinstance(part, dict) else {}
+    found = one.get(name)
+    return found if isinstance(found, dict) else {}
 
 
-def _elements(one: Manifest, name: str) -> Iterator[Manifest]:
-    elements = one.get(name)
-    for element in elements if isinstance(elements, list) else ():
+def elements(one: Manifest, name: str) -> Iterator[Manifest]:
+    """Yield the objects of a list; nothing else that may stand there."""
+    found = one.get(name)
+    for element in found if isinstance(found, list) else ():
         if isinstance(element, dict):
             yield element
 
@@ -207,7 +208,7 @@ def _name(one: Manifest) -> str:
 
 def _turn(pod: Manifest) -> tuple[int, str, str, str]:
     """Return a pod's place in the scheduler's queue."""
-    meta, priority = pod["metadata"], _part(pod, "spec").get("priority")
+    meta, priority = pod["metadata"], part_of(pod, "spec").get("priority")
     made = str(meta.get("creationTimestamp", ""))
     number = priority if isinstance(priority, int) else 0
     return -number, made, str(meta.get("namespace", "")), _name(pod)

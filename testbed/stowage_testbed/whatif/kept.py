@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.findings import (
+    BESIDE,
+    LIMITED,
     NOT_FOUND,
     NOT_JUDGED,
+    OPEN,
     PROVED,
     TOO_LARGE,
     Kept,
+    Proof,
     StillPending,
 )
+from stowage_testbed.whatif.lifted import Helped
+from stowage_testbed.whatif.outcome import Outcome
 
 Amounts = dict[str, int]
 
@@ -92,59 +98,126 @@ def fits(asked: Amounts, there: Amounts) -> bool:
     return all(amount <= max(there.get(name, 0), 0) for name, amount in asked.items())
 
 
-def left_pending(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    refusals: Iterable[pb.Refusal],
-    kept: KeptPods,
-) -> tuple[StillPending, ...]:
-    """Return the pods that the plan does not place, by workload."""
-    placed = {one.pod_uid for one in plan.placements}
-    counts = Counter(
-        pod.class_id for pod in snapshot.pods if not pod.node and pod.uid not in placed
-    )
-    classes = {one.id: one for one in snapshot.pod_classes}
-    refused = {one.subject: one for one in refusals}
-    # Many workloads ask for the same; each amount is compared with the nodes once.
-    ways = dict[bytes, tuple[bool, tuple[str, ...]]]()
+class Workloads:
+    """Says of each workload that waits why it stays pending.
 
-    def still(class_id: str, pods: int) -> StillPending:
-        one = classes[class_id]
-        asked = one.requests.SerializeToString(deterministic=True)
-        if asked not in ways:
-            ways[asked] = (
-                kept.large_enough(one.requests),
-                kept.in_the_way_of(one.requests),
-            )
-        large_enough, rules = ways[asked]
-        verdict, reason = _verdict(
-            one, refused, large_enough=large_enough, proved=plan.optimal
+    Parameters
+    ----------
+    unjudged
+        The pod classes that were not judged, and why.
+    nominated
+        The node that pods are promised, by UID.
+    """
+
+    def __init__(
+        self,
+        snapshot: pb.Snapshot,
+        proof: Proof,
+        unjudged: Mapping[str, str],
+        nominated: Mapping[str, str],
+    ) -> None:
+        self._snapshot = snapshot
+        self._proof = proof
+        self._unjudged = unjudged
+        self._nominated = nominated
+        self._kept = KeptPods(snapshot)
+        # Many workloads ask for the same; each amount is compared with the nodes once.
+        self._ways: dict[bytes, tuple[bool, tuple[str, ...]]] = {}
+
+    def left(
+        self, now: Outcome, found: Outcome, helped: Helped | None
+    ) -> tuple[StillPending, ...]:
+        """Return the pods that have no place in the end, by workload."""
+        left = defaultdict[str, list[pb.Pod]](list)
+        for pod in self._snapshot.pods:
+            if not pod.node and pod.uid not in found.placed:
+                left[pod.class_id].append(pod)
+        classes = {one.id: one for one in self._snapshot.pod_classes}
+        ranking = {
+            pod.uid: classes[pod.class_id].priority for pod in self._snapshot.pods
+        }
+        self._highest = max((ranking[uid] for uid in found.placed), default=None)
+        ordered = sorted(left.items(), key=lambda item: _name(classes[item[0]]))
+        return tuple(
+            self._still(classes[class_id], pods, now, found, helped)
+            for class_id, pods in ordered
         )
-        return StillPending(_name(one), pods, verdict, reason, rules)
 
-    ordered = sorted(counts.items(), key=lambda item: _name(classes[item[0]]))
-    return tuple(still(class_id, pods) for class_id, pods in ordered)
+    def _still(
+        self,
+        one: pb.PodClass,
+        pods: list[pb.Pod],
+        now: Outcome,
+        found: Outcome,
+        helped: Helped | None,
+    ) -> StillPending:
+        asked = one.requests.SerializeToString(deterministic=True)
+        if asked not in self._ways:
+            self._ways[asked] = (
+                self._kept.large_enough(one.requests),
+                self._kept.in_the_way_of(one.requests),
+            )
+        large_enough, rules = self._ways[asked]
+        verdict, reason = self._verdict(one, pods, large_enough=large_enough)
+        changes: list[str] = []
+        if helped is not None and one.id in helped.classes:
+            rules, changes = helped.rules, [*helped.changes]
+        elif helped is not None and helped.everyone:
+            # Room that a rule keeps is not enough: something else is in the way.
+            rules = ()
+        changes += [
+            text for rule in rules if (text := f"the rule {rule}") not in changes
+        ]
+        if verdict == NOT_FOUND:
+            changes.append("the time limit")
+        return StillPending(
+            _name(one),
+            len(pods),
+            verdict,
+            reason,
+            rules,
+            now=_of_any(pods, now.reasons),
+            after=_of_any(pods, found.reasons),
+            changes=tuple(changes),
+        )
+
+    def _verdict(
+        self, one: pb.PodClass, pods: list[pb.Pod], *, large_enough: bool
+    ) -> tuple[str, str]:
+        """Return the verdict on pods that stay pending, and the reason in words."""
+        if one.id in self._unjudged:
+            return NOT_JUDGED, f"not judged: {self._unjudged[one.id]}"
+        if not large_enough:
+            return TOO_LARGE, "no node is large enough, even when empty"
+        promised = [pod.uid for pod in pods if pod.uid in self._nominated]
+        if promised:
+            node = self._nominated[promised[0]]
+            return OPEN, f"promised the node {node}, where room is to come free"
+        if self._proof.holds:
+            return self._proved(one.priority)
+        within = "".join(f" {one}" for one in self._proof.limits)
+        return NOT_FOUND, f"no plan{within} was found in time"
+
+    def _proved(self, priority: int) -> tuple[str, str]:
+        """Return what the proof says of pods of a priority that have no place.
+
+        If no pod of that priority or above gets a place, none of these could either:
+        a plan that places one would be better.
+        """
+        proof = self._proof
+        if proof.not_about != proof.limits:
+            others = [one for one in proof.not_about if one not in proof.limits]
+            return OPEN, f"the best plan places none; this leaves aside {others[0]}"
+        if proof.limits:
+            return LIMITED, f"no plan {' '.join(proof.limits)} places more: proved"
+        if self._highest is not None and self._highest >= priority:
+            return BESIDE, "no plan places more pods: proved; another may place these"
+        return PROVED, "no plan places it: proved"
+
+
+def _of_any(pods: Iterable[pb.Pod], reasons: Mapping[str, str]) -> str:
+    return next((reasons[pod.uid] for pod in pods if pod.uid in reasons), "")
 
 
 def _name(one: pb.PodClass) -> str:
     return f"{one.namespace}/{one.owner.name or one.id}"
-
-
-def _verdict(
-    one: pb.PodClass,
-    refused: dict[str, pb.Refusal],
-    *,
-    large_enough: bool,
-    proved: bool,
-) -> tuple[str, str]:
-    """Return the verdict on a pod that stays pending, and the reason in words."""
-    if one.unsupported:
-        return NOT_JUDGED, f"not judged: it needs {', '.join(one.unsupported)}"
-    for subject in (one.id, _name(one)):
-        if subject in refused:
-            return NOT_JUDGED, f"not judged: {refused[subject].reason}"
-    if not large_enough:
-        return TOO_LARGE, "no node is large enough, even when empty"
-    if proved:
-        return PROVED, "no plan places it: proved"
-    return NOT_FOUND, "no plan was found in time"

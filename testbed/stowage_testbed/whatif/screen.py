@@ -9,19 +9,23 @@ from tabulate import tabulate
 
 from stowage_testbed.text.terminal import plain
 from stowage_testbed.whatif.findings import (
+    BESIDE,
+    LIMITED,
     NOT_FOUND,
     NOT_JUDGED,
+    OPEN,
     PROVED,
     TOO_LARGE,
     Findings,
     Move,
     Room,
+    StillPending,
 )
 
 LINES, COLUMNS = 40, 100
 """What fits into a window, and into an issue."""
 
-MOVES, RESOURCES, REASONS, TIERS, STEPS = 10, 5, 4, 5, 4
+MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
 """How many of each are shown; what is left out is counted."""
 
 _POD, _NODE = 34, 20
@@ -32,8 +36,9 @@ _GIB, _TIB = 2**30, 2**40
 def screen(found: Findings) -> str:
     """Return the answer, without what only `--all` and the JSON tell."""
     blocks = (
-        [_head(found), *_waiting(found), *_nodes(found)],
+        [_head(found), *_elsewhere(found), *_waiting(found), *_nodes(found)],
         list(_capacity(found.room)),
+        list(_reasons(found.left)),
         list(_moves(found.moves)),
         [*_kept(found), *_not_judged(found)],
         ["All of it: --all prints it, --output FILE and --json write it as JSON."],
@@ -52,32 +57,66 @@ def _head(found: Findings) -> str:
 def _waiting(found: Findings) -> Iterator[str]:
     if not found.pending:
         return
-    yield f"{found.fits_now:>7,} of the waiting pods fit as things are."
+    tried = "."
+    if found.untried:
+        tried = f" at least: {found.untried:,} were not tried in time."
+    yield f"{found.fits_now:>7,} of the waiting pods fit as things are{tried}"
     after = f"{found.fits_after:>7,} fit after {_count(len(found.moves), 'move')}"
     if found.evictions:
         after += f" and {_count(len(found.evictions), 'eviction')}"
     yield f"{after}, {_proof(found)}"
+    yield from _left_aside(found)
     left = Counter[str]()
     for one in found.left:
         left[one.verdict] += one.pods
-    reasons = (
-        (TOO_LARGE, "larger than any node"),
-        (PROVED, "for whom no plan has room beside these"),
-    )
-    never = [f"{left[name]:,} {text}" for name, text in reasons if left[name]]
-    why = f": {', '.join(never)}" if never else ""
-    yield f"{left[TOO_LARGE] + left[PROVED]:>7,} provably do not{why}."
+    yield from _never(left)
+    within = _within(found)
+    if left[LIMITED]:
+        yield f"{left[LIMITED]:>7,} provably do not{within}."
+    if left[OPEN]:
+        yield f"{left[OPEN]:>7,} do not by the best plan; not proved of all."
     if left[NOT_FOUND]:
-        yield f"{left[NOT_FOUND]:>7,} were not placed in time; nothing is proved."
+        late = f"were not placed{within} in time; nothing is proved."
+        yield f"{left[NOT_FOUND]:>7,} {late}"
     if left[NOT_JUDGED]:
         yield f"{left[NOT_JUDGED]:>7,} were not judged."
     yield from _gain(found)
 
 
+def _never(left: Counter[str]) -> Iterator[str]:
+    reasons = (
+        (TOO_LARGE, "larger than any node"),
+        (PROVED, "in no plan"),
+        (BESIDE, "not beside these"),
+    )
+    never = [f"{left[name]:,} {text}" for name, text in reasons if left[name]]
+    why = f": {', '.join(never)}" if never else ""
+    total = sum(left[name] for name, _ in reasons)
+    if total or not left.total():
+        yield f"{total:>7,} provably do not{why}."
+
+
 def _proof(found: Findings) -> str:
+    proof = found.proof
+    if not proof.holds:
+        return f"the best found{_within(found)} in time; more may be possible."
     if found.proved:
         return "proved: no plan places more, nor as many with less."
-    return "the best found in time; more may be possible."
+    if proof.not_about == proof.limits:
+        return f"proved: no plan{_within(found)} places more, nor as many with less."
+    return f"the best found{_within(found)}; that it is the best is not proved."
+
+
+def _left_aside(found: Findings) -> Iterator[str]:
+    proof = found.proof
+    others = [one for one in proof.not_about if one not in proof.limits]
+    if others and proof.holds:
+        yield f"        It leaves aside {_first(others, 1)}."
+
+
+def _within(found: Findings) -> str:
+    limits = found.proof.limits
+    return f" {' and '.join(limits)}" if limits else ""
 
 
 def _gain(found: Findings) -> Iterator[str]:
@@ -157,6 +196,29 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
     align = ("left", "left", "left", "right", "right")
     yield from _table(("pod", "from", "to", "admits", "priority"), rows, align)
     yield from _more(len(moves) - MOVES, "move")
+
+
+def _elsewhere(found: Findings) -> Iterator[str]:
+    if found.elsewhere:
+        others = [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere]
+        yield f"Not counted, for they wait for other schedulers: {_first(others, 3)}."
+
+
+def _reasons(left: Sequence[StillPending]) -> Iterator[str]:
+    """Yield what keeps the workloads of most pods, and what would have to change."""
+    told = [one for one in left if one.after or one.now or one.changes]
+    if not told:
+        return
+    most = sorted(told, key=lambda one: -one.pods)
+    count = f", {WORKLOADS} of {_count(len(told), 'workload')}"
+    yield (
+        "What keeps pods waiting, in the scheduler's words"
+        f"{count if len(told) > WORKLOADS else ''}"
+    )
+    for one in most[:WORKLOADS]:
+        yield f"{one.pods:>7,} {one.workload}: {one.after or one.now or one.reason}"
+        if one.changes:
+            yield f"        to change: {_first(one.changes, REASONS)}"
 
 
 def _kept(found: Findings) -> Iterator[str]:

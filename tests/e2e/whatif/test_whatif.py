@@ -25,6 +25,7 @@ from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import Findings, Move
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_api, read_files
+from stowage_testbed.whatif.release import Release
 from stowage_testbed.whatif.screen import screen
 
 pytestmark = pytest.mark.e2e
@@ -34,7 +35,7 @@ NAMESPACE = "default"
 PLACED = {"a": "node-0", "b": "node-1"}
 """Figure 1 of the paper: two pods of 2 GiB stand where one of 3 GiB fits nowhere."""
 
-ANY_POD = PlanLimits(arguments=NO_PROTECTION)
+ANY_POD = PlanLimits(release=Release(arguments=NO_PROTECTION))
 """Of two pods that stand alone in their workloads, one may move all the same."""
 
 READER = "reader"

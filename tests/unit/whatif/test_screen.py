@@ -13,14 +13,19 @@ from stowage_testbed.cli import app
 from stowage_testbed.whatif import asking
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import (
+    BESIDE,
+    LIMITED,
     NOT_FOUND,
     NOT_JUDGED,
+    OPEN,
     PROVED,
     TOO_LARGE,
+    Elsewhere,
     Findings,
     Kept,
     Move,
     NotJudged,
+    Proof,
     Room,
     StillPending,
     Tier,
@@ -29,6 +34,7 @@ from stowage_testbed.whatif.findings import (
 from stowage_testbed.whatif.screen import COLUMNS, LINES, screen
 
 LONG = "n" * 253
+VERDICTS = (TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED)
 GPUS = Room("nvidia.com/gpu", 6212, 26, 13, 1213, 23, 2)
 
 
@@ -38,6 +44,7 @@ def small() -> Findings:
     return Findings(
         nodes=2, running=2, pending=2, fits_now=0, fits_after=1,
         moves=(Move("ns/a", "n1", "n2", 1, 7),), evictions=(), proved=True,
+        proof=Proof(True, "pods"),
         tiers=(Tier(7, 2, 3, 3),), gain_by_moves=((0, 0), (1, 1)),
         left=(StillPending("ns/big", 1, TOO_LARGE, "too large"),), kept=(),
         room=(GPUS,), used_nodes=2, needed_nodes=1, fewest_nodes=1, emptied=("n1",),
@@ -53,11 +60,14 @@ def huge() -> Findings:
         nodes=10**6, running=10**7, pending=10**7, fits_now=10**6, fits_after=10**6,
         moves=tuple(Move(LONG, LONG, LONG, 10**5, -(2**31)) for _ in many),
         evictions=(LONG,) * 300, proved=False,
+        proof=Proof(False, LONG, (LONG,) * 300, (LONG,) * 4),
         tiers=tuple(Tier(2**31 - k, 0, 10**6 * k**2, 10**7) for k in many),
         gain_by_moves=tuple((10**6 + k, 10**6 + k) for k in many),
         left=tuple(
-            StillPending(LONG, 10**6, verdict, LONG, (LONG,) * 9)
-            for verdict in (TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED)
+            StillPending(
+                LONG, 10**6, verdict, LONG, (LONG,) * 9, LONG, LONG, (LONG,) * 9
+            )
+            for verdict in (TOO_LARGE, OPEN, NOT_FOUND, NOT_JUDGED)
         ),
         kept=tuple(Kept(f"{LONG}{k}", 10**7, LONG) for k in many),
         room=tuple(
@@ -67,6 +77,7 @@ def huge() -> Findings:
         used_nodes=10**6, needed_nodes=10, fewest_nodes=1, emptied=(LONG,) * 300,
         consolidating_moves=10**7,
         not_judged=tuple(NotJudged(f"{LONG}{k}", LONG, LONG) for k in many),
+        elsewhere=(Elsewhere(LONG, 10**6),) * 300, untried=10**6,
     )  # fmt: skip
 
 
@@ -82,9 +93,9 @@ def test_what_is_left_out_is_counted_and_the_way_to_it_told(huge: Findings) -> N
     """A list that ends without a word looks complete."""
     said = screen(huge)
 
-    assert "... and 290 further moves" in said
-    assert "... and 297 further resources" in said
-    assert "300 reasons, the first 4" in said
+    assert "... and 295 further moves" in said
+    assert "... and 298 further resources" in said
+    assert "300 reasons, the first 2" in said
     assert "--output FILE" in said.split("\n")[-1]
 
 
@@ -99,14 +110,74 @@ def test_gpus_count_like_cores(small: Findings) -> None:
 
 def test_every_waiting_pod_is_counted_once(small: Findings) -> None:
     """Placed, provably not, not in time, not judged: these add up."""
-    kinds = (TOO_LARGE, PROVED, NOT_FOUND, NOT_JUDGED)
-    left = tuple(StillPending("w", 10**k, kind, "") for k, kind in enumerate(kinds))
+    left = tuple(StillPending("w", 10**k, kind, "") for k, kind in enumerate(VERDICTS))
 
     said = screen(replace(small, left=left))
 
-    assert "11 provably do not: 1 larger than any node, 10 for whom" in said
-    assert " 100 were not placed in time" in said
-    assert "1,000 were not judged" in said
+    assert (
+        "111 provably do not: 1 larger than any node, 10 in no plan, "
+        "100 not beside these."
+    ) in said
+    assert "  1,000 provably do not." in said
+    assert " 10,000 do not by the best plan" in said
+    assert "100,000 were not placed in time" in said
+    assert "1,000,000 were not judged" in said
+
+
+def test_a_claim_about_a_part_is_not_told_as_one_about_the_whole(
+    small: Findings,
+) -> None:
+    """The word alone would be read as a proof."""
+    part = Proof(True, "pods", ("2 pods that wait and were not judged", "x", "y"))
+
+    said = screen(replace(small, proved=False, proof=part))
+
+    assert "the best found; that it is the best is not proved." in said
+    assert "leaves aside 2 pods that wait and were not judged, and 2 more." in said
+    assert ", proved" not in said
+
+
+def test_a_limit_is_said_where_a_plan_is_best_within_it(small: Findings) -> None:
+    """More moves would do; more time would not."""
+    limits = ("with at most 1 move",)
+    left = (StillPending("w", 5, LIMITED, ""),)
+
+    within = replace(
+        small, proved=False, proof=Proof(True, "pods", limits, limits), left=left
+    )
+    late = replace(within, proof=Proof(False, "pods", limits, limits))
+
+    assert "proved: no plan with at most 1 move places more" in screen(within)
+    assert "5 provably do not with at most 1 move." in screen(within)
+    assert "the best found with at most 1 move in time" in screen(late)
+
+
+def test_what_keeps_a_workload_is_told_and_what_would_have_to_change(
+    small: Findings,
+) -> None:
+    """The reason in the way, in the words that kubectl describe has for it."""
+    words = "0/2 nodes are available: 2 Insufficient cpu."
+    changes = ("the rule singleton", "the budget b, which allows 0")
+    left = (
+        StillPending("ns/few", 1, PROVED, "", now="0/2 nodes are available: x."),
+        StillPending("ns/many", 9, PROVED, "", now="", after=words, changes=changes),
+    )
+
+    lines = screen(replace(small, left=left)).split("\n")
+
+    at = lines.index(f"      9 ns/many: {words}")
+    assert lines[at + 1].strip() == f"to change: {', '.join(changes)}"
+    assert lines[at + 2].endswith("1 ns/few: 0/2 nodes are available: x.")
+
+
+def test_pods_of_other_schedulers_and_untried_ones_do_not_vanish(
+    small: Findings,
+) -> None:
+    """A number that leaves pods out says so."""
+    said = screen(replace(small, elsewhere=(Elsewhere("volcano", 7),), untried=3))
+
+    assert "wait for other schedulers: 7 for volcano." in said
+    assert "fit as things are at least: 3 were not tried in time." in said
 
 
 def test_who_loses_a_node_is_said_beside_who_gets_one(small: Findings) -> None:
@@ -143,6 +214,8 @@ def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
     assert rows["Moves that make room"] == 300
     assert rows["Nodes that could be emptied"] == 300
     assert rows["Not judged"] == 300
+    assert rows["Pods that wait for other schedulers"] == 300
+    assert rows["What keeps them, in the scheduler's words"] == 4
 
 
 @pytest.fixture

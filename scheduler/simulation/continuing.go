@@ -1,0 +1,224 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Continued is what the scheduler makes of the pods that wait, without preempting any.
+type Continued struct {
+	// Placements maps namespace/name of the pods that got a node to it.
+	Placements map[string]string `json:"placements"`
+	// Reasons says in the scheduler's words, by namespace/name, what keeps a pod. Of equal pods one is tried until it
+	// has a node, and its reason is that of all.
+	Reasons map[string]string `json:"reasons,omitempty"`
+	// Awaiting are the pods that got a node and whose volumes somebody has still to make.
+	Awaiting []Remark `json:"awaiting,omitempty"`
+	// Untried counts the pods whose turn did not come in time.
+	Untried int `json:"untried,omitempty"`
+	// Seconds is how long that took.
+	Seconds float64 `json:"seconds"`
+}
+
+// reasonOf is what the scheduler reports of a pod that it could not place: how many nodes refused it, and why. What
+// plugins say that look for victims is left out.
+func reasonOf(status *fwk.Status) string {
+	var unfit *framework.FitError
+	if !errors.As(status.AsError(), &unfit) {
+		return status.Message()
+	}
+	filtered := *unfit
+	filtered.Diagnosis.PostFilterMsg = ""
+	return filtered.Error()
+}
+
+// carryOut does at once what the plan says: moved pods are on their new nodes, and evicted ones are gone.
+func (r *run) carryOut(checked *plan.Plan) error {
+	for _, pod := range checked.Disrupted() {
+		if err := r.api.remove(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
+			return fmt.Errorf("pod %s: %w", key(pod.Object), err)
+		}
+		if err := r.api.pods.wait(r.ctx); err != nil {
+			return err
+		}
+	}
+	for _, step := range checked.Moves {
+		replacement := step.Pod.Object.DeepCopy()
+		replacement.Spec.NodeName, replacement.ResourceVersion = step.To, ""
+		if err := r.storePod(replacement); err != nil {
+			return fmt.Errorf("pod %s: %w", key(replacement), err)
+		}
+	}
+	for _, step := range checked.Placements {
+		placed := step.Pod.Object.DeepCopy()
+		placed.Spec.NodeName = step.To
+		if err := r.api.Update(podResource, placed, placed.Namespace); err != nil {
+			return fmt.Errorf("pod %s: %w", key(placed), err)
+		}
+		if err := r.api.pods.wait(r.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turns lets the pods that wait be tried one after the other. While one of a class cannot be placed, no other of it is
+// tried: what keeps the one keeps them all. Each try takes as long as there are nodes.
+type turns struct {
+	run   *run
+	seen  *snapshot.Snapshot
+	until time.Time
+	found Continued
+	// stuck are the pods that could not be placed, by class; behind are those of the class whose turn comes after.
+	stuck  map[string]types.UID
+	behind map[string][]*v1.Pod
+	bound  []*v1.Pod
+}
+
+// continueWith tries the pods that wait, in the order of the instance, until the time is up.
+func (r *run) continueWith(seen *snapshot.Snapshot, pods []v1.Pod, limit time.Duration) (*Continued, error) {
+	began := time.Now()
+	t := &turns{run: r, seen: seen, until: began.Add(limit), stuck: map[string]types.UID{},
+		behind: map[string][]*v1.Pod{}, found: Continued{Placements: map[string]string{}, Reasons: map[string]string{}}}
+	waiting, err := t.takeAll(pods)
+	if err != nil {
+		return nil, err
+	}
+	for _, pod := range waiting {
+		class := t.class(pod)
+		if _, stuck := t.stuck[class]; stuck {
+			t.behind[class] = append(t.behind[class], pod)
+			continue
+		}
+		if err := t.try(pod); err != nil {
+			return nil, err
+		}
+	}
+	t.found.Seconds = time.Since(began).Seconds()
+	return &t.found, nil
+}
+
+// takeAll takes the pods that wait out of the scheduler's queue, which would try them all at once.
+func (t *turns) takeAll(pods []v1.Pod) ([]*v1.Pod, error) {
+	var waiting []*v1.Pod
+	for i := range pods {
+		pod := &pods[i]
+		known := t.seen.Pods[uidOf(pod)]
+		if known == nil || known.Node != "" {
+			continue
+		}
+		stored, err := t.run.api.Get(podResource, pod.Namespace, pod.Name)
+		if err != nil {
+			return nil, fmt.Errorf("pod %s: %w", key(pod), err)
+		}
+		current, ok := stored.(*v1.Pod)
+		if !ok || current.Spec.NodeName != "" {
+			continue // the plan has placed it
+		}
+		t.run.scheduler.SchedulingQueue.Delete(current)
+		waiting = append(waiting, current)
+	}
+	return waiting, nil
+}
+
+// class is what equal pods share. Pods that need what the contract cannot express may differ in just that.
+func (t *turns) class(pod *v1.Pod) string {
+	known := t.seen.Pods[pod.UID]
+	if known.Unsupported {
+		return "only " + string(pod.UID)
+	}
+	return known.Class
+}
+
+// try tries a pod, and then those whose turn comes because it or another one has got a node.
+func (t *turns) try(pod *v1.Pod) error {
+	if !time.Now().Before(t.until) {
+		t.found.Untried++
+		return nil
+	}
+	t.run.scheduler.SchedulingQueue.Add(t.run.ctx, pod)
+	t.stuck[t.class(pod)] = pod.UID
+	if err := t.settle(); err != nil {
+		return err
+	}
+	for len(t.bound) > 0 {
+		class := t.class(t.bound[0])
+		first := t.stuck[class] == t.bound[0].UID
+		t.bound = t.bound[1:]
+		if !first {
+			continue
+		}
+		delete(t.stuck, class)
+		if behind := t.behind[class]; len(behind) > 0 {
+			t.behind[class] = behind[1:]
+			if err := t.try(behind[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle tries what is in the queue until it is empty. The scheduler puts pods back into it when its hints say that a
+// pod that was bound may have made room for them.
+func (t *turns) settle() error {
+	queue := t.run.scheduler.SchedulingQueue
+	for attempts := 0; ; attempts++ {
+		if err := t.run.api.pods.wait(t.run.ctx); err != nil {
+			return err
+		}
+		waiting := len(queue.PodsInActiveQ()) + len(queue.PodsInBackoffQ())
+		if waiting == 0 {
+			return nil
+		}
+		if attempts > attemptsPerPod*(1+waiting+len(t.stuck)) {
+			t.giveUp(fmt.Sprintf("tried %d times in vain: some plugin wakes pods without end", attempts))
+			return nil
+		}
+		result, err := t.run.attemptOne()
+		switch {
+		case err != nil:
+			return err
+		case result.pod.Spec.NodeName != "":
+			t.found.Placements[key(result.pod)] = result.pod.Spec.NodeName
+			t.found.Awaiting = append(t.found.Awaiting, t.run.awaiting(result.pod)...)
+			delete(t.found.Reasons, key(result.pod))
+			t.bound = append(t.bound, result.pod)
+			attempts = 0
+		default:
+			t.found.Reasons[key(result.pod)] = result.reason
+			if result.err != nil {
+				// The scheduler would try it again and again; what is wrong is known now.
+				t.found.Reasons[key(result.pod)] = result.err.Error()
+				queue.Delete(result.pod)
+			}
+		}
+	}
+}
+
+// giveUp takes those out of the queue that would be tried without end.
+func (t *turns) giveUp(reason string) {
+	queue := t.run.scheduler.SchedulingQueue
+	for _, pod := range slices.Concat(queue.PodsInActiveQ(), queue.PodsInBackoffQ()) {
+		t.found.Reasons[key(pod)] = reason
+		queue.Delete(pod)
+	}
+}
+
+func uidOf(pod *v1.Pod) types.UID {
+	if pod.UID == "" {
+		return types.UID(key(pod))
+	}
+	return pod.UID
+}

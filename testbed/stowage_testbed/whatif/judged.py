@@ -1,0 +1,129 @@
+"""Which of the pods that wait are judged, and which need a look of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stowage_testbed.whatif.findings import Elsewhere
+from stowage_testbed.whatif.inventory import (
+    FURTHER,
+    Inventory,
+    Manifest,
+    elements,
+    part_of,
+)
+from stowage_testbed.whatif.release import STOCK_NAME
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""The one label of a namespace that is known without reading it."""
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_FOREIGN = "not-judged/"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPods:
+    """The pods of an inventory, as the simulated scheduler is shown them.
+
+    Attributes
+    ----------
+    pods
+        Those of the judged schedulers are the simulated one's.
+    elsewhere
+        Who waits for other schedulers.
+    never_preempt
+        UIDs of the pods for which nobody may be evicted.
+    nominated
+        The node that pods which wait are promised, by UID.
+    of_unread_namespaces
+        UIDs of the pods that select namespaces by labels which were not read.
+    """
+
+    pods: tuple[Manifest, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    never_preempt: frozenset[str]
+    nominated: Mapping[str, str]
+    of_unread_namespaces: frozenset[str]
+
+
+def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods:
+    """Return the pods as a scheduler of any of these names sees them."""
+    others = Counter[str]()
+    for pod in inventory.pods:
+        name = _scheduler(pod)
+        if name not in schedulers and _waits(pod):
+            others[name] += 1
+    unread = FURTHER["Namespace"] in inventory.unread
+    return JudgedPods(
+        pods=tuple(_shown(pod, schedulers) for pod in inventory.pods),
+        elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
+        never_preempt=frozenset(
+            uid_of(pod)
+            for pod in inventory.pods
+            if part_of(pod, "spec").get("preemptionPolicy") == "Never"
+        ),
+        nominated={
+            uid_of(pod): str(node)
+            for pod in inventory.pods
+            if (node := part_of(pod, "status").get("nominatedNodeName"))
+        },
+        of_unread_namespaces=frozenset(
+            uid_of(pod) for pod in inventory.pods if unread and _selects_namespaces(pod)
+        ),
+    )
+
+
+def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:
+    name = _scheduler(pod)
+    shown = STOCK_NAME if name in schedulers else name
+    if name not in schedulers and name == STOCK_NAME:
+        # The simulated scheduler has this name.
+        shown = _FOREIGN + name
+    spec = pod.get("spec")
+    if not isinstance(spec, dict) or spec.get("schedulerName") == shown:
+        return pod
+    return {**pod, "spec": {**spec, "schedulerName": shown}}
+
+
+def _scheduler(pod: Manifest) -> str:
+    return str(part_of(pod, "spec").get("schedulerName") or STOCK_NAME)
+
+
+def _waits(pod: Manifest) -> bool:
+    """Return whether a pod waits for a node, and for nothing else."""
+    spec, meta = part_of(pod, "spec"), pod["metadata"]
+    return not (
+        spec.get("nodeName")
+        or spec.get("schedulingGates")
+        or meta.get("deletionTimestamp")
+    )
+
+
+def uid_of(pod: Manifest) -> str:
+    """Return the UID that the pod has in a snapshot."""
+    meta = pod["metadata"]
+    return str(meta.get("uid") or f"{meta.get('namespace', 'default')}/{meta['name']}")
+
+
+def _selects_namespaces(pod: Manifest) -> bool:
+    """Return whether its required terms ask for labels of namespaces."""
+    return any(
+        _asked(part_of(term, "namespaceSelector")) - {NAMESPACE_NAME}
+        for term in _terms(pod)
+    )
+
+
+def _terms(pod: Manifest) -> Iterator[Mapping[str, Any]]:
+    affinity = part_of(part_of(pod, "spec"), "affinity")
+    for kind in ("podAffinity", "podAntiAffinity"):
+        yield from elements(part_of(affinity, kind), REQUIRED)
+
+
+def _asked(selector: Mapping[str, Any]) -> set[str]:
+    return {
+        *part_of(selector, "matchLabels"),
+        *(str(one.get("key")) for one in elements(selector, "matchExpressions")),
+    }
