@@ -96,7 +96,7 @@ class _Run:
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
-        if self._proved() or not self._may_build():
+        if not self._packing.items or self._proved() or not self._may_build():
             return
         program = FewestNodes(self._packing, self._others, CpSat(), self._assignment)
         fewest, moves, given = 0, 0, 0

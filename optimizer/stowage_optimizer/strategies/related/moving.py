@@ -34,7 +34,14 @@ from stowage_optimizer.strategies.related.pinning import (
 from stowage_optimizer.strategies.strategy import Publish, Strategy
 
 EASIER_SHARE = 0.7
-"""Part of the time limit for the problem without demands, at the most."""
+"""Part of the time limit for the problem without what ties pods, at the most."""
+
+LIMITED_SHARE = 0.9
+"""The same where limits alone tie them: mostly they are in nobody's way."""
+
+MOST_FILLED_PAIRS = 2_000_000
+"""Pairs of waiting pod and node that are looked through in about a tenth of a second:
+with more, the strategy comes first where it knows of all that matters but budgets."""
 
 FIRST_SHARE = 0.7
 ROUND_SHARE = 0.25
@@ -105,7 +112,8 @@ class _Moving:
 
     def solve(self) -> Solution:
         checker = RelationChecker(self.packing, self.budget, self.publish, self._hurry)
-        self._timed(checker.place_as_it_is)
+        if self.packing.relations is not None or self._soon_filled():
+            self._timed(checker.place_as_it_is)
 
         def look(found: Solution) -> None:
             # Which solutions are seen on the way depends on the time.
@@ -114,6 +122,8 @@ class _Moving:
 
         easier = self._solve(self._easier, self._first(), look)
         self._timed(partial(checker.limit, easier, repair=True))
+        if checker.best == self.packing.current:
+            self._timed(checker.place_as_it_is)
         self._go_on(checker)
         return checker.finished()
 
@@ -234,11 +244,17 @@ class _Moving:
 
     def _first(self) -> float:
         """Return the part of the time limit for the problem without demands."""
-        limit_s = self.budget.limit_s
+        packing, limit_s = self.packing, self.budget.limit_s
+        tied = packing.relations is not None or packing.allowances
+        share = EASIER_SHARE if tied else LIMITED_SHARE
         if self.budget.counted or not limit_s:
-            return EASIER_SHARE
+            return share
         # Reading the snapshot has taken some of it.
-        return EASIER_SHARE * max(0.0, self.budget.left_s()) / limit_s
+        return share * max(0.0, self.budget.left_s()) / limit_s
+
+    def _soon_filled(self) -> bool:
+        waiting = sum(item.home is None for item in self.packing.items)
+        return waiting * len(self.packing.room) <= MOST_FILLED_PAIRS
 
     def _hurry(self) -> bool:
         repaired_at = self.budget.clock() + repairing_s(self.packing)
