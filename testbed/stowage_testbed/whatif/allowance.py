@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-CONTINUING_SHARE = 0.4
+CONTINUING_SHARE = 0.5
 """Of the time that is left, at most, for letting the scheduler place what waits."""
 
 PLACING_SHARE, LIFTED_SHARE = 0.6, 0.3

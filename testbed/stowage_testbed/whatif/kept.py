@@ -18,7 +18,7 @@ from stowage_testbed.whatif.findings import (
     Proof,
     StillPending,
 )
-from stowage_testbed.whatif.lifted import Helped
+from stowage_testbed.whatif.lifted import LIFTABLE, Helped
 from stowage_testbed.whatif.outcome import Outcome
 
 Amounts = dict[str, int]
@@ -166,7 +166,9 @@ class Workloads:
             # Room that a rule keeps is not enough: something else is in the way.
             rules = ()
         changes += [
-            text for rule in rules if (text := f"the rule {rule}") not in changes
+            text
+            for rule in rules
+            if rule in LIFTABLE and (text := f"the rule {rule}") not in changes
         ]
         if verdict == NOT_FOUND:
             changes.append("the time limit")

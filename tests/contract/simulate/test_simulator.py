@@ -46,11 +46,13 @@ def pod(name: str, memory_gib: int) -> dict[str, object]:
     return {"metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
-def test_every_pod_has_a_node_or_is_pending(simulator: Simulator) -> None:
+def test_every_pod_has_a_node_or_is_pending_for_a_reason(simulator: Simulator) -> None:
     """The caller compares placements pod by pod, so none may be left out."""
+    full = "0/2 nodes are available: 2 Insufficient memory."
     assert simulator.place(figure_1()) == Placements(
         id="figure-1",
         nodes={"default/first": "a", "default/second": "b", "default/third": None},
+        reasons={"default/third": full},
     )
     assert simulator.place(figure_1()).pending() == ["default/third"]
 

@@ -85,3 +85,19 @@ def test_a_refused_question_does_not_stop_the_next(verifier: SchedulerVerifier) 
         verifier.verify(asked)
 
     assert verifier.verify(best(verifier)).verdicts[0].accepted
+
+
+def test_what_waits_goes_on_as_things_are_or_after_the_plan(
+    verifier: SchedulerVerifier,
+) -> None:
+    """What fits now, and what keeps the others, in the scheduler's words."""
+    asked = replace(best(verifier), continue_s=60.0)
+
+    now = verifier.verify(replace(asked, plans=())).continued
+    after = verifier.judged(asked).continued
+
+    assert now is not None
+    assert after is not None
+    full = "0/2 nodes are available: 2 Insufficient cpu."
+    assert (now.nodes, now.reasons) == ({}, {"default/three": full})
+    assert (after.nodes, after.reasons, after.untried) == ({}, {}, 0)

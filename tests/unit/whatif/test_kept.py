@@ -176,3 +176,14 @@ def test_a_pod_that_is_promised_a_node_is_told_so(snapshot: pb.Snapshot) -> None
     (left,) = workloads.left(NOTHING, NOTHING, None)
 
     assert (left.verdict, "promised the node 2" in left.reason) == (OPEN, True)
+
+
+def test_a_fact_is_nothing_that_could_be_changed(snapshot: pb.Snapshot) -> None:
+    """A pod that is leaving is in the way, and no value makes it go sooner."""
+    for pod in snapshot.pods:
+        pod.immovable_reason = "terminating"
+    _waits(snapshot, "w", 8)
+
+    left = _left(snapshot)["ns/w"]
+
+    assert (left.rules, left.changes) == (("terminating",), ())
