@@ -1,10 +1,12 @@
 package executor
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
@@ -46,6 +48,15 @@ func (e *Execution) takeBack(pod *v1.Pod) {
 	if e.vanished[owner]--; e.vanished[owner] == 0 {
 		delete(e.vanished, owner)
 	}
+}
+
+// notReady are the replacements that have a node and have not been ready yet, or were gone before they were, by owner.
+func (e *Execution) notReady() map[types.UID]int {
+	count := maps.Clone(e.vanished)
+	for _, pod := range e.starting {
+		count[ownerOf(pod)]++
+	}
+	return count
 }
 
 // AwaitReady counts pods as replacements that have not been ready yet: those of a plan that another process began.

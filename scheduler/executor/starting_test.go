@@ -105,6 +105,27 @@ func TestReplacementThatVanishesIsStillMissing(t *testing.T) {
 	}
 }
 
+// A pod whose target gets its room as soon as a replacement elsewhere is ready does not go before that.
+func TestNoPodGoesEarlyForAReplacementThatIsStarting(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 5, size(100, 100))
+	first, second, other := c.add("web", "n0", size(60, 60), 0), c.add("web", "n1", size(60, 60), 0), c.add("other", "n4", size(60, 60), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n3"}, {Pod: second, From: "n1", To: "n2"},
+		{Pod: other, From: "n4", To: "n1"}}}, c.free(), 1)
+	e.Next(c.free())
+	e.Opened(first.Object.UID)
+	e.Evicted(first.Object.UID)
+	e.Gone(first.Object.UID)
+	replacement := c.object("web")
+	arrive(e, replacement)
+
+	meanwhile := e.Next(c.free())
+	e.Note(ready(replacement))
+
+	if next := e.Next(c.free()); len(meanwhile) != 0 || len(next) != 1 || next[0].Pod != second {
+		t.Errorf("waves %v, then %v; want none, then the second pod", meanwhile, next)
+	}
+}
+
 // A pod of a Job may be done before anybody sees it ready.
 func TestReplacementThatHasEndedIsNotWaitedFor(t *testing.T) {
 	c, e := oneAway(t)

@@ -1,7 +1,6 @@
 package executor
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,11 +30,13 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		}
 	}
 	room, expected := e.room(free)
-	away := e.away()
+	starting, away := e.notReady(), e.away()
 	expected = e.exchange(free, room, away) || expected
 	waiting := e.waitingMoves()
 	for _, step := range waiting {
 		if !e.maySend(step, away) {
+			// It goes as soon as the replacement is ready that its owner lacks.
+			expected = expected || starting[step.kind.Owner] > 0 && step.pod.Requests.FitsIn(room[step.to])
 			continue
 		}
 		if step.opened || step.pod.Requests.FitsIn(room[step.to]) {
@@ -118,10 +119,7 @@ func (e *Execution) exchange(free, room map[string]resources.Vector, away map[ty
 
 // away are the moves under way whose replacement has no node, or has not been ready yet, by owner.
 func (e *Execution) away() map[types.UID]int {
-	away := maps.Clone(e.vanished)
-	for _, pod := range e.starting {
-		away[ownerOf(pod)]++
-	}
+	away := e.notReady()
 	for _, step := range e.moves {
 		if step.opened && step.state != Waiting && step.state != Bound && !step.bound {
 			away[step.kind.Owner]++
