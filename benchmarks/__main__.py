@@ -223,16 +223,18 @@ def soak(
         typer.Option(help="All is drawn from it; random without."),
     ] = None,
     warm_up_s: Annotated[
-        float,
-        typer.Option(min=0, help="Of each process: not counted for what grows."),
-    ] = 900.0,
+        float | None,
+        typer.Option(min=0, help="Of each process; not counted for what grows."),
+    ] = None,
     results: Results = RESULTS,
 ) -> None:
     """Run mixed load and faults for long, and look for what grows."""
     from benchmarks.soak.benchmark import Soak, run_soak  # noqa: PLC0415
+    from benchmarks.soak.slopes import WARM_UP_S  # noqa: PLC0415
 
     chosen = secrets.randbelow(1 << 32) if seed is None else seed
-    asked = Soak(hours * 3600, nodes, chosen, warm_up_s, results)
+    left_out_s = WARM_UP_S if warm_up_s is None else warm_up_s
+    asked = Soak(hours * 3600, nodes, chosen, left_out_s, results)
     run_command(lambda: run_soak(asked, say))
 
 

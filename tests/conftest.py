@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import pytest
 from coverage import Coverage
-from offline import OFFLINE, naming_the_set_up
+from offline import OFFLINE, hold_own_tools, naming_the_set_up
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
@@ -108,9 +108,11 @@ def _has_cluster(scope: str) -> bool:
 def pytest_configure() -> None:
     """Let no test fetch anything: one that tries fails at once, and not on some day.
 
-    It holds for the processes of pytest-xdist and all that a test starts.
+    It holds for the processes of pytest-xdist and all that a test starts. What set-up
+    has built stays until the last test.
     """
     os.environ.update(OFFLINE)
+    hold_own_tools()
 
 
 @pytest.hookimpl(wrapper=True)

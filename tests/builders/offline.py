@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from stowage_testbed.toolchain.location import ToolMissingError
+from stowage_testbed.toolchain.location import ToolMissingError, tool_path
+from stowage_testbed.toolchain.manifest import load_manifest
 
 OFFLINE = {
     "GOPROXY": "off",
@@ -14,6 +15,17 @@ OFFLINE = {
     "UV_OFFLINE": "1",
 }
 """What keeps Go, pip, Selenium and uv from fetching."""
+
+
+def hold_own_tools() -> None:
+    """Keep the builds of this checkout: those of others on this machine displace them.
+
+    What is missing is reported by the test that needs it.
+    """
+    for name, tool in load_manifest().tools.items():
+        if tool.own:
+            with suppress(ToolMissingError):
+                tool_path(name)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import pytest
 from offline import naming_the_set_up
 
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.location import ToolMissingError
+from stowage_testbed.toolchain.location import ToolMissingError, binary_file, is_held
+from stowage_testbed.toolchain.manifest import load_manifest
 
 ROOT = Path(__file__).parents[3]
 ABSENT = "example.com/absent@v1.0.0"
@@ -74,6 +75,15 @@ def test_a_tool_that_is_not_installed_names_its_target(
         tool_path("etcd")
 
     assert "make test-tools" in caught.value.__notes__[0]
+
+
+def test_what_set_up_has_built_is_there_until_the_last_test() -> None:
+    """Other checkouts on the machine build meanwhile, and few builds are kept."""
+    own = [tool for tool in load_manifest().tools.values() if tool.own]
+    built = [file for file in map(binary_file, own) if file.is_file()]
+
+    assert {"stowage-scheduler", "stowage-simulate"} <= {tool.name for tool in own}
+    assert [file for file in built if not is_held(file)] == []
 
 
 def test_the_targets_that_tests_name_are_there() -> None:
