@@ -43,10 +43,12 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// packages are those of the simulation and all that it imports, compiled.
+// packages are those of the simulation and all that it imports, compiled as the tools are, so that none is compiled anew.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", "../simulation", "../plugins")
+	command := exec.Command("go", "list", "-trimpath", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles",
+		"../simulation", "../plugins")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {
