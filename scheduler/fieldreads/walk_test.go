@@ -43,10 +43,12 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// packages are those of the simulation and all that it imports, compiled.
+// packages are those of the simulation and all that it imports, compiled as the tools are, so that none is compiled anew.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", "../simulation", "../plugins")
+	command := exec.Command("go", "list", "-trimpath", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles",
+		"../simulation", "../plugins")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {
@@ -122,7 +124,7 @@ func (w *walk) add(t *testing.T, one listed) {
 				of := info.Defs[function.Name].(*types.Func)
 				name = of.FullName()
 				if of.Signature().Recv() != nil {
-					w.like(of).Insert(name)
+					w.alike(of).Insert(name)
 				}
 			}
 			if name == one.ImportPath || under(one.ImportPath, ours) {
@@ -140,20 +142,20 @@ func (w *walk) body(name string) *body {
 	return w.bodies[name]
 }
 
-// like are the methods of the same name and signature.
-func (w *walk) like(method *types.Func) sets.Set[string] {
-	key := likeness(method)
+// alike are the methods of the same name and signature.
+func (w *walk) alike(method *types.Func) sets.Set[string] {
+	key := shapeOf(method)
 	if w.methods[key] == nil {
 		w.methods[key] = sets.New[string]()
 	}
 	return w.methods[key]
 }
 
-const anyLike = "like "
+const anyShaped = "any "
 
-func likeness(method *types.Func) string {
+func shapeOf(method *types.Func) string {
 	signature := method.Signature()
-	return anyLike + method.Name() + types.TypeString(signature.Params(), nil) + types.TypeString(signature.Results(), nil)
+	return anyShaped + method.Name() + types.TypeString(signature.Params(), nil) + types.TypeString(signature.Results(), nil)
 }
 
 func (b *body) collect(declared ast.Decl, info *types.Info) {
@@ -167,7 +169,7 @@ func (b *body) collect(declared ast.Decl, info *types.Info) {
 			if called, is := info.Uses[node].(*types.Func); is {
 				b.calls.Insert(called.Origin().FullName())
 				if receiver := called.Signature().Recv(); receiver != nil && types.IsInterface(receiver.Type()) {
-					b.calls.Insert(likeness(called))
+					b.calls.Insert(shapeOf(called))
 				}
 				if field, accessor := strings.CutPrefix(called.Name(), "Get"); accessor {
 					b.reads.Insert("k8s.io/apimachinery/pkg/apis/meta/v1.ObjectMeta." + field)

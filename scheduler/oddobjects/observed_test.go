@@ -76,7 +76,7 @@ func (r *run) observe(simulator *simulation.Simulator, id string, in input) simu
 		fail("not a question: %v", err)
 		return simulation.Reading{}
 	}
-	arrived := len(question.Nodes) + len(question.Pods) + len(question.Instance.Objects)
+	arrived := len(question.Nodes) + len(question.Pods) + len(question.Objects)
 	if told := arrived + len(question.LeftOut); told < len(in.Nodes)+len(in.Pods)+len(in.Objects) {
 		fail("%d objects arrived or were left out by name, of %d and %d and %d", told, len(in.Nodes), len(in.Pods), len(in.Objects))
 	}

@@ -19,7 +19,8 @@ var (
 func (r *run) awaiting(pod *v1.Pod) []Remark {
 	var remarks []Remark
 	for i := range pod.Spec.Volumes {
-		volume, name := &pod.Spec.Volumes[i], ""
+		volume := &pod.Spec.Volumes[i]
+		var name string
 		switch {
 		case volume.PersistentVolumeClaim != nil:
 			name = volume.PersistentVolumeClaim.ClaimName
