@@ -117,11 +117,11 @@ func (r *planRecords) releaseRoom(record *packingplan.Record) {
 	}
 }
 
-// prune deletes the oldest finished plans beyond the limit.
+// prune deletes the oldest finished plans beyond the limit, but for those that tell why a workload is left alone.
 func (r *planRecords) prune(ctx context.Context, last *packingplan.Record) {
-	records := []*packingplan.Record{last}
-	for _, record := range r.all() {
-		if record.UID() != last.UID() {
+	var records []*packingplan.Record
+	for _, record := range append(r.all(), last) {
+		if shown := record != last && record.UID() == last.UID(); !shown && !r.remembersLoss(record) {
 			records = append(records, record)
 		}
 	}

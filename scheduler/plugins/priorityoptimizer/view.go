@@ -27,6 +27,7 @@ type view struct {
 	namespaces corelisters.NamespaceLister
 	budgets    policylisters.PodDisruptionBudgetLister
 	volumes    volumes
+	workloads  workloads
 	now        func() time.Time
 	inFlight   *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
@@ -57,6 +58,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
+		workloads:   newWorkloads(factory, args.EvictJobs),
 		now:         time.Now,
 		states:      map[string]nodeState{},
 		inFlight:    inFlight,
@@ -78,6 +80,7 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 		KeepStatefulSets:    !args.EvictStatefulSets,
 		KeepSingletons:      !args.EvictSingletons,
 		KeepNotReady:        !args.EvictNotReady,
+		KeepRollouts:        !args.EvictDuringRollout,
 	}
 	if args.NamespaceSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
@@ -124,7 +127,7 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
+		Volumes: volumes, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
 		Rules: v.rules, Cache: &v.cache,
 	}), nil
 }
@@ -162,7 +165,10 @@ func (v *view) protected(pod *v1.Pod) string {
 	if err != nil {
 		namespace = nil // it is not known yet
 	}
-	return snapshot.ProtectedNow(pod, namespace, v.now(), v.rules)
+	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
+		return reason
+	}
+	return snapshot.KeptAway(pod, v.workloads, v.rules)
 }
 
 // volumes finds claims and volumes in the informers.

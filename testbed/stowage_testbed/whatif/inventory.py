@@ -13,6 +13,7 @@ Manifest = Mapping[str, Any]
 
 _SPREADING = "default spreading, which only breaks ties"
 _VOLUMES = "volumes: pods with claims are left alone"
+_RETURNING = "controllers, quotas and limits: who would not come back when evicted"
 FURTHER = {
     "PodDisruptionBudget": "disruption budgets: a move may break one",
     "Namespace": (
@@ -25,6 +26,10 @@ FURTHER = {
     "Service": _SPREADING,
     "ReplicaSet": _SPREADING,
     "StatefulSet": _SPREADING,
+    "Deployment": _RETURNING,
+    "Job": _RETURNING,
+    "ResourceQuota": _RETURNING,
+    "LimitRange": _RETURNING,
 }
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
