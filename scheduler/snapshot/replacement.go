@@ -65,6 +65,27 @@ func replacementOf(of *v1.Pod, template *v1.PodTemplateSpec, limits []*v1.LimitR
 			!sameRequests(made.Spec.InitContainers, of.Spec.InitContainers)}
 }
 
+// FromTemplate is the pod that the controller would create in place of the given one, under a name that is still to be
+// generated; nil where its template is not known.
+func FromTemplate(of *v1.Pod, in Workloads) *v1.Pod {
+	ref := metav1.GetControllerOf(of)
+	owner := sourcesOf(in, of.Namespace, ref).owner()
+	if owner == nil || owner.template == nil {
+		return nil
+	}
+	ref.BlockOwnerDeletion = nil // to set it takes a right on the owner, which the scheduler has not got
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, GenerateName: ref.Name + "-",
+		Labels: owner.template.Labels, Annotations: owner.template.Annotations, Finalizers: owner.template.Finalizers,
+		OwnerReferences: []metav1.OwnerReference{*ref}}, Spec: *owner.template.Spec.DeepCopy()}
+	for _, volume := range of.Spec.Volumes {
+		if owner.stateful != nil && volume.PersistentVolumeClaim != nil &&
+			!slices.ContainsFunc(pod.Spec.Volumes, func(other v1.Volume) bool { return other.Name == volume.Name }) {
+			pod.Spec.Volumes = append(pod.Spec.Volumes, volume) // of a claim template
+		}
+	}
+	return pod
+}
+
 // takeResources gives the containers the resources of those with the same names.
 func takeResources(to, from []v1.Container) {
 	for i := range to {

@@ -98,6 +98,16 @@ def test_what_decides_about_replacements_is_only_watched_and_only_where_pods_mov
     )
 
 
+def test_pods_may_be_created_only_where_replacements_are_asked_about() -> None:
+    """The right cannot be limited to dry runs, so nobody has it unasked."""
+    create = ("", "pods", "create")
+    asks = "priorityOptimizer.dryRunReplacements=true"
+
+    assert create not in set(rights(render("profile=optimizer", *EVERYTHING_ON)))
+    assert create not in set(rights(render("profile=default", asks)))
+    assert create in set(rights(render("profile=optimizer", asks)))
+
+
 def test_metrics_bring_only_the_rights_to_check_callers() -> None:
     """Where only health is served, nobody has to be authenticated."""
     without = set(rights(render()))

@@ -1,13 +1,18 @@
 package priorityoptimizer
 
 import (
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -105,10 +110,8 @@ func movesWeb(asked *contract.Snapshot) *contract.Plan {
 // Whatever kept one replacement away may keep the next one away: a workload loses no second pod to plans before it has
 // all of its pods again. The plan's object says so to the next process, too, however few plans are kept.
 func TestAWorkloadThatHasLostAPodIsLeftAloneUntilItIsWhole(t *testing.T) {
-	set := &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web", UID: "rs-web"},
-		Spec:       appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2)},
-		Status:     appsv1.ReplicaSetStatus{Replicas: 1, ReadyReplicas: 1}}
+	set := webSet()
+	set.Spec.Replicas = ptr.To[int32](2)
 	c := startCluster(t, answers(movesWeb), func(c *cluster) {
 		manual(c)
 		c.args.CoolDownSeconds, c.args.StepTimeoutSeconds, c.args.HistoryLimit, c.withoutControllers = 0, 1, 0, true
@@ -145,4 +148,95 @@ func TestAWorkloadThatHasLostAPodIsLeftAloneUntilItIsWhole(t *testing.T) {
 
 func (c *cluster) plansHave(name string) bool {
 	return slices.ContainsFunc(c.plansOf(), func(record *packingplan.Record) bool { return record.Name() == name })
+}
+
+// answersDryRuns lets the test's API server answer dry runs of pods, and says which were asked for.
+func (c *cluster) answersDryRuns(answer error) (asked func() []*v1.Pod) {
+	var mu sync.Mutex
+	var pods []*v1.Pod
+	c.client.PrependReactor("create", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		create, ok := action.(clienttesting.CreateActionImpl)
+		if !ok || !slices.Contains(create.CreateOptions.DryRun, metav1.DryRunAll) {
+			return false, nil, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		pod := create.GetObject().(*v1.Pod)
+		pods = append(pods, pod)
+		return true, pod, answer
+	})
+	return func() []*v1.Pod {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(pods)
+	}
+}
+
+// webSet is the ReplicaSet of the pods that runningPod makes, with one pod.
+func webSet() *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "web", UID: "rs-web"},
+		Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](1), Template: v1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"from": "template"}},
+			Spec:       v1.PodSpec{Containers: []v1.Container{{Name: "c"}}}}},
+		Status: appsv1.ReplicaSetStatus{Replicas: 1, ReadyReplicas: 1}}
+}
+
+// What a webhook says is known from the API server alone. Its refusal keeps the workload, and the plan's object has the
+// words. That a full quota lets in nobody beside the pod that is to leave is no refusal, nor is a missing answer.
+func TestADryRunOfTheReplacementDecidesBeforeTheFirstEviction(t *testing.T) {
+	forbidden := func(why string) error {
+		return apierrors.NewForbidden(v1.Resource("pods"), "", errors.New(why))
+	}
+	for text, row := range map[string]struct {
+		answer error
+		kept   bool
+	}{
+		"let in":                       {nil, false},
+		"refused by a webhook":         {forbidden(`admission webhook "policy.example.com" denied the request`), true},
+		"refused by its name":          {apierrors.NewBadRequest("no such class"), true},
+		"one too many for a quota":     {forbidden("exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2"), false},
+		"the scheduler may not ask":    {forbidden(`User "s" cannot create resource "pods" in API group ""`), false},
+		"no answer":                    {apierrors.NewTimeoutError("too slow", 1), false},
+		"too many requests":            {apierrors.NewTooManyRequests("later", 1), false},
+		"a webhook that cannot answer": {apierrors.NewInternalError(errors.New("failed calling webhook")), true},
+	} {
+		t.Run(text, func(t *testing.T) {
+			var asked func() []*v1.Pod
+			c := startCluster(t, answers(movesWeb), func(c *cluster) {
+				manual(c)
+				c.args.DryRunReplacements = true
+				asked = c.answersDryRuns(row.answer)
+			}, webSet(), testNode("n1", 4), testNode("n2", 2))
+			c.add(runningPod("web", "n1"), testPod("three", 3, 0))
+			c.createPlan("asks", map[string]any{"executionMode": "Execute"}, nil)
+			c.eventually("the plan has ended", func() bool { return c.phaseOf("asks").Final() })
+
+			pods := asked()
+			if len(pods) != 1 || pods[0].Name != "" || pods[0].GenerateName != "web-" || pods[0].Spec.NodeName != "" ||
+				pods[0].Labels["from"] != "template" || pods[0].OwnerReferences[0].UID != "rs-web" {
+				t.Errorf("asked about %+v", pods)
+			}
+			objected := slices.ContainsFunc(c.plansOf()[0].Status.Objections, func(one packingplan.Refusal) bool {
+				return one.Reason == reasonReplacementRefused && one.Detail == row.answer.Error()
+			})
+			if objected != row.kept || (len(c.evictions()) == 0) != row.kept {
+				t.Errorf("objected: %t, evicted %v; %s", objected, c.evictions(), c.state())
+			}
+		})
+	}
+}
+
+// The right to create pods is given only on request, so nothing is asked without it.
+func TestNothingIsAskedWithoutTheRightToCreatePods(t *testing.T) {
+	var asked func() []*v1.Pod
+	c := startCluster(t, answers(movesWeb), func(c *cluster) { asked = c.answersDryRuns(nil) },
+		webSet(), testNode("n1", 4), testNode("n2", 2))
+	c.add(runningPod("web", "n1"), testPod("three", 3, 0))
+
+	c.reaches(packingplan.Completed)
+
+	if len(asked()) != 0 {
+		t.Errorf("asked about %+v", asked())
+	}
 }

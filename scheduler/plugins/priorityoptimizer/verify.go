@@ -159,6 +159,7 @@ func (s *solveSession) applyConstraints() {
 		s.noteChange(next)
 	}
 	s.keepBroken()
+	s.keepRefused()
 	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
 	if len(cooling) == 0 {
 		return
