@@ -174,6 +174,10 @@ def _further(one: Manifest) -> Manifest:
     if one["kind"] in _SELECTING:
         kept = _kept(kept, ("apiVersion", "kind"))
         kept["spec"] = _kept(one.get("spec", {}), ("selector",))
+    elif "template" in (spec := one.get("spec") or {}):
+        template = spec["template"]
+        bare = _pod({"metadata": {}, **template})["spec"]
+        kept["spec"] = {**spec, "template": {**template, "spec": bare}}
     return {**kept, "metadata": _metadata(one)}
 
 

@@ -57,6 +57,14 @@ def test_neither_environments_nor_commands_are_kept() -> None:
     }
     found = inventory_of([NODE, pod])
     assert "hunter2" not in json.dumps(found.pods)
+    deployment = {
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"replicas": 2, "template": {"spec": pod["spec"]}},
+    }
+    (kept,) = inventory_of([NODE, pod, deployment]).objects
+    assert "hunter2" not in json.dumps(kept)
+    assert kept["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert found.pods[0]["spec"]["containers"][0]["resources"]
     assert found.pods[0]["metadata"]["annotations"] == {"other": "kept"}
 
