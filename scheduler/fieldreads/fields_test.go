@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -21,6 +22,7 @@ type lists struct {
 }
 
 var dropping = map[string]reflect.Type{"Pod": reflect.TypeFor[v1.Pod](), "Node": reflect.TypeFor[v1.Node](),
+	"Deployment": reflect.TypeFor[appsv1.Deployment](), "Job": reflect.TypeFor[batchv1.Job](),
 	"ReplicaSet": reflect.TypeFor[appsv1.ReplicaSet](), "StatefulSet": reflect.TypeFor[appsv1.StatefulSet](),
 	"ReplicationController": reflect.TypeFor[v1.ReplicationController]()}
 

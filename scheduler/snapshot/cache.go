@@ -20,6 +20,8 @@ type Cache struct {
 	mu    sync.Mutex
 	pods  map[types.UID]*known
 	nodes map[string]*knownNode
+	// owners are by the UIDs of controllers.
+	owners map[types.UID]*knownOwner
 	// order is that of the pods in a message.
 	order []*known
 	// classes of the last snapshot, and how often they have changed.
@@ -54,12 +56,19 @@ type knownNode struct {
 	round  uint64
 }
 
+// knownOwner is what is cached for a controller.
+type knownOwner struct {
+	from  sources
+	owner *owner
+	round uint64
+}
+
 // begin starts a round and locks the cache; end ends both.
 func (c *Cache) begin() {
 	c.mu.Lock()
 	c.round++
 	if c.pods == nil {
-		c.pods, c.nodes = map[types.UID]*known{}, map[string]*knownNode{}
+		c.pods, c.nodes, c.owners = map[types.UID]*known{}, map[string]*knownNode{}, map[types.UID]*knownOwner{}
 	}
 }
 
@@ -72,6 +81,11 @@ func (c *Cache) end() {
 	for name, node := range c.nodes {
 		if node.round != c.round {
 			delete(c.nodes, name)
+		}
+	}
+	for uid, one := range c.owners {
+		if one.round != c.round {
+			delete(c.owners, uid)
 		}
 	}
 	c.mu.Unlock()
@@ -121,6 +135,24 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 	}
 	found.round = c.round
 	return found
+}
+
+// ownerOf looks each controller up once a round.
+func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReference) *owner {
+	if in == nil {
+		return nil
+	}
+	found := c.owners[ref.UID]
+	if found != nil && found.round == c.round {
+		return found.owner
+	}
+	from := sourcesOf(in, namespace, ref)
+	if found == nil || found.from != from {
+		found = &knownOwner{from: from, owner: from.owner()}
+		c.owners[ref.UID] = found
+	}
+	found.round = c.round
+	return found.owner
 }
 
 // use sets the labels that distinguish classes.

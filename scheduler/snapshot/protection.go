@@ -38,6 +38,8 @@ type Rules struct {
 	KeepSingletons bool
 	// KeepNotReady protects pods that are not ready.
 	KeepNotReady bool
+	// KeepRollouts protects pods that their controller is about to replace by pods of another template.
+	KeepRollouts bool
 }
 
 // subject is a running pod with everything that rules read. Of the class they read only the priority and what is
@@ -49,10 +51,14 @@ type subject struct {
 	class      *contract.PodClass
 	namespace  *v1.Namespace
 	budgets    []*Budget
-	// ready counts the ready pods of its controller, including itself.
-	ready int
-	now   time.Time
-	rules Rules
+	// ready counts the ready pods of its controller, including itself, and running those with a node.
+	ready   int
+	running int32
+	// owner is what is known of its controller; nil is nothing.
+	owner     *owner
+	admission *admission
+	now       time.Time
+	rules     Rules
 }
 
 // rule is one reason why a running pod may not be disrupted.
@@ -100,6 +106,8 @@ var passing = []rule{
 const (
 	lookAgainSoon = 5 * time.Second
 	lookAgainLate = 5 * time.Minute
+	// LookAgain is the time after which is checked again whether a pod would come back.
+	LookAgain = 30 * time.Second
 )
 
 // passes is when the reason may end, for reasons whose end causes no event that wakes up waiting pods, such as pods that
@@ -112,6 +120,8 @@ func (s *subject) passes(reason string) time.Time {
 	case reason == TooYoung, reason == NotStarted, reason == NotReady:
 		age := s.now.Sub(s.pod.CreationTimestamp.Time)
 		return s.now.Add(min(max(age, lookAgainSoon), lookAgainLate))
+	case reason == Rollout, reason == RefusedReplacement:
+		return s.now.Add(LookAgain)
 	}
 	return time.Time{}
 }
@@ -178,7 +188,10 @@ func protection(of *subject) (now, atRest string) {
 	case atRest != "" && of.pod.Spec.NodeName != "":
 		return atRest, atRest
 	}
-	return firstOf(passing, of), atRest
+	if now = firstOf(passing, of); now == "" {
+		now = firstOf(returning, of)
+	}
+	return now, atRest
 }
 
 // Protection counts the running pods that one rule keeps where they are.

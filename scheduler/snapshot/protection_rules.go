@@ -123,15 +123,30 @@ func (s *subject) controllerKind() string {
 	return s.controller.Kind
 }
 
-// readyPods counts by controller the pods that are ready.
-func readyPods(pods []*known) map[types.UID]int {
-	ready := map[types.UID]int{}
+// siblings counts the pods of one controller.
+type siblings struct {
+	ready int
+	// running have a node and do not end.
+	running int32
+}
+
+// siblingsOf counts by controller.
+func siblingsOf(pods []*known) map[types.UID]siblings {
+	count := map[types.UID]siblings{}
 	for _, pod := range pods {
-		if pod.controller != nil && isReady(pod.pod) {
-			ready[pod.controller.UID]++
+		if pod.controller == nil || pod.pod.DeletionTimestamp != nil {
+			continue
 		}
+		of := count[pod.controller.UID]
+		if isReady(pod.pod) {
+			of.ready++
+		}
+		if pod.pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod.pod) {
+			of.running++
+		}
+		count[pod.controller.UID] = of
 	}
-	return ready
+	return count
 }
 
 // isReady says whether the pod serves and will continue to.
@@ -186,4 +201,12 @@ const (
 	NotReady           = "not-ready"
 	TooYoung           = "too-young"
 	CoolingDown        = "cooling-down"
+	MissingOwner       = "missing-owner"
+	EndingJob          = "ending-job"
+	Rollout            = "rollout"
+	ScaledDown         = "scaled-down"
+	RefusedReplacement = "refused-replacement"
+	LimitRange         = "limit-range"
+	ResourceQuota      = "resource-quota"
+	LostReplacement    = "lost-replacement"
 )

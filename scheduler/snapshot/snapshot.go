@@ -43,6 +43,8 @@ type Input struct {
 	Namespaces []*v1.Namespace
 	// Volumes may be nil; then pods with claims are unsupported.
 	Volumes Volumes
+	// Workloads may be nil; then nothing is known of whether a pod would come back after an eviction.
+	Workloads Workloads
 	// Now is the time for the age of pods; zero means that ages are left out.
 	Now time.Time
 	// Reserved are the nodes of pods that this scheduler is binding, by pod.
@@ -222,13 +224,18 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	// Only now are all classes known, and those that are too large to be sent marked as unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
-	ready := readyPods(pods)
-	of := subject{now: input.Now, rules: input.Rules}
+	count := siblingsOf(pods)
+	of := subject{now: input.Now, rules: input.Rules,
+		admission: &admission{in: input.Workloads, pods: pods, verdicts: map[Kind]verdict{}}}
 	for _, one := range counted {
 		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
-		of.namespace, of.ready = namespaces[of.pod.Namespace], 0
+		of.namespace, of.ready, of.running, of.owner = namespaces[of.pod.Namespace], 0, 0, nil
 		if of.controller != nil {
-			of.ready = ready[of.controller.UID]
+			alike := count[of.controller.UID]
+			of.ready, of.running = alike.ready, alike.running
+			if one.node != "" {
+				of.owner = cache.ownerOf(input.Workloads, of.pod.Namespace, of.controller)
+			}
 		}
 		s.addPod(one, &of)
 	}

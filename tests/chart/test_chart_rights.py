@@ -71,6 +71,43 @@ def test_only_profiles_with_the_optimiser_may_evict(profile: str) -> None:
     assert ("stowage.dev", "packingplans/status", "patch") in with_optimiser
 
 
+def test_what_decides_about_replacements_is_only_watched_and_only_where_pods_move() -> (
+    None
+):
+    """A plan must know who would not come back; nobody else needs these rights."""
+    kinds = {"resourcequotas", "limitranges", "deployments", "jobs"}
+
+    def of_kinds(*values: str) -> set[Right]:
+        return {right for right in rights(render(*values)) if right[1] in kinds}
+
+    without_jobs = {
+        (group, kind, verb)
+        for group, kind in (
+            ("", "resourcequotas"),
+            ("", "limitranges"),
+            ("apps", "deployments"),
+        )
+        for verb in ("list", "watch")
+    }
+    jobs = {("batch", "jobs", "list"), ("batch", "jobs", "watch")}
+
+    assert of_kinds("profile=default") == set()
+    assert of_kinds("profile=optimizer") == without_jobs
+    assert of_kinds("profile=optimizer", "priorityOptimizer.evictJobs=true") == (
+        without_jobs | jobs
+    )
+
+
+def test_pods_may_be_created_only_where_replacements_are_asked_about() -> None:
+    """The right cannot be limited to dry runs, so nobody has it unasked."""
+    create = ("", "pods", "create")
+    asks = "priorityOptimizer.dryRunReplacements=true"
+
+    assert create not in set(rights(render("profile=optimizer", *EVERYTHING_ON)))
+    assert create not in set(rights(render("profile=default", asks)))
+    assert create in set(rights(render("profile=optimizer", asks)))
+
+
 def test_metrics_bring_only_the_rights_to_check_callers() -> None:
     """Where only health is served, nobody has to be authenticated."""
     without = set(rights(render()))

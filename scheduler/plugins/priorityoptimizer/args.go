@@ -111,6 +111,11 @@ type PriorityOptimizerArgs struct {
 	EvictSingletons bool `json:"evictSingletons,omitempty"`
 	// EvictLocalStorage allows disruptions of pods with an emptyDir on their node's disk.
 	EvictLocalStorage bool `json:"evictLocalStorage,omitempty"`
+	// EvictDuringRollout allows disruptions of pods that their controller is about to replace by pods of another template.
+	EvictDuringRollout bool `json:"evictDuringRollout,omitempty"`
+	// DryRunReplacements has the API server asked, as a dry run, whether it would let the replacements of a plan's pods in.
+	// The scheduler must be allowed to create pods.
+	DryRunReplacements bool `json:"dryRunReplacements,omitempty"`
 	// CoolDownSeconds is how long a workload is left alone after a plan has moved one of its pods.
 	CoolDownSeconds float64 `json:"coolDownSeconds,omitempty"`
 	// Limits bound the disruptions of one plan, and their rate.

@@ -115,6 +115,9 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	if _, err := budgets.AddEventHandler(p.budgetHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching disruption budgets: %w", Name, err)
 	}
+	if err := p.watchAdmission(handle.SharedInformerFactory()); err != nil {
+		return nil, err
+	}
 	if with.plans == nil {
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 		return p, nil

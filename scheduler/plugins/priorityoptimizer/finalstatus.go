@@ -119,14 +119,16 @@ func (r *planRecords) releaseRoom(record *packingplan.Record) {
 }
 
 // prune deletes the oldest finished plans beyond the limit. Plans that have disrupted pods are counted apart, and none is
-// deleted before the workloads that it disrupted have cooled down: what must not be moved again, or back, is known from
-// them alone, and plans without an effect must not make it forgotten.
+// deleted before the workloads that it disrupted have cooled down, and are whole again where they lost a pod: what must
+// not be moved again, or back, is known from them alone, and plans without an effect must not make it forgotten.
 func (r *planRecords) prune(ctx context.Context, last *packingplan.Record) {
 	var disruptive, others []*packingplan.Record
 	add := func(record *packingplan.Record) {
-		if len(movedBy(record)) > 0 {
+		switch {
+		case r.remembersLoss(record):
+		case len(movedBy(record)) > 0:
 			disruptive = append(disruptive, record)
-		} else {
+		default:
 			others = append(others, record)
 		}
 	}

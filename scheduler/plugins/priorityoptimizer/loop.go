@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
@@ -47,7 +48,7 @@ type loop struct {
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	records := newPlanRecords(p, args, handle.EventRecorder(), with)
 	planner := &planner{plugin: p, args: args, clock: with.clock, solver: with.solver, records: records,
-		statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
+		client: with.evictions, refusedOwners: map[types.UID]time.Time{}, statusBytes: with.statusBytes, solvedStates: utilcache.NewLRUExpireCacheWithClock(maxSolvedStates, with.clock)}
 	records.watch(func(object any) {
 		planner.cancelIfAborted(object)
 		p.wakeUp()

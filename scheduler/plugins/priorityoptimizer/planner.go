@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -34,12 +35,16 @@ type planner struct {
 	clock   clock.WithDelayedExecution
 	solver  solver
 	records *planRecords
+	// client asks about replacements, beside the rate limit of bindings.
+	client clientset.Interface
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
 
 	// solvedStates are the fingerprints of the states for which the optimiser need not be asked again.
 	solvedStates *utilcache.LRUExpireCache
 	refusalCache refusalCache
+	// refusedOwners are the workloads whose replacement the API server has refused as a dry run, and until when that counts.
+	refusedOwners map[types.UID]time.Time
 	// snapshots counts those that were sent to the optimiser.
 	snapshots int
 	// active is the solve under way; nil otherwise. The informer's handlers read it.

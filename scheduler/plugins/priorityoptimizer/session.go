@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
@@ -51,6 +52,8 @@ type solveSession struct {
 	history []plan.Moved
 	// constraints are applied to each further snapshot: they say what the rounds so far have ruled out.
 	constraints []func(*snapshot.Snapshot)
+	// dryRun are the workloads about whose replacements the API server was asked.
+	dryRun sets.Set[types.UID]
 	// verifiedAt is when the last plan was verified, verifyTook how long that took.
 	verifiedAt time.Time
 	verifyTook time.Duration
@@ -63,13 +66,14 @@ type solveSession struct {
 }
 
 func (p *planner) newSession(record *packingplan.Record) *solveSession {
-	return &solveSession{planner: p, record: record, limit: p.limitOf(record), history: p.records.history()}
+	return &solveSession{planner: p, record: record, limit: p.limitOf(record), history: p.records.history(),
+		dryRun: sets.New[types.UID]()}
 }
 
 // recordedSession is about a plan that is recorded already.
 func (p *planner) recordedSession(record *packingplan.Record, message *contract.Plan) *solveSession {
 	return &solveSession{planner: p, record: record, fromRecord: true, history: p.records.history(),
-		answer: &optimizerclient.Answer{Plan: message}}
+		dryRun: sets.New[types.UID](), answer: &optimizerclient.Answer{Plan: message}}
 }
 
 // noteChange keeps the earliest time at which a temporary rule ends.
@@ -196,6 +200,9 @@ func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	describeProtected(status, s.snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
 	checked, err := s.verify(ctx, s.answer.Plan)
+	if err == nil {
+		err = s.askReplacements(ctx, checked)
+	}
 	s.ownTime += s.clock.Since(verifying)
 	switch {
 	case err != nil:

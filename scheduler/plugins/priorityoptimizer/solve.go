@@ -115,6 +115,9 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	if err == nil {
 		err = session.checkDisruptions(checked)
 	}
+	if err == nil {
+		err = session.askReplacements(ctx, checked)
+	}
 	if err != nil {
 		countRefusal(err)
 		l.records.finish(ctx, record, packingplan.Aborted, "the cluster has changed since: "+err.Error())

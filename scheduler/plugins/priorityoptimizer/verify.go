@@ -158,6 +158,8 @@ func (s *solveSession) applyConstraints() {
 	if len(pairs) > 0 {
 		s.noteChange(next)
 	}
+	s.keepBroken()
+	s.keepRefused()
 	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
 	if len(cooling) == 0 {
 		return

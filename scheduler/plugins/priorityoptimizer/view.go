@@ -31,6 +31,7 @@ type view struct {
 	namespaces   corelisters.NamespaceLister
 	budgets      policylisters.PodDisruptionBudgetLister
 	volumes      volumes
+	workloads    workloads
 	now          func() time.Time
 	inFlight     *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
@@ -61,6 +62,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
+		workloads:   newWorkloads(factory, args.EvictJobs),
 		now:         time.Now,
 		states:      map[string]nodeState{},
 		inFlight:    inFlight,
@@ -82,6 +84,7 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 		KeepStatefulSets:    !args.EvictStatefulSets,
 		KeepSingletons:      !args.EvictSingletons,
 		KeepNotReady:        !args.EvictNotReady,
+		KeepRollouts:        !args.EvictDuringRollout,
 	}
 	if args.NamespaceSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
@@ -133,7 +136,7 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
+		Volumes: volumes, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
 		Rules: v.rules, Cache: &v.cache,
 	}), nil
 }
@@ -180,6 +183,9 @@ func (v *view) protected(pod *v1.Pod, unplaced int) string {
 		namespace = nil // it is not known yet
 	}
 	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
+		return reason
+	}
+	if reason := snapshot.KeptAway(pod, v.workloads, v.rules); reason != "" {
 		return reason
 	}
 	return snapshot.UnbudgetedNow(pod, v.rules, unplaced, func() []*policyv1.PodDisruptionBudget {

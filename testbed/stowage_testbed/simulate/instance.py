@@ -160,6 +160,7 @@ NO_PROTECTION = {
     "evictNotReady": True,
     "evictJobs": True,
     "evictStatefulSets": True,
+    "evictDuringRollout": True,
     "maxGracePeriodSeconds": 0,
     "minPodAgeSeconds": 0,
 }

@@ -77,6 +77,24 @@ def test_the_disruptable_pods_follow_the_plugin_s_arguments(
         verifier.verify(Question(figure_1(), arguments={"evictEverybody": True}))
 
 
+def test_a_quota_below_its_use_keeps_the_pods_of_its_namespace(
+    verifier: SchedulerVerifier,
+) -> None:
+    """A question is answered by the rules of the scheduler, and so are these."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "pods", "namespace": "default"},
+        "spec": {"hard": {"pods": "2"}},
+        "status": {"hard": {"pods": "2"}, "used": {"pods": "3"}},
+    }
+    cluster = replace(figure_1(), objects=(*figure_1().objects, quota))
+
+    said = verifier.verify(Question(cluster, arguments=NO_PROTECTION)).snapshot
+
+    assert {pod.immovable_reason for pod in said.pods if pod.node} == {"resource-quota"}
+
+
 def test_a_refused_question_does_not_stop_the_next(verifier: SchedulerVerifier) -> None:
     """Thousands of questions go through one process; one bad one is one error."""
     asked = replace(best(verifier), forbidden=(("default/nobody", "n1"),))

@@ -32,6 +32,9 @@ NEEDED = {
     ("", "persistentvolumeclaims"): READ,
     ("apps", "replicasets"): READ,
     ("apps", "statefulsets"): READ,
+    ("apps", "deployments"): READ,
+    ("", "resourcequotas"): READ,
+    ("", "limitranges"): READ,
     ("policy", "poddisruptionbudgets"): READ,
     ("storage.k8s.io", "csidrivers"): READ,
     ("storage.k8s.io", "csinodes"): READ,
@@ -57,6 +60,9 @@ FORBIDDEN = {
     ("", "secrets"): ("get", "list", "watch"),
     ("", "nodes"): ("update", "patch", "delete"),
     ("apps", "replicasets"): ("update", "delete"),
+    ("apps", "deployments"): ("get", "update", "patch", "delete"),
+    ("batch", "jobs"): ("list", "watch"),
+    ("", "resourcequotas"): ("get", "update", "patch", "delete"),
     ("rbac.authorization.k8s.io", "clusterroles"): ("create", "update", "escalate"),
 }
 

@@ -69,9 +69,17 @@ def test_what_may_hold_secrets_is_not_kept() -> None:
         "other": "kept",
     }
 
-    (kept,) = inventory_of([NODE, pod]).pods
+    deployment = {
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"replicas": 2, "template": {"spec": pod["spec"]}},
+    }
 
-    assert "hunter2" not in json.dumps(kept)
+    found = inventory_of([NODE, pod, deployment])
+    (kept,), (whole,) = found.pods, found.objects
+
+    assert "hunter2" not in json.dumps((kept, whole))
+    assert whole["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert kept["spec"]["containers"][0]["resources"]
     assert kept["status"]["containerStatuses"] == [{"resources": {}}]
     assert kept["metadata"]["annotations"] == {"other": "kept"}
