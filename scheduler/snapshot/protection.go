@@ -136,9 +136,10 @@ func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rul
 	return firstOf(passing, of)
 }
 
-// IsPassing says that the reason holds for now only.
+// IsPassing says that the reason holds for now only. While a pod that was moved within a full quota is terminating, its
+// replacement is refused, which ends by itself.
 func IsPassing(reason string) bool {
-	return slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
+	return reason == RefusedReplacement || reason == ResourceQuota || slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
 }
 
 // firstOf is the reason of the first rule that applies, or "".

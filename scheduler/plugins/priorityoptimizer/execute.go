@@ -55,6 +55,8 @@ type planExecution struct {
 	// notBefore and retry implement the back-off after refused evictions.
 	notBefore time.Time
 	retry     time.Duration
+	// refusal is why the last wave was not all evicted; "" if it was.
+	refusal string
 	// written is when the progress was last written, and writing how long that took.
 	written time.Time
 	writing time.Duration
@@ -133,11 +135,12 @@ func (e *planExecution) evictWave(ctx context.Context, free map[string]resources
 	case err != nil:
 		return err
 	case later != nil:
+		e.refusal = later.Error()
 		e.notBefore = e.clock.Now().Add(e.retry)
 		e.retry = min(2*e.retry, longRetry)
 		e.records.logger(e.record).Info("Eviction refused for now", "reason", later.Error())
 	default:
-		e.retry = firstRetry
+		e.retry, e.refusal = firstRetry, ""
 	}
 	return nil
 }
@@ -285,6 +288,9 @@ func (e *planExecution) infeasible(progress executor.Progress, free map[string]r
 		if limited := e.Limited(); limited > 0 {
 			hint = fmt.Sprintf("%d moves wait, since %d pods of their workload are away (maxUnavailablePerWorkload); %s",
 				limited, e.args.Limits.MaxUnavailablePerWorkload, hint)
+		}
+		if e.refusal != "" {
+			hint = e.refusal
 		}
 		return fmt.Sprintf("no step was done for %s: %d pods had not arrived, %d not left; %s",
 			timeout, progress.Arrivals, progress.Departures, hint)
