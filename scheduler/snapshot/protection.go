@@ -161,9 +161,11 @@ func UnbudgetedNow(
 	return firstOf(unbudgeted, of)
 }
 
-// IsPassing says that the reason holds for now only: a pod that is the only ready one may get siblings.
+// IsPassing says that the reason holds for now only: a pod that is the only ready one may get siblings. While a pod that was
+// moved within a full quota is terminating, its replacement is refused, which ends by itself.
 func IsPassing(reason string) bool {
-	return reason == Singleton || slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
+	return reason == Singleton || reason == RefusedReplacement || reason == ResourceQuota ||
+		slices.ContainsFunc(passing, func(one rule) bool { return one.reason == reason })
 }
 
 // firstOf is the reason of the first rule that applies, or "".
