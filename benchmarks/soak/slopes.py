@@ -122,5 +122,5 @@ def _independent(rests: Sequence[Sequence[float]]) -> float:
     count = sum(map(len, rests))
     squares = sum(e * e for rest in rests for e in rest)
     beside = sum(a * b for rest in rests for a, b in pairwise(rest))
-    likeness = max(0.0, beside / squares) if squares else 0.0
-    return count * (1 - likeness) / (1 + likeness)
+    correlation = max(0.0, beside / squares) if squares else 0.0
+    return count * (1 - correlation) / (1 + correlation)
