@@ -2,19 +2,20 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Listed are the resources that scheduler and plugin list when they are asked about plans.
+// Listed are the resources that scheduler and plugin list when they are asked about plans that may move pods of Jobs.
 func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionResource], error) {
 	r, err := s.start(ctx, Instance{})
 	if err != nil {
 		return nil, err
 	}
 	defer r.stop()
-	if _, err := s.newPlanChecker(r, Question{}); err != nil {
+	if _, err := s.newPlanChecker(r, Question{Arguments: json.RawMessage(`{"evictJobs": true}`)}); err != nil {
 		return nil, err
 	}
 	listed := sets.New[schema.GroupVersionResource]()

@@ -260,7 +260,7 @@ func (r *run) attempt() (bool, error) {
 		return false, err
 	}
 	if result.err != nil {
-		return false, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err)
+		return false, r.leaveOut(result.pod, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err))
 	}
 	r.reasons[key(result.pod)] = result.reason
 	return result.pod.Spec.NodeName != "", nil

@@ -331,15 +331,3 @@ func TestNamespacesAreSentInOrder(t *testing.T) {
 		t.Errorf("namespaces = %v", sent)
 	}
 }
-
-// TestAnInlineVolumeOfADriverRestrictsNoNode: it is made where the pod is, and no plugin of the scheduler looks at it.
-func TestAnInlineVolumeOfADriverRestrictsNoNode(t *testing.T) {
-	class := onlyClass(nil, func(pod *v1.Pod) {
-		pod.Spec.Volumes = []v1.Volume{{Name: "secrets", VolumeSource: v1.VolumeSource{
-			CSI: &v1.CSIVolumeSource{Driver: "secrets.example.com"}}}}
-	})
-
-	if len(class.Unsupported) > 0 {
-		t.Errorf("unsupported = %v", class.Unsupported)
-	}
-}

@@ -219,6 +219,7 @@ class _Answer:
             alike=self._placing.alike,
             budgets_unread=FURTHER[BUDGET] in unread,
             left_out=len(self._left_out()),
+            unknown=len(self._first.unknown_fields),
         )
 
     def _about(self) -> str:

@@ -42,6 +42,8 @@ class Aside:
         Whether disruption budgets exist that could not be read.
     left_out
         Objects that made no sense.
+    unknown
+        Fields that the scheduler does not know.
     """
 
     about: str
@@ -53,6 +55,7 @@ class Aside:
     alike: bool = False
     budgets_unread: bool = False
     left_out: int = 0
+    unknown: int = 0
 
 
 def refused_classes(
@@ -143,8 +146,6 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
             if leaving > 1
             else "1 pod that is leaving, whose room comes free"
         )
-    if aside.pairs:
-        yield f"{_count(aside.pairs, 'placement')} that a plugin refused in one plan"
     if aside.dropped:
         yield (
             f"{_count(aside.dropped, 'waiting pod')} with preemptionPolicy Never, for "
@@ -154,8 +155,13 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
         yield "which priorities the moved pods have"
     if aside.budgets_unread and found.disruptions:
         yield "disruption budgets, which could not be read"
-    if aside.left_out:
-        yield f"{_count(aside.left_out, 'object')} that could not be taken in"
+    for number, what, why in (
+        (aside.pairs, "placement", "that a plugin refused in one plan"),
+        (aside.left_out, "object", "that could not be taken in"),
+        (aside.unknown, "field", "that the scheduler does not know"),
+    ):
+        if number:
+            yield f"{_count(number, what)} {why}"
 
 
 def _count(number: int, what: str) -> str:

@@ -332,31 +332,26 @@ def test_pods_of_other_schedulers_are_counted_apart(world: World) -> None:
     assert told.elsewhere == (Elsewhere("volcano", 1),)
 
 
-def test_what_could_not_be_taken_in_is_told_and_lowers_the_claim(world: World) -> None:
-    """A claim about a cluster without it is another claim."""
+def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -> None:
+    """The answer is about all the rest, and whoever reads it must know."""
+    nameless = Remark("a Pod", "no name")
+    world.left_out = (Remark("Pod ns/a", "no node"),)
+    world.unknown = (UnknownField("Pod spec.new", 2),)
+    waits = (Remark("Pod ns/c", "its claim has no volume yet"),)
+    world.now = world.after = replace(NOTHING, awaiting=waits)
     world.plan.optimal = True
-    world.left_out = (Remark("Pod ns/odd", "it has no containers"),)
 
-    told = found(world)
+    told = found(world, replace(INVENTORY, left_out=(nameless,)))
 
     assert not told.proved
-    odd = NotJudged("left out", "Pod ns/odd", "it has no containers")
-    assert odd in told.not_judged
-
-
-def test_what_takes_no_part_is_told_by_name(world: World) -> None:
-    """The answer is about all the rest, and whoever reads it must know."""
-    nameless, gone = Remark("a Pod", "no name"), Remark("Pod ns/a", "no node")
-    world.left_out = (gone,)
-    world.unknown = (UnknownField("Pod spec.new", 2),)
-    world.now = Continued(awaiting=(Remark("Pod ns/c", "its claim has no volume yet"),))
-
-    told = found(world, replace(INVENTORY, left_out=(nameless,))).not_judged
-
-    left_out = [one for one in told if one.reason == "left out"]
-    assert [one.subject for one in left_out] == ["a Pod", "Pod ns/a"]
-    assert any(one.subject == "Pod ns/c" and "volume" in one.reason for one in told)
-    assert any(one.subject == "Pod spec.new" and "2" in one.detail for one in told)
+    subjects = [one.subject for one in told.not_judged if one.reason == "left out"]
+    assert subjects == ["a Pod", "Pod ns/a"]
+    assert any("volume" in one.reason for one in told.not_judged)
+    assert any("2" in one.detail for one in told.not_judged)
+    assert told.proof.not_about == (
+        "2 objects that could not be taken in",
+        "1 field that the scheduler does not know",
+    )
 
 
 def test_objects_of_a_cluster_are_said_to_be_observed(world: World) -> None:

@@ -195,19 +195,6 @@ def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
     assert kept["status"]["images"] == [{"names": ["mine:latest"]}]
 
 
-def test_of_what_owns_pods_the_selector_is_kept() -> None:
-    """The template has the secrets of the pods, once more for each old revision."""
-    spec = {
-        "selector": {"matchLabels": {"a": "b"}},
-        "template": {"password": "hunter2"},
-    }
-    owner = {"kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
-
-    (kept,) = inventory_of([NODE, a_pod("a"), owner]).objects
-
-    assert kept["spec"] == {"selector": {"matchLabels": {"a": "b"}}}
-
-
 def test_volumes_are_kept_without_what_is_in_them() -> None:
     """Limits count them, and rules ask of what kind they are."""
     pod = a_pod("a")
