@@ -150,7 +150,7 @@ class LateForkServer:
 
     def close(self) -> None:
         self.server.interrupt()
-        self._thread.join(5)
+        self._thread.join(HANG_S)
         self._control.close()
         self.server.control.close()
         self.child.kill()
@@ -230,11 +230,11 @@ def test_a_service_that_stops_does_not_wait_for_a_warm_up() -> None:
         "a fork server to have started",
         lambda: len(psutil.Process().children()),
         lambda count: count > before,
-        timeout_s=10,
+        timeout_s=HANG_S,
     )
 
     workers.close()
 
-    thread.join(10)
+    thread.join(HANG_S)
     assert not thread.is_alive()
     assert len(failures) == 1

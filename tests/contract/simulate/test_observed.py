@@ -25,7 +25,6 @@ from stowage_testbed.simulate import (
     Simulator,
     profile_file,
 )
-from stowage_testbed.toolchain import install_tools
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_files
 
@@ -82,7 +81,6 @@ def inventory(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
 
 @pytest.fixture(scope="module")
 def profile() -> Path:
-    install_tools(["stowage-simulate"], quiet=True)
     return profile_file("deterministic")
 
 
