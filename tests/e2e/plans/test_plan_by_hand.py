@@ -65,6 +65,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
     assert [one["state"] for one in done["status"]["moves"]] == ["Bound"]
     assert {one["type"]: one["status"] for one in done["status"]["conditions"]} == {
         "Solved": "True",
+        "Optimal": "True",
         "Verified": "True",
         "Executed": "True",
     }
