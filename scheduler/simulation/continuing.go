@@ -3,7 +3,6 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -178,7 +177,7 @@ func (t *turns) settle() error {
 		if err := t.run.api.pods.wait(t.run.ctx); err != nil {
 			return err
 		}
-		waiting := len(queue.PodsInActiveQ()) + len(queue.PodsInBackoffQ())
+		waiting := len(t.run.queued())
 		if waiting == 0 {
 			return nil
 		}
@@ -209,10 +208,9 @@ func (t *turns) settle() error {
 
 // giveUp takes those out of the queue that would be tried without end.
 func (t *turns) giveUp(reason string) {
-	queue := t.run.scheduler.SchedulingQueue
-	for _, pod := range slices.Concat(queue.PodsInActiveQ(), queue.PodsInBackoffQ()) {
+	for _, pod := range t.run.queued() {
 		t.found.Reasons[key(pod)] = reason
-		queue.Delete(pod)
+		t.run.scheduler.SchedulingQueue.Delete(pod)
 	}
 }
 

@@ -222,7 +222,7 @@ func (r *run) settle() error {
 		if err := r.api.pods.wait(r.ctx); err != nil {
 			return err
 		}
-		waiting := len(r.scheduler.SchedulingQueue.PodsInActiveQ()) + len(r.scheduler.SchedulingQueue.PodsInBackoffQ())
+		waiting := len(r.queued())
 		if waiting == 0 {
 			if more, err := r.replace(); err != nil || !more {
 				return err
@@ -253,6 +253,11 @@ func (r *run) settle() error {
 	}
 }
 
+// queued are the pods that the scheduler is going to try.
+func (r *run) queued() []*v1.Pod {
+	return slices.Concat(r.scheduler.SchedulingQueue.PodsInActiveQ(), r.scheduler.SchedulingQueue.PodsInBackoffQ())
+}
+
 // attempt tries the pod at the head of the queue and reports whether it was bound.
 func (r *run) attempt() (bool, error) {
 	result, err := r.attemptOne()
@@ -281,8 +286,7 @@ func (r *run) attemptOne() (outcome, error) {
 // giveUp leaves out the pods that would be tried without end.
 func (r *run) giveUp(attempts int) error {
 	err := fmt.Errorf("pending pods were tried %d times without any being bound; some plugin wakes them without end", attempts)
-	queue := r.scheduler.SchedulingQueue
-	for _, pod := range slices.Concat(queue.PodsInActiveQ(), queue.PodsInBackoffQ()) {
+	for _, pod := range r.queued() {
 		if err := r.leaveOut(pod, err); err != nil {
 			return err
 		}

@@ -52,22 +52,28 @@ func TestOnlyLabelsThatASelectorReadsDistinguishClasses(t *testing.T) {
 	} {
 		input := c.input
 		input.Nodes, input.Rules = []*v1.Node{aNode("n1", "4", "8Gi")}, rules()
-		for i := range 3 {
-			name := fmt.Sprintf("web-%d", i)
-			input.Pods = append(input.Pods, aPod(name, "n1", labelled(key, name)))
+		expectClassesOfWeb(t, name+" reads the label", input, key, c.want)
+	}
+}
+
+// expectClassesOfWeb adds three pods that differ in one label alone, and expects so many classes of them.
+func expectClassesOfWeb(t *testing.T, name string, input snapshot.Input, key string, want int) {
+	t.Helper()
+	for i := range 3 {
+		pod := fmt.Sprintf("web-%d", i)
+		input.Pods = append(input.Pods, aPod(pod, "n1", labelled(key, pod)))
+	}
+	s := snapshot.Build(input)
+	classes := map[string]bool{}
+	for i := range 3 {
+		pod := s.Pods[types.UID(fmt.Sprintf("uid-web-%d", i))]
+		classes[pod.Class] = true
+		if id := s.Classes.ID(pod.Object); id != pod.Class {
+			t.Errorf("%s: a pod by itself is of class %s, in the snapshot of %s", name, id, pod.Class)
 		}
-		s := snapshot.Build(input)
-		classes := map[string]bool{}
-		for i := range 3 {
-			pod := s.Pods[types.UID(fmt.Sprintf("uid-web-%d", i))]
-			classes[pod.Class] = true
-			if id := s.Classes.ID(pod.Object); id != pod.Class {
-				t.Errorf("%s reads the label: a pod by itself is of class %s, in the snapshot of %s", name, id, pod.Class)
-			}
-		}
-		if len(classes) != c.want {
-			t.Errorf("%s reads the label: %d classes, want %d", name, len(classes), c.want)
-		}
+	}
+	if len(classes) != want {
+		t.Errorf("%s: %d classes, want %d", name, len(classes), want)
 	}
 }
 
@@ -101,24 +107,7 @@ func TestLabelsCountInTheNamespacesThatASelectorReaches(t *testing.T) {
 			Namespaces: []*v1.Namespace{
 				{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: map[string]string{"team": "web"}}},
 				{ObjectMeta: metav1.ObjectMeta{Name: "tenant", Labels: map[string]string{"team": "db"}}}}}
-		for i := range 3 {
-			name := fmt.Sprintf("web-%d", i)
-			input.Pods = append(input.Pods, aPod(name, "n1", labelled(key, name)))
-		}
-
-		s := snapshot.Build(input)
-
-		classes := map[string]bool{}
-		for i := range 3 {
-			pod := s.Pods[types.UID(fmt.Sprintf("uid-web-%d", i))]
-			classes[pod.Class] = true
-			if id := s.Classes.ID(pod.Object); id != pod.Class {
-				t.Errorf("%s: a pod by itself is of class %s, in the snapshot of %s", name, id, pod.Class)
-			}
-		}
-		if len(classes) != c.want {
-			t.Errorf("%s: %d classes, want %d", name, len(classes), c.want)
-		}
+		expectClassesOfWeb(t, name, input, key, c.want)
 	}
 }
 
