@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import statistics
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_the_median_file_of_a_room_is_short(room: str) -> None:
     ]
 
     assert statistics.median(sizes) <= MEDIAN_CAP_LINES
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """Tests are collected by the file's name alone; the second of a name stops a whole run."""
+    names = Counter(p.name for p in tracked("tests/**/test_*.py"))
+
+    assert [name for name, files in names.items() if files > 1] == []
 
 
 def test_no_file_is_named_for_nothing() -> None:
