@@ -16,9 +16,10 @@ keep from a place; the rest is for emptying nodes."""
 FIRST_SHARE = 0.6
 """Of a part's time, for each solve: a plan that is refused is made again."""
 
-LEAST_SHARE, SMALL = 0.05, 2000
-"""Of the whole time, for each part; but where there are more objects than that, for the
-placing only: there a plan takes long to be looked at, too."""
+LEAST_SHARE, SMALL, SURE_SOLVES = 0.05, 2000, 4
+"""Of the whole time, for each of so many solves of every part; but where there are more
+objects than that, for the first one of the placing only: there a plan takes long to be
+looked at, too."""
 
 LEAST_S = 0.1
 """With less there is no use in asking the optimiser."""
@@ -59,22 +60,31 @@ class Allowance:
 
         A plan that places pods is what the answer is about: it always gets some. On a
         busy machine the processes take seconds to start, and what takes no time to
-        speak of must not fall to that.
+        speak of must not fall to that: neither a plan, nor the one that is made where
+        the scheduler refused the first.
         """
-        sure = share == PLACING_SHARE or self.objects <= SMALL
-        least = max(2 * LEAST_S, LEAST_SHARE * self.limit_s) if sure else 0.0
-        length = max(least, share * (self.left_s() - reserved_s))
-        return Part(self.clock, self.clock() + length)
+        small = self.objects <= SMALL
+        return Part(
+            self.clock,
+            self.clock() + share * (self.left_s() - reserved_s),
+            max(2 * LEAST_S, LEAST_SHARE * self.limit_s),
+            SURE_SOLVES if small else int(share == PLACING_SHARE),
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Part:
-    """A part of an answer, which ends by then."""
+    """A part of an answer, which ends by then but for the solves that are sure."""
 
     clock: Callable[[], float]
     ends: float
+    sure_s: float
+    sure_solves: int
 
     def solve_s(self) -> float | None:
         """Return how long the next solve may take; ``None`` if there is no time."""
-        left = self.ends - self.clock()
-        return None if left < LEAST_S else max(LEAST_S, FIRST_SHARE * left)
+        time_s = FIRST_SHARE * (self.ends - self.clock())
+        if self.sure_solves:
+            self.sure_solves -= 1
+            return max(self.sure_s, time_s)
+        return None if time_s < FIRST_SHARE * LEAST_S else max(LEAST_S, time_s)

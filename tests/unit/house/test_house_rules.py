@@ -56,7 +56,7 @@ def test_the_median_file_of_a_room_is_short(room: str) -> None:
 
 
 def test_no_two_test_files_have_one_name() -> None:
-    """Tests are collected by the file's name alone; the second of a name stops a whole run."""
+    """Tests are collected by the file's name; a second of it stops a whole run."""
     names = Counter(p.name for p in tracked("tests/**/test_*.py"))
 
     assert [name for name, files in names.items() if files > 1] == []

@@ -6,6 +6,7 @@ from stowage_testbed.whatif.allowance import (
     LIFTED_SHARE,
     PLACING_SHARE,
     SMALL,
+    SURE_SOLVES,
     Allowance,
 )
 
@@ -52,3 +53,19 @@ def test_what_takes_no_time_to_speak_of_is_asked_on_a_busy_machine_too() -> None
     assert small.part(1.0, 5.0).solve_s() is not None
     assert large.part(1.0, 5.0).solve_s() is None
     assert large.part(PLACING_SHARE, 5.0).solve_s() is not None
+
+
+def test_a_refused_plan_of_a_small_cluster_is_made_again_though_the_time_is_over() -> (
+    None
+):
+    """Starting the optimiser took all of it: one pod's refusal emptied the answer."""
+    clock = Clock()
+    allowance = Allowance(2.0, SMALL, clock)
+    clock.now += 1.9
+
+    part = allowance.part(PLACING_SHARE, 0.2)
+    times = []
+    while (time_s := part.solve_s()) is not None:
+        times.append(time_s)
+        clock.now += time_s
+    assert times == [0.2] * SURE_SOLVES
