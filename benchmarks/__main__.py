@@ -185,12 +185,13 @@ def proofs(
     strategy: Annotated[
         str, typer.Option(help="The strategy that answers.")
     ] = DEFAULT_STRATEGY,
+    processes: Annotated[int, typer.Option(min=1, help="How many at once.")] = 2,
     results: Results = RESULTS,
 ) -> None:
     """Hold answers and claims for small clusters against every plan that there is."""
     from benchmarks.proofs.benchmark import run_benchmark  # noqa: PLC0415
 
-    run_command(lambda: run_benchmark(cases, strategy, results, say))
+    run_command(lambda: run_benchmark(cases, strategy, processes, results, say))
 
 
 @app.command()

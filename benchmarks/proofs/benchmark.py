@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import multiprocessing
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
-from benchmarks.proofs.verdict import judge
+from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import Journal
+from stowage_testbed.simulate import SchedulerVerifier, profile_file
 from stowage_testbed.text.figure import Figure
 
 NAME = "proofs"
@@ -16,6 +22,12 @@ NAME = "proofs"
 PIECE = 100
 """Cases that are written down together: a run that was interrupted goes on after."""
 
+BEST = 0.99
+"""Share of the cases that are to be answered with the best plan."""
+
+OPTIMISER, SCHEDULER = "optimiser", "scheduler"
+"""Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
+makes the snapshot of."""
 
 BEST = 0.99
 """Share of the cases that are to be answered with the best plan."""
@@ -27,6 +39,8 @@ class Piece:
 
     Parameters
     ----------
+    asked
+        `OPTIMISER` or `SCHEDULER`.
     first
         Number of the first one.
     worse
@@ -36,21 +50,41 @@ class Piece:
     """
 
     strategy: str
+    asked: str
     first: int
     proved: int
     worse: tuple[int, ...]
     faults: tuple[str, ...]
 
 
-def run_benchmark(cases: int, strategy: str, results: Path, say: Say) -> str:
-    """Judge the first ``cases``; write ``<results>/proofs.json``, return the table."""
+def run_benchmark(
+    cases: int, strategy: str, processes: int, results: Path, say: Say
+) -> str:
+    """Judge the first ``cases``; write ``<results>/proofs.json``, return the table.
+
+    Raises
+    ------
+    ToolMissingError
+        ``stowage-simulate`` is not installed.
+    """
     journal = Journal(results / NAME / f"pieces-{fingerprint()}.jsonl", Piece)
-    known = {one.first for one in journal.records() if one.strategy == strategy}
-    for first in range(0, cases, PIECE):
-        if first not in known:
-            piece = measure(first, strategy)
+    known = {
+        (one.first, one.asked) for one in journal.records() if one.strategy == strategy
+    }
+    open_ = [
+        (first, strategy, asked)
+        for first, asked in product(range(0, cases, PIECE), (OPTIMISER, SCHEDULER))
+        if (first, asked) not in known
+    ]
+    with ProcessPoolExecutor(
+        processes, mp_context=multiprocessing.get_context("spawn")
+    ) as pool:
+        for piece in pool.map(measure, *zip(*open_, strict=True)) if open_ else ():
             journal.add(piece)
-            say(f"cases {first} to {first + PIECE - 1}: {len(piece.worse)} worse")
+            say(
+                f"cases {piece.first} to {piece.first + PIECE - 1} by the "
+                f"{piece.asked}: {len(piece.worse)} worse"
+            )
             for fault in piece.faults:
                 say(fault)
     pieces = [
@@ -63,30 +97,48 @@ def run_benchmark(cases: int, strategy: str, results: Path, say: Say) -> str:
     )
 
 
-def measure(first: int, strategy: str) -> Piece:
+def measure(first: int, strategy: str, asked: str = OPTIMISER) -> Piece:
     """Return what comes of the cases from ``first`` on."""
-    verdicts = {seed: judge(seed, strategy) for seed in range(first, first + PIECE)}
+    with _judging(strategy, asked) as verdict_on:
+        verdicts = {seed: verdict_on(seed) for seed in range(first, first + PIECE)}
     return Piece(
         strategy=strategy,
+        asked=asked,
         first=first,
         proved=sum(one.proved for one in verdicts.values()),
         worse=tuple(seed for seed, one in verdicts.items() if not one.best),
         faults=tuple(
-            f"case {seed}: {fault}"
+            f"case {seed} by the {asked}: {fault}"
             for seed, one in verdicts.items()
             for fault in one.faults
         ),
     )
 
 
+@contextmanager
+def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
+    if asked == OPTIMISER:
+        yield lambda seed: judge(seed, strategy)
+        return
+    with SchedulerVerifier(profile_file("deterministic")) as verifier:
+        yield lambda seed: judge_through_scheduler(seed, strategy, verifier)
+
+
 def figures(pieces: list[Piece]) -> list[Figure]:
     """Return the figures of all cases of ``pieces``."""
+    return [
+        figure
+        for asked in (OPTIMISER, SCHEDULER)
+        if (of := [one for one in pieces if one.asked == asked])
+        for figure in _figures_of(of, f"by the {asked}")
+    ]
+
+
+def _figures_of(pieces: list[Piece], how: str) -> Iterator[Figure]:
     cases = PIECE * len(pieces)
     faults = sum(len(one.faults) for one in pieces)
     best = 1 - sum(len(one.worse) for one in pieces) / cases
     proved = sum(one.proved for one in pieces) / cases
-    return [
-        Figure("false claims", faults, "claims", "0", faults == 0, cases),
-        Figure("best plans", best, "share", f">= {BEST}", best >= BEST, cases),
-        Figure("proved", proved, "share", runs=cases),
-    ]
+    yield Figure(f"false claims {how}", faults, "claims", "0", faults == 0, cases)
+    yield Figure(f"best plans {how}", best, "share", f">= {BEST}", best >= BEST, cases)
+    yield Figure(f"proved {how}", proved, "share", runs=cases)

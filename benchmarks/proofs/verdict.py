@@ -1,12 +1,13 @@
-"""One case: what the optimiser answers and claims, held against the oracle."""
+"""One case: what optimiser and scheduler answer and claim, held against the oracle."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.proofs.cases import make_case
+from benchmarks.proofs.manifests import question_of
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
@@ -16,6 +17,7 @@ from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
+from stowage_testbed.simulate import SchedulerVerifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,40 @@ class Verdict:
 
 
 def judge(seed: int, strategy: str) -> Verdict:
-    """Return what comes of case ``seed``."""
+    """Return what comes of case ``seed``, if the optimiser alone is asked."""
     case = make_case(seed)
     case.options.strategy = strategy
     plan = _answer(case.snapshot, case.options)
-    oracle = Oracle(case)
-    best, reached = oracle.best, oracle.value(oracle.outcome(plan))
     broken = verify_plan(case.snapshot, plan, pb.POLICY_STRICT, case.options)
-    faults = [
-        *(f"{one.rule} {one.subject}: {one.detail}" for one in broken),
-        *_false(plan, reached, best),
-    ]
+    faults = [f"{one.rule} {one.subject}: {one.detail}" for one in broken]
+    return _verdict(Oracle(case), plan, plan.optimal, faults)
+
+
+def judge_through_scheduler(
+    seed: int, strategy: str, verifier: SchedulerVerifier
+) -> Verdict:
+    """Return what comes of case ``seed``, if a scheduler makes the snapshot.
+
+    It reads the case's objects, looks at the plan with its own plugins, and claims what
+    is proved of the cluster.
+    """
+    case = make_case(seed)
+    case.options.strategy = strategy
+    question = question_of(case)
+    plan = _answer(verifier.verify(question).snapshot, case.options)
+    (said,) = verifier.verdicts(replace(question, plans=(plan,)))
+    faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
+    return _verdict(Oracle(case), plan, said.proved, faults)
+
+
+def _verdict(oracle: Oracle, plan: pb.Plan, proved: bool, faults: list[str]) -> Verdict:
+    best, reached = oracle.best, oracle.value(oracle.outcome(plan))
+    faults = [*faults, *_false(plan, reached, best)]
+    if proved and reached < best:
+        faults.append(f"it is said to be proved: {reached}, {best} can be")
     if reached > best:
         faults.append(f"the oracle knows nothing of {reached}, its best is {best}")
-    return Verdict(reached == best, plan.optimal, tuple(faults))
+    return Verdict(reached == best, proved, tuple(faults))
 
 
 def _answer(snapshot: pb.Snapshot, asked: pb.SolveOptions) -> pb.Plan:

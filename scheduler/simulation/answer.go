@@ -22,6 +22,8 @@ import (
 // Verdict says whether the scheduler would carry out one plan.
 type Verdict struct {
 	Accepted bool `json:"accepted"`
+	// Proved says that the plan shows that no other one is better for the cluster.
+	Proved bool `json:"proved,omitempty"`
 	// Reason is the typed refusal, "rehearsal" where a plugin of the profile refuses, "limit" where the plan disrupts more
 	// than a limit allows, or "stale" where a pod never gets its turn.
 	Reason string `json:"reason,omitempty"`
@@ -135,6 +137,12 @@ func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdi
 	if err := protojson.Unmarshal(text, message); err != nil {
 		return nil, Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
+	checked, verdict, err := c.verdictOn(ctx, message)
+	verdict.Proved = verdict.Accepted && priorityoptimizer.Proves(c.snapshot, message)
+	return checked, verdict, err
+}
+
+func (c *planChecker) verdictOn(ctx context.Context, message *contract.Plan) (*plan.Plan, Verdict, error) {
 	checked, err := plan.Decode(message, c.snapshot, c.policy)
 	var refused *plan.RefusedError
 	switch {

@@ -79,10 +79,13 @@ class ExecutionState:
     ----------
     case
         The case; its pods that stay are there from the start.
+
+    They are counted by class and node: a constraint reads those of its own classes.
     """
 
     case: Case
-    _there: list[tuple[pb.Pod, str]] = field(init=False)
+    _there: dict[str, Counter[str]] = field(init=False)
+    _leaving: dict[str, Counter[str]] = field(init=False)
     _affinity_counts: dict[str, AffinityCounts] = field(
         init=False, default_factory=dict
     )
@@ -91,20 +94,27 @@ class ExecutionState:
     )
 
     def __post_init__(self) -> None:
-        self._there = [
-            (self.case.pods[uid], node)
-            for uid, node in self.case.after.items()
-            if node and node == self.case.before[uid]
-        ]
+        case = self.case
+        self._there = {name: Counter() for name in case.classes}
+        self._leaving = {name: Counter() for name in case.classes}
+        leaving = {
+            pod.uid for pod in case.snapshot.pods if pod.immovable_reason == TERMINATING
+        }
+        for uid, node in case.after.items():
+            if node and node == case.before[uid]:
+                there = self._leaving if uid in leaving else self._there
+                there[case.class_of(uid).id][node] += 1
 
     def arrive(self, uid: str, node: str) -> None:
         """Let the pod ``uid`` come to ``node``."""
-        pod = self.case.pods[uid]
-        self._there.append((pod, node))
+        arrived = self.case.class_of(uid).id
+        self._there[arrived][node] += 1
         for name, counts in self._affinity_counts.items():
-            self._join(counts, self.case.classes[name], pod, node)
+            if arrived in counts.required_classes:
+                self._join(counts, self.case.classes[name], node, 1)
         for spread_counts in self._spread_counts.values():
-            _count(spread_counts, pod, node)
+            if arrived in spread_counts.members:
+                _count(spread_counts, node, 1)
 
     def refusals(self, uid: str, node: str) -> Iterator[tuple[RuleName, str]]:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
@@ -140,19 +150,19 @@ class ExecutionState:
             counts = self._affinity_counts[wanted.id] = AffinityCounts(
                 required_classes, Counter()
             )
-            for pod, node in self._there:
-                self._join(counts, wanted, pod, node)
+            for name in required_classes:
+                for there in (self._there[name], self._leaving[name]):
+                    for node, pods in there.items():
+                        self._join(counts, wanted, node, pods)
         return self._affinity_counts[wanted.id]
 
     def _join(
-        self, counts: AffinityCounts, wanted: pb.PodClass, pod: pb.Pod, node: str
+        self, counts: AffinityCounts, wanted: pb.PodClass, node: str, pods: int
     ) -> None:
-        if pod.class_id not in counts.required_classes:
-            return
         labels = self.case.nodes[node].labels
         for key in {term.topology_key for term in wanted.required_pod_affinity}:
             if key in labels:
-                counts.places[key, labels[key]] += 1
+                counts.places[key, labels[key]] += pods
 
     def _skew(
         self,
@@ -198,20 +208,16 @@ class ExecutionState:
             spread_counts = SpreadCounts(
                 members, domain_of, dict.fromkeys(domain_of.values(), 0)
             )
-            for pod, node in self._there:
-                _count(spread_counts, pod, node)
+            for name in members:
+                for node, pods in self._there[name].items():
+                    _count(spread_counts, node, pods)
             self._spread_counts[known] = spread_counts
         return self._spread_counts[known]
 
 
-def _count(spread_counts: SpreadCounts, pod: pb.Pod, node: str) -> None:
-    alive = pod.immovable_reason != TERMINATING
-    if (
-        alive
-        and pod.class_id in spread_counts.members
-        and node in spread_counts.domain_of
-    ):
-        spread_counts.counts[spread_counts.domain_of[node]] += 1
+def _count(spread_counts: SpreadCounts, node: str, pods: int) -> None:
+    if node in spread_counts.domain_of:
+        spread_counts.counts[spread_counts.domain_of[node]] += pods
 
 
 def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:

@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/optimizerclient"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // claim is what is proved, and of what. The optimiser proves something of the problem that it was given; users read it as
@@ -40,35 +42,45 @@ const (
 var knownRefusals = sets.New("unsupported", "disruption-budget")
 
 // claim is what the session has proved so far.
-func (s *solveSession) claim() claim {
-	made := claim{waiting: s.snapshot.WaitingFrom(math.MinInt32)}
-	made.asked = made.waiting - s.snapshot.WaitingAside()
+func (s *solveSession) claim() claim { return claimOf(s.snapshot, s.answer, s.moveLimit) }
+
+// Proves says whether a plan for the snapshot, of whose pods and nodes the optimiser refused none, shows that no plan is
+// better for the cluster.
+func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
+	made := claimOf(seen, &optimizerclient.Answer{Plan: found}, nil)
+	return made.proved()
+}
+
+// claimOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any number.
+func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit *int32) claim {
+	made := claim{waiting: seen.WaitingFrom(math.MinInt32)}
+	made.asked = made.waiting - seen.WaitingAside()
 	if made.waiting == 0 {
 		made.solved = true // no pod waits, so there is nothing to be better at
 		return made
 	}
-	for _, one := range s.snapshot.Aside() {
+	for _, one := range seen.Aside() {
 		made.aside = append(made.aside, one.String())
 	}
-	if s.moveLimit != nil {
-		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
+	if moveLimit != nil {
+		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
 	}
-	if made.asked == 0 || s.answer == nil {
+	if made.asked == 0 || answer == nil {
 		made.solved = made.asked == 0
 		return made
 	}
-	made.leaveRefused(s)
-	made.solved = s.answer.Plan.GetOptimal()
-	if made.asked == made.waiting && placesAllAtNoCost(s.answer.Plan, made.asked) {
+	made.leaveRefused(seen, answer.Refusals)
+	made.solved = answer.Plan.GetOptimal()
+	if made.asked == made.waiting && placesAllAtNoCost(answer.Plan, made.asked) {
 		made.aside = nil // nothing can be better than that
 	}
 	return made
 }
 
 // leaveRefused leaves aside what the optimiser refused beyond what the snapshot says.
-func (c *claim) leaveRefused(s *solveSession) {
+func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
 	refused := sets.New[string]()
-	for _, one := range s.answer.Refusals {
+	for _, one := range refusals {
 		if !knownRefusals.Has(one.Reason) {
 			refused.Insert(one.Subject)
 		}
@@ -76,7 +88,7 @@ func (c *claim) leaveRefused(s *solveSession) {
 	if refused.Len() == 0 {
 		return
 	}
-	for _, pod := range s.snapshot.Pods {
+	for _, pod := range seen.Pods {
 		if pod.Node == "" && !pod.Unsupported && isRefused(pod, refused) {
 			c.asked--
 		}

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_testbed.cluster.ports import LOOPBACK
+from stowage_testbed.errors import StowageError
 
 _TIMEOUT_S = 30.0
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
 
 @dataclass(frozen=True, slots=True)
 class ApiProbe:
-    """Reads single documents as the cluster's administrator.
+    """Asks single things as the cluster's administrator.
 
     ``context`` holds its certificates; loading them takes longer than a request.
     """
@@ -56,13 +58,33 @@ class ApiProbe:
         items = json.loads(body)["items"]
         return {item["metadata"]["namespace"] for item in items}
 
+    def release_nodes(self, kept: str) -> None:
+        """Delete the leases on all nodes but the one ``kept``.
+
+        Raises
+        ------
+        StowageError
+            The API server refused.
+        """
+        status, body = self._ask(
+            "DELETE", f"{_LEASES}?fieldSelector=metadata.name%21%3D{kept}"
+        )
+        if status != http.HTTPStatus.OK:
+            raise StowageError(
+                f"the leases on the fake nodes cannot be deleted ({body}), and until "
+                "they run out a new KWOK leaves the nodes alone; start the cluster anew"
+            )
+
     def get(self, path: str) -> tuple[int, str]:
         """Return status and body of one document."""
+        return self._ask("GET", path)
+
+    def _ask(self, verb: str, path: str) -> tuple[int, str]:
         connection = http.client.HTTPSConnection(
             LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
         )
         try:
-            connection.request("GET", path)
+            connection.request(verb, path)
             response = connection.getresponse()
             return response.status, response.read().decode()
         finally:

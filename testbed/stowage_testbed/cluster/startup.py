@@ -24,6 +24,7 @@ from stowage_testbed.cluster.components import (
     was_started,
 )
 from stowage_testbed.cluster.errors import quoted_log
+from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.processes import kill_one
@@ -110,6 +111,11 @@ class Startup:
             self._start_again(ended)
         self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
         self._wait("the API server", self._api_state, lambda state: state == "ok")
+        if KWOK in ended:
+            # Until the leases of the one that ended run out, the next one leaves the
+            # nodes alone. It looks at them as soon as it runs.
+            self.restart_kwok()
+            self._probe.release_nodes(kept=HOST_NODE)
         self.settle()
 
     def _start_again(self, components: Iterable[str]) -> None:

@@ -234,6 +234,9 @@ class Verdict:
         many.
     detail
         What is wrong.
+    proved
+        Whether the plan shows that no other one is better for the cluster. The
+        optimiser's proof is one about the snapshot, which may lack something.
     """
 
     accepted: bool
@@ -241,6 +244,7 @@ class Verdict:
     plugins: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
     detail: str = ""
+    proved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,4 +341,5 @@ def _verdict(said: Mapping[str, Any]) -> Verdict:
         plugins=tuple(said.get("plugins", ())),
         pods=tuple(said.get("pods", ())),
         detail=said.get("detail", ""),
+        proved=said.get("proved", False),
     )

@@ -13,7 +13,7 @@ PLACING_SHARE, LIFTED_SHARE = 0.6, 0.3
 """Of what is left, for the plan that places pods, and then for the question whom rules
 keep from a place; the rest is for emptying nodes."""
 
-FIRST_SHARE = 0.6
+FIRST_SHARE = 0.8
 """Of a part's time, for each solve: a plan that is refused is made again."""
 
 LEAST_SHARE, SMALL, SURE_SOLVES = 0.05, 2000, 4

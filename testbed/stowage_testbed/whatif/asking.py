@@ -106,29 +106,35 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
         Instance(ID, inventory.nodes, judged.pods, inventory.objects, observed=True),
         policy=policy_of(release),
         arguments=release.arguments,
-        continue_s=allowance.continuing_s(),
     )
-    with ExitStack() as stack, ThreadPoolExecutor(1) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         starting = pool.submit(stack.enter_context, running_service())
-        first = _asked(profile, release, question)
-        # Each plan is judged by a process that reads the cluster anew.
-        reading_s = limits.time_limit_s - allowance.left_s() - _took_s(first)
-        proposer = Proposer(
-            lambda: _verifier(profile, release, question.instance),
-            starting.result(),
-            release,
-            limits.max_moves,
-            judged.never_preempt,
-        )
-        placing = proposer.proposal(
-            replace(question, continue_s=allowance.continuing_s()),
-            first.snapshot,
-            pb.OBJECTIVE_PLACE,
-            allowance.part(PLACING_SHARE, 2 * reading_s),
-        )
+        with _verifier(profile, release, question.instance) as verifier:
+            first = verifier.verify(question)
+            # Each plan is judged by a process that reads the cluster anew.
+            reading_s = limits.time_limit_s - allowance.left_s()
+            # The scheduler has a core of its own while the optimiser searches.
+            as_it_is = pool.submit(
+                verifier.judged, replace(question, continue_s=allowance.continuing_s())
+            )
+            proposer = Proposer(
+                lambda: _verifier(profile, release, question.instance),
+                starting.result(),
+                release,
+                limits.max_moves,
+                never_preempt=judged.never_preempt,
+                continuing_s=allowance.continuing_s,
+            )
+            placing = proposer.proposal(
+                question,
+                first.snapshot,
+                pb.OBJECTIVE_PLACE,
+                allowance.part(PLACING_SHARE, reading_s),
+            )
+            first = replace(first, continued=as_it_is.result().continued)
         answer = _Answer(inventory, limits, judged, first, placing)
         answer.ask_without_rules(proposer, allowance, reading_s)
-        question = replace(question, consolidates=True, continue_s=0.0)
+        question = replace(question, consolidates=True)
         emptying = proposer.proposal(
             question,
             first.snapshot,
@@ -140,15 +146,6 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
 
 def _untried(continued: Continued | None) -> int:
     return continued.untried if continued else 0
-
-
-def _took_s(first: Verification) -> float:
-    return first.continued.took_s if first.continued else 0.0
-
-
-def _asked(profile: Path, release: Release, question: Question) -> Verification:
-    with _verifier(profile, release, question.instance) as verifier:
-        return verifier.verify(question)
 
 
 def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerVerifier:

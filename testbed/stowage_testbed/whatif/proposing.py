@@ -77,6 +77,8 @@ class Proposer:
         Makes a process of the scheduler for one question.
     never_preempt
         UIDs of the pods for which nobody may be evicted.
+    continuing_s
+        Says how long the scheduler may go on after a plan that places pods.
     """
 
     def __init__(
@@ -85,13 +87,16 @@ class Proposer:
         service: RunningService,
         release: Release,
         max_moves: int | None,
+        *,
         never_preempt: frozenset[str],
+        continuing_s: Callable[[], float],
     ) -> None:
         self._verifier = verifier
         self._service = service
         self._release = release
         self._max_moves = max_moves
         self._never_preempt = never_preempt
+        self._continuing_s = continuing_s
 
     def proposal(
         self,
@@ -149,7 +154,12 @@ class Proposer:
         """Return the scheduler's judgement; ``None`` where a plan changes nothing."""
         if not (plan.placements or plan.moves or plan.evictions):
             return None
-        asked = replace(question, forbidden=tuple(ruled.forbidden), plans=(plan,))
+        asked = replace(
+            question,
+            forbidden=tuple(ruled.forbidden),
+            plans=(plan,),
+            continue_s=0.0 if question.consolidates else self._continuing_s(),
+        )
         with self._verifier() as verifier:
             return verifier.judged(asked)
 

@@ -1,0 +1,155 @@
+"""A case as the objects of a cluster, as the scheduler reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from benchmarks.agreement.draft import Manifest, own
+from benchmarks.proofs.cases import Case
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.simulate import NO_PROTECTION, Instance, Question
+
+LIMITS = {
+    "max_moves": "maxMoves",
+    "max_evictions": "maxEvictions",
+    "max_disruptions_per_owner": "maxPerWorkload",
+}
+"""Limits of a solve as the plugin's arguments name them."""
+
+KEPT: dict[str, Manifest] = {
+    "opted-out": {"annotations": {"stowage.dev/do-not-move": "true"}},
+    "terminating": {
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "finalizers": ["example.com/held"],
+    },
+}
+"""What the metadata of pods that may not be moved say, by the reason."""
+
+
+def question_of(case: Case) -> Question:
+    """Return the question about a cluster that is the same as the case's snapshot.
+
+    The pods' UIDs are the snapshot's, so that a plan for either is one for both.
+    """
+    snapshot = case.snapshot
+    classes = {one.id: one for one in snapshot.pod_classes}
+    pods = tuple(_pod(pod, classes[pod.class_id]) for pod in snapshot.pods)
+    first = {pod.class_id: pod for pod in reversed(snapshot.pods)}
+    # As an argument 0 means any number; the solve has its limits anyhow.
+    limits = {name: getattr(case.options, field) for field, name in LIMITS.items()}
+    return Question(
+        Instance(
+            snapshot.id,
+            tuple(_node(node) for node in snapshot.nodes),
+            pods,
+            (*_owners(snapshot, classes), *_budgets(snapshot)),
+        ),
+        forbidden=tuple(
+            (f"default/{first[pair.class_id].name}", pair.node)
+            for pair in snapshot.forbidden_pairs
+            if pair.class_id in first
+        ),
+        arguments={**NO_PROTECTION, "limits": limits},
+    )
+
+
+def _node(node: pb.Node) -> Manifest:
+    offered = node.allocatable
+    return {
+        "metadata": {"name": node.name, "labels": dict(node.labels)},
+        "spec": {},
+        "status": {
+            "capacity": {**_requests(offered), "pods": str(offered.pods)},
+        },
+    }
+
+
+def _requests(resources: pb.Resources) -> dict[str, str]:
+    return {
+        "cpu": f"{resources.cpu_milli}m",
+        "memory": str(resources.memory_bytes),
+    }
+
+
+def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
+    container: dict[str, Any] = {
+        "name": "c",
+        "image": "i",
+        "resources": {"requests": _requests(of.requests)},
+        "ports": [
+            {"containerPort": one.port, "hostPort": one.port, "protocol": one.protocol}
+            for one in of.host_ports
+        ],
+    }
+    made: Manifest = {
+        "metadata": {
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+            "labels": dict(of.labels),
+            **KEPT.get(pod.immovable_reason, {}),
+        },
+        "spec": {
+            "containers": [container],
+            "priority": of.priority,
+            "nodeSelector": dict(of.node_selector),
+            "affinity": {
+                "podAffinity": _terms(of.required_pod_affinity),
+                "podAntiAffinity": _terms(of.required_pod_anti_affinity),
+            },
+            "topologySpreadConstraints": [
+                MessageToDict(one) for one in of.topology_spread
+            ],
+        },
+        "status": {"phase": "Pending"},
+    }
+    own(made, of.owner.kind, of.owner.name)
+    if pod.node:
+        made["spec"]["nodeName"] = pod.node
+        ready = {"type": "Ready", "status": "True"}
+        made["status"] = {"phase": "Running", "conditions": [ready]}
+    return made
+
+
+def _terms(terms: Any) -> Manifest:
+    return {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            MessageToDict(term) for term in terms
+        ]
+    }
+
+
+def _owners(
+    snapshot: pb.Snapshot, classes: dict[str, pb.PodClass]
+) -> tuple[Manifest, ...]:
+    """Return the controllers, each with as many pods as it wants."""
+    wanted = Counter(classes[pod.class_id].owner.name for pod in snapshot.pods)
+    return tuple(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "namespace": "default",
+                "name": name,
+                "uid": f"ReplicaSet-{name}",
+            },
+            "spec": {"replicas": pods, "selector": {"matchLabels": {"of": name}}},
+        }
+        for name, pods in wanted.items()
+    )
+
+
+def _budgets(snapshot: pb.Snapshot) -> tuple[Manifest, ...]:
+    return tuple(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"namespace": one.namespace, "name": one.name},
+            "spec": {"selector": MessageToDict(one.selector)},
+            "status": {"disruptionsAllowed": one.disruptions_allowed},
+        }
+        for one in snapshot.disruption_budgets
+    )
