@@ -29,9 +29,6 @@ OPTIMISER, SCHEDULER = "optimiser", "scheduler"
 """Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
 makes the snapshot of."""
 
-BEST = 0.99
-"""Share of the cases that are to be answered with the best plan."""
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -262,15 +262,12 @@ class Continued:
         Pods that got a node and whose volumes somebody has still to make.
     untried
         How many pods' turn did not come in time.
-    took_s
-        How long that took.
     """
 
     nodes: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     awaiting: tuple[Remark, ...] = ()
     untried: int = 0
-    took_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

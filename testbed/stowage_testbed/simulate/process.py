@@ -330,7 +330,6 @@ def _continued(answer: Mapping[str, Any]) -> Continued | None:
         reasons=said.get("reasons", {}),
         awaiting=_remarks(said.get("awaiting")),
         untried=said.get("untried", 0),
-        took_s=said["seconds"],
     )
 
 

@@ -83,8 +83,8 @@ class Part:
 
     def solve_s(self) -> float | None:
         """Return how long the next solve may take; ``None`` if there is no time."""
-        time_s = FIRST_SHARE * (self.ends - self.clock())
+        left = self.ends - self.clock()
         if self.sure_solves:
             self.sure_solves -= 1
-            return max(self.sure_s, time_s)
-        return None if time_s < FIRST_SHARE * LEAST_S else max(LEAST_S, time_s)
+            return max(self.sure_s, FIRST_SHARE * left)
+        return None if left < LEAST_S else max(LEAST_S, FIRST_SHARE * left)

@@ -149,7 +149,7 @@ def _untried(continued: Continued | None) -> int:
 
 
 def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerVerifier:
-    """Return one for a single question.
+    """Return one for a single use, and not to be kept.
 
     It starts at once, and holds the whole cluster in memory, which the solver and the
     next process of the scheduler want too. Its garbage is collected in earnest from a
