@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -67,13 +67,15 @@ func New(socket string) (*Client, error) {
 
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Ready connects and asks for the optimiser's health. It returns an *UnreachableError if that fails, if the optimiser
-// still warms up, or if the context ends first. A context with a deadline must leave time to connect.
+// Ready connects and asks for the optimiser's health. It returns an *UnreachableError if nobody listens, which it knows at
+// once, if the optimiser still warms up, or if the context ends first: give one that leaves time to connect, and ends.
 func (c *Client) Ready(ctx context.Context) error {
-	if err := c.connect(ctx); err != nil {
-		return err
+	if err := c.listens(ctx); err != nil {
+		return &UnreachableError{c.socket, err}
 	}
-	health, err := c.health.Check(ctx, &healthpb.HealthCheckRequest{Service: contract.Optimizer_ServiceDesc.ServiceName})
+	c.conn.ResetConnectBackoff()
+	request := &healthpb.HealthCheckRequest{Service: contract.Optimizer_ServiceDesc.ServiceName}
+	health, err := c.health.Check(ctx, request, grpc.WaitForReady(true))
 	switch {
 	case status.Code(err) == codes.Unimplemented:
 		return nil // an optimiser of somebody else's, which answers as soon as it listens
@@ -85,31 +87,14 @@ func (c *Client) Ready(ctx context.Context) error {
 	return nil
 }
 
-// connect tries to connect once. That it fails is for the next call to tell, unless the context ends first.
-func (c *Client) connect(ctx context.Context) error {
-	c.conn.ResetConnectBackoff()
-	c.conn.Connect()
-	for tried := false; ; {
-		switch state := c.conn.GetState(); state {
-		case connectivity.Ready:
-			return nil
-		case connectivity.Connecting:
-			tried = true
-			if !c.conn.WaitForStateChange(ctx, state) {
-				return &UnreachableError{c.socket, ctx.Err()}
-			}
-		case connectivity.TransientFailure:
-			if tried {
-				return nil // the call ends at once, and says why
-			}
-			fallthrough
-		default:
-			c.conn.Connect()
-			if !c.conn.WaitForStateChange(ctx, state) {
-				return &UnreachableError{c.socket, ctx.Err()}
-			}
-		}
+// listens says why nobody can be reached on the socket. It asks the system: a gRPC connection keeps the failure of an
+// earlier attempt until one succeeds, and passes through its states too fast for a busy process to see that it tried.
+func (c *Client) listens(ctx context.Context) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.socket)
+	if err != nil {
+		return err
 	}
+	return conn.Close()
 }
 
 // Solve asks for a plan and returns the last answer. verify is called with each better plan as it comes; its error ends

@@ -34,29 +34,20 @@ func TestReadyOnlyOnceTheOptimiserIsHealthy(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			socket := socketPath(t)
 			if row.listen {
-				listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-				if err != nil {
-					t.Fatal(err)
-				}
-				server := grpc.NewServer()
-				contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
-				if row.health != nil {
-					states := health.NewServer()
-					states.SetServingStatus(contract.Optimizer_ServiceDesc.ServiceName, *row.health)
-					healthpb.RegisterHealthServer(server, states)
-				}
-				go func() { _ = server.Serve(listener) }()
-				t.Cleanup(server.Stop)
+				listen(t, socket, func(server *grpc.Server, listener net.Listener) {
+					if row.health != nil {
+						states := health.NewServer()
+						states.SetServingStatus(contract.Optimizer_ServiceDesc.ServiceName, *row.health)
+						healthpb.RegisterHealthServer(server, states)
+					}
+					_ = server.Serve(listener)
+				})
 			}
-			client, err := optimizerclient.New(socket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = client.Close() })
+			client := newClient(t, socket)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 
-			err = client.Ready(ctx)
+			err := client.Ready(ctx)
 
 			var unreachable *optimizerclient.UnreachableError
 			if ready := err == nil; ready != row.want || !ready && !errors.As(err, &unreachable) {
@@ -72,19 +63,10 @@ func TestAnOptimiserThatAnswersLateIsReady(t *testing.T) {
 		t.Run(late.String(), func(t *testing.T) {
 			t.Parallel()
 			socket := socketPath(t)
-			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			server := grpc.NewServer()
-			contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
-			go func() { _ = server.Serve(lateListener{listener, late}) }()
-			t.Cleanup(server.Stop)
-			client, err := optimizerclient.New(socket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = client.Close() })
+			listen(t, socket, func(server *grpc.Server, listener net.Listener) {
+				_ = server.Serve(lateListener{listener, late})
+			})
+			client := newClient(t, socket)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 
@@ -111,20 +93,57 @@ func (l lateListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// Why a connection failed is for the user to know: no socket is another fault than one that nobody listens on.
+// Why a connection failed is for the user to know: no socket is another fault than one that nobody listens on. It is
+// told at once, to the first who asks and to the next.
 func TestWhyThereIsNoConnectionIsTold(t *testing.T) {
 	socket := socketPath(t)
+	client := newClient(t, socket)
+	for range 2 {
+		err := client.Ready(t.Context())
+
+		if err == nil || !strings.Contains(err.Error(), "no such file") {
+			t.Errorf("%v, want the system's own words", err)
+		}
+	}
+}
+
+// An optimiser that comes after it was missed is found by the next who asks, whatever gRPC remembers of the first try.
+func TestAnOptimiserThatComesIsFoundByTheNextWhoAsks(t *testing.T) {
+	socket := socketPath(t)
+	client := newClient(t, socket)
+	if _, err := client.Solve(t.Context(), &contract.SolveRequest{}, nil); err == nil {
+		t.Fatal("a solve without an optimiser did not fail")
+	}
+	listen(t, socket, func(server *grpc.Server, listener net.Listener) { _ = server.Serve(listener) })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+
+	if err := client.Ready(ctx); err != nil {
+		t.Errorf("it listens now, and yet: %v", err)
+	}
+}
+
+// listen starts an optimiser without answers on the socket, which serves until the test ends.
+func listen(t *testing.T, socket string, serve func(*grpc.Server, net.Listener)) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	contract.RegisterOptimizerServer(server, contract.UnimplementedOptimizerServer{})
+	go serve(server, listener)
+	t.Cleanup(server.Stop)
+}
+
+func newClient(t *testing.T, socket string) *optimizerclient.Client {
+	t.Helper()
 	client, err := optimizerclient.New(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-
-	err = client.Ready(t.Context())
-
-	if err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("%v, want the system's own words", err)
-	}
+	return client
 }
 
 func socketPath(t *testing.T) string {
