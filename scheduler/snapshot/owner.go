@@ -34,8 +34,6 @@ type owner struct {
 	// desired is how many pods it wants; nil if that is not known. present is how many it says there are.
 	desired *int32
 	present int32
-	// ready is how many it says are ready.
-	ready int32
 	// outdated: its template is to be replaced by another one.
 	outdated bool
 	// refused: the API server has refused its last pod.
@@ -99,13 +97,13 @@ func (s sources) owner() *owner {
 	case *appsv1.ReplicaSet:
 		return s.ofReplicaSet(object)
 	case *appsv1.StatefulSet:
-		return &owner{desired: object.Spec.Replicas, present: object.Status.Replicas, ready: object.Status.ReadyReplicas,
+		return &owner{desired: object.Spec.Replicas, present: object.Status.Replicas,
 			template: some(&object.Spec.Template), stateful: object}
 	case *batchv1.Job:
-		return &owner{desired: wantedBy(object), present: object.Status.Active, ready: ptr.Deref(object.Status.Ready, 0),
+		return &owner{desired: wantedBy(object), present: object.Status.Active,
 			template: some(&object.Spec.Template), job: object}
 	case *v1.ReplicationController:
-		of := &owner{desired: object.Spec.Replicas, present: object.Status.Replicas, ready: object.Status.ReadyReplicas,
+		of := &owner{desired: object.Spec.Replicas, present: object.Status.Replicas,
 			template: some(object.Spec.Template)}
 		for _, condition := range object.Status.Conditions {
 			of.refused = of.refused || condition.Type == v1.ReplicationControllerReplicaFailure && condition.Status == v1.ConditionTrue
@@ -116,7 +114,7 @@ func (s sources) owner() *owner {
 }
 
 func (s sources) ofReplicaSet(set *appsv1.ReplicaSet) *owner {
-	of := &owner{desired: set.Spec.Replicas, present: set.Status.Replicas, ready: set.Status.ReadyReplicas,
+	of := &owner{desired: set.Spec.Replicas, present: set.Status.Replicas,
 		template: some(&set.Spec.Template), refused: isRefused(set)}
 	if !s.parentKnown {
 		return of

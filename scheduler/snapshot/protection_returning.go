@@ -27,11 +27,10 @@ func KeptAway(pod *v1.Pod, in Workloads, rules Rules) string {
 	return firstOf(returning, of)
 }
 
-// IsWhole says whether the pod's controller has all the pods that it wants: ready ones, and so many that wait for a node.
-// Where nothing is known of it, nothing is missed.
-func IsWhole(pod *v1.Pod, waiting int32, in Workloads) bool {
+// IsWhole says whether so many pods are all that the pod's controller wants. Where nothing is known of it, nothing is missed.
+func IsWhole(pod *v1.Pod, living int, in Workloads) bool {
 	of := sourcesOf(in, pod.Namespace, metav1.GetControllerOfNoCopy(pod)).owner()
-	return of == nil || of.missing || of.desired == nil || of.ready+waiting >= *of.desired
+	return of == nil || of.missing || of.desired == nil || living >= int(*of.desired)
 }
 
 // hasNoOwner: nobody would replace the pod, and it is about to be deleted itself.

@@ -1,8 +1,12 @@
 package priorityoptimizer
 
 import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -36,31 +40,19 @@ func (r *planRecords) lost() sets.Set[types.UID] {
 
 // remembersLoss says that a workload that lost a pod by the plan is not whole yet: only the plan's record tells.
 func (r *planRecords) remembersLoss(record *packingplan.Record) bool {
-	lost := lostBy(record)
-	if len(lost) == 0 {
-		return false
-	}
-	now, err := r.plugin.view.snapshot("")
-	return err != nil || len(broken(now, lost, r.plugin.view.workloads)) > 0
+	return len(r.plugin.view.broken(lostBy(record))) > 0
 }
 
-// broken are those of the workloads that have pods in the snapshot and lack some. A replacement that waits for a node has
-// come: to find it a node is what plans are for.
-func broken(now *snapshot.Snapshot, of sets.Set[types.UID], in snapshot.Workloads) sets.Set[types.UID] {
-	waiting, one := map[types.UID]int32{}, map[types.UID]*snapshot.Pod{}
-	for _, pod := range now.Pods {
-		switch {
-		case !of.Has(pod.Owner):
-		case pod.Node == "":
-			waiting[pod.Owner]++
-		default:
-			one[pod.Owner] = pod
-		}
-	}
+// broken are those of the workloads that have running pods and lack some. A replacement that waits for a node has come,
+// whether or not the scheduler has tried it: to find it a node is what plans are for.
+func (v *view) broken(of sets.Set[types.UID]) sets.Set[types.UID] {
 	left := sets.New[types.UID]()
-	for owner, pod := range one {
-		if !snapshot.IsWhole(pod.Object, waiting[owner], in) {
-			left.Insert(owner)
+	for controller := range of {
+		living := slices.DeleteFunc(v.ofController(controller), func(pod *v1.Pod) bool {
+			return pod.DeletionTimestamp != nil || podutil.IsPodTerminal(pod)
+		})
+		if len(living) > 0 && !snapshot.IsWhole(living[0], len(living), v.workloads) {
+			left.Insert(controller)
 		}
 	}
 	return left
@@ -69,11 +61,7 @@ func broken(now *snapshot.Snapshot, of sets.Set[types.UID], in snapshot.Workload
 // keepBroken pins the pods of workloads that have lost one by an earlier plan and are not whole again: whatever kept that
 // replacement away may keep the next one away.
 func (s *solveSession) keepBroken() {
-	lost := s.records.lost()
-	if len(lost) == 0 {
-		return
-	}
-	left := broken(s.snapshot, lost, s.plugin.view.workloads)
+	left := s.plugin.view.broken(s.records.lost())
 	for uid, pod := range s.snapshot.Pods {
 		if left.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
 			s.snapshot.Pin(uid, snapshot.LostReplacement)

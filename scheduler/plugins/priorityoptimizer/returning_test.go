@@ -109,7 +109,7 @@ func movesWeb(asked *contract.Snapshot) *contract.Plan {
 }
 
 // Whatever kept one replacement away may keep the next one away: a workload loses no second pod to plans before it has
-// all of its pods again. The plan's object says so to the next process, too, however few plans are kept.
+// all of its pods again, be they tried or not. The plan's object says so to the next process, too, however few plans are kept.
 func TestAWorkloadThatHasLostAPodIsLeftAloneUntilItIsWhole(t *testing.T) {
 	set := webSet()
 	set.Spec.Replicas = ptr.To[int32](2)
@@ -136,9 +136,9 @@ func TestAWorkloadThatHasLostAPodIsLeftAloneUntilItIsWhole(t *testing.T) {
 		return spared && c.plansHave("loses") && !c.plansHave("spares")
 	})
 	evicted := len(c.evictions())
-	set.Status.ReadyReplicas = 2
-	_, err := c.client.AppsV1().ReplicaSets(metav1.NamespaceDefault).Update(c.ctx, set, metav1.UpdateOptions{})
-	c.must(err)
+	untried := runningPod("web-2", "")
+	untried.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "late"}}
+	c.add(untried)
 	c.createPlan("moves", execute, nil)
 	c.hasNode("four")
 

@@ -9,6 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	policylisters "k8s.io/client-go/listers/policy/v1"
@@ -191,15 +192,18 @@ func (v *view) protected(pod *v1.Pod, unplaced int) string {
 	return snapshot.UnbudgetedNow(pod, v.rules, unplaced, func() []*policyv1.PodDisruptionBudget {
 		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
 		return budgets
-	}, func() (siblings []*v1.Pod) {
-		objects, _ := v.byController.ByIndex(controllerIndex, string(metav1.GetControllerOfNoCopy(pod).UID))
-		for _, object := range objects {
-			if sibling, ok := object.(*v1.Pod); ok {
-				siblings = append(siblings, sibling)
-			}
+	}, func() []*v1.Pod { return v.ofController(metav1.GetControllerOfNoCopy(pod).UID) })
+}
+
+// ofController are the pods of a controller, whatever their state. The index never fails.
+func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
+	objects, _ := v.byController.ByIndex(controllerIndex, string(uid))
+	for _, object := range objects {
+		if pod, ok := object.(*v1.Pod); ok {
+			pods = append(pods, pod)
 		}
-		return siblings
-	})
+	}
+	return pods
 }
 
 // controllerIndex finds the pods of a controller by its UID.

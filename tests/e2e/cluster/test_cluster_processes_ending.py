@@ -13,16 +13,18 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from kubernetes.client import CoreV1Api
+from kubernetes.client import CoordinationV1Api, CoreV1Api
 
 from stowage_testbed.child import log_tail
-from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
     ETCD,
     HOST_PODS,
     KWOK,
+    component_process,
+    has_ended,
     log_file,
     pid_file,
 )
@@ -32,6 +34,7 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.wait import HANG_S, wait_until
 
 FOREVER_S = 100.0
 SOON_S = 0.7
@@ -111,3 +114,38 @@ def test_the_wait_ends_with_the_name_and_the_last_lines_of_what_was_killed(
     cluster.start_again()
     if component == HOST_PODS:
         start_host_pods(cluster.workdir, cluster.kubeconfig)
+
+
+def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(
+    cluster: KwokBinaryCluster,
+) -> None:
+    """The KWOK that was killed holds leases on them, which take minutes to run out."""
+    with cluster.api_client() as api:
+        leases: Any = CoordinationV1Api(api)
+        (node,) = create_nodes(api, [NodePool("leased", 1, 1000, 2**30)])
+
+        def holder() -> Any:
+            found = leases.list_namespaced_lease("kube-node-lease").items
+            spec = {one.metadata.name: one.spec for one in found}.get(node)
+            return spec.holder_identity if spec else ""
+
+        before = wait_until("a lease", holder, bool, timeout_s=HANG_S)
+        lease = leases.read_namespaced_lease(node, "kube-node-lease").spec
+        kwok = component_process(cluster.workdir, KWOK)
+        assert kwok is not None
+        kwok.kill()
+        wait_until(
+            "KWOK to end",
+            lambda: has_ended(cluster.workdir, KWOK),
+            bool,
+            timeout_s=HANG_S,
+        )
+
+        cluster.start_again()
+
+        wait_until(
+            "the next one to hold it",
+            holder,
+            lambda now: now not in {"", before},
+            timeout_s=lease.lease_duration_seconds / 2,
+        )
