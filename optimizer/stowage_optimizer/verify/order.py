@@ -19,6 +19,9 @@ from stowage_optimizer.verify.violation import RuleName, Violation
 
 TERMINATING = "terminating"
 
+_Counted = tuple[str | bytes, ...]
+"""All that decides on which nodes a spread constraint counts pods, and by what."""
+
 
 def check_order(case: Case) -> Iterator[Violation]:
     """Yield arrivals that affinity or spread refuse whatever came before them."""
@@ -92,6 +95,7 @@ class ExecutionState:
     _spread_counts: dict[tuple[str, int], SpreadCounts] = field(
         init=False, default_factory=dict
     )
+    _domains: dict[_Counted, dict[str, str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         case = self.case
@@ -192,12 +196,7 @@ class ExecutionState:
         if known not in self._spread_counts:
             spread = spreads[index]
             keys = [one.topology_key for one in spreads]
-            domain_of = {
-                name: node.labels[spread.topology_key]
-                for name, node in self.case.nodes.items()
-                if all(key in node.labels for key in keys)
-                and _counts(wanted, spread, node)
-            }
+            domain_of = self._domains_of(wanted, spread, keys)
             members = {
                 name
                 for name, other in self.case.classes.items()
@@ -213,6 +212,29 @@ class ExecutionState:
                     _count(spread_counts, node, pods)
             self._spread_counts[known] = spread_counts
         return self._spread_counts[known]
+
+    def _domains_of(
+        self, wanted: pb.PodClass, spread: pb.TopologySpreadConstraint, keys: list[str]
+    ) -> dict[str, str]:
+        """Return the domain of each node on which pods count.
+
+        Most workloads of a cluster spread over the same keys and select no nodes.
+        """
+        selecting = pb.PodClass(
+            node_selector=wanted.node_selector,
+            required_node_affinity=wanted.required_node_affinity,
+            tolerations=wanted.tolerations,
+        ).SerializeToString(deterministic=True)
+        policies = spread.node_affinity_policy, spread.node_taints_policy
+        known: _Counted = (spread.topology_key, *policies, *keys, selecting)
+        if known not in self._domains:
+            self._domains[known] = {
+                name: node.labels[spread.topology_key]
+                for name, node in self.case.nodes.items()
+                if all(key in node.labels for key in keys)
+                and _counts(wanted, spread, node)
+            }
+        return self._domains[known]
 
 
 def _count(spread_counts: SpreadCounts, node: str, pods: int) -> None:
