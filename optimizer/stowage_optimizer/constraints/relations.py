@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.constraints.node_constraints import (
@@ -49,6 +49,7 @@ class RelationCompiler:
     _index: PodIndex = field(init=False)
     _known: dict[TallyKey, int] = field(default_factory=dict)
     _domains: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    _nodes: dict[Hashable, frozenset[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._index = PodIndex(self.snapshot, self.present)
@@ -127,18 +128,30 @@ class RelationCompiler:
     def _counted(
         self, pod_class: PodClass, spread: TopologySpread, keys: Iterable[str]
     ) -> frozenset[int]:
-        """Return the nodes whose pods count: they have every key of the class."""
+        """Return the nodes whose pods count: they have every key of the class.
+
+        Most classes of a cluster spread over the same keys and select no nodes.
+        """
         tests = []
+        asking: list[Hashable] = [frozenset(keys)]
         if spread.honor_node_affinity:
             tests += [has_wanted_labels, meets_affinity]
+            asking += [
+                frozenset(pod_class.node_selector.items()),
+                pod_class.required_node_affinity,
+            ]
         if spread.honor_node_taints:
             tests.append(is_tolerated)
-        return frozenset(
-            index
-            for index, node in enumerate(self.snapshot.nodes)
-            if all(key in node.labels for key in keys)
-            and all(test(pod_class, node) for test in tests)
-        )
+            asking.append(pod_class.tolerations)
+        alike = spread.honor_node_affinity, *asking
+        if alike not in self._nodes:
+            self._nodes[alike] = frozenset(
+                index
+                for index, node in enumerate(self.snapshot.nodes)
+                if all(key in node.labels for key in keys)
+                and all(test(pod_class, node) for test in tests)
+            )
+        return self._nodes[alike]
 
     def _tally(
         self,

@@ -19,7 +19,7 @@ demands try every node too: strategies know room only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -89,9 +89,10 @@ def _place_the_rest(
     late = _arrive(builder, packing, wanted)
     waiting = [item for item in _demanding(packing) if wanted[item] is None]
     rest = {*late, *waiting} - given_up
+    places = _OpenNodes(packing, builder, stop)
     placed = False
     for item in sorted(rest, key=lambda one: (-packing.items[one].priority, one)):
-        placed = _place(packing, builder, item, stop) or placed
+        placed = places.place(item) or placed
     return builder.assignment, placed
 
 
@@ -157,21 +158,56 @@ def _demanding(packing: Packing) -> list[int]:
     ]
 
 
-def _place(
-    packing: Packing, builder: AssignmentBuilder, item: int, stop: Callable[[], bool]
-) -> bool:
-    """Put ``item`` home, or on any node that is open to it."""
-    home = packing.items[item].home
-    if home is not None and builder.fits(item, home):
-        builder.put(item, home)
-        return True
-    for node in packing.items[item].eligible:
-        if stop():
-            break
-        if node != home and _may_come(builder, item, node):
-            builder.put(item, node)
+class _OpenNodes:
+    """Places pods one by one, and passes over nodes that are full for their kind.
+
+    Room only gets scarcer with each pod, and so does what anti-affinity leaves: a node
+    that is full for one pod is full for all that are like it and come later.
+    """
+
+    def __init__(
+        self, packing: Packing, builder: AssignmentBuilder, stop: Callable[[], bool]
+    ) -> None:
+        self._packing = packing
+        self._builder = builder
+        self._stop = stop
+        self._open: dict[Hashable, dict[int, None]] = {}
+
+    def place(self, item: int) -> bool:
+        """Put ``item`` home, or on any node that is open to it."""
+        builder, home = self._builder, self._packing.items[item].home
+        if home is not None and builder.fits(item, home):
+            builder.put(item, home)
             return True
-    return False
+        nodes, full = self._open_to(item), list[int]()
+        node = next(self._allowed(item, nodes, full), None)
+        for one in full:
+            del nodes[one]
+        if node is not None:
+            builder.put(item, node)
+        return node is not None
+
+    def _open_to(self, item: int) -> dict[int, None]:
+        relations, placed = self._packing.relations, self._packing.items[item]
+        class_id = "" if relations is None else relations.class_of[item]
+        alike = class_id, placed.demand, placed.eligible
+        if alike not in self._open:
+            self._open[alike] = dict.fromkeys(placed.eligible)
+        return self._open[alike]
+
+    def _allowed(
+        self, item: int, nodes: Iterable[int], full: list[int]
+    ) -> Iterator[int]:
+        """Yield the nodes to which ``item`` may come; collect the full ones."""
+        for node in nodes:
+            if self._stop():
+                return
+            if node == self._packing.items[item].home:
+                continue
+            if not self._builder.fits(item, node):
+                full.append(node)
+            elif self._builder.relations_allow(item, node):
+                yield node
 
 
 def _may_come(builder: AssignmentBuilder, item: int, node: int) -> bool:

@@ -51,9 +51,9 @@ class Allowance:
         """Return the seconds that are left; negative where it is over."""
         return self._ends - self.clock()
 
-    def continuing_s(self) -> float:
-        """Return how long the scheduler may place what waits, if it begins now."""
-        return max(LEAST_S, CONTINUING_SHARE * self.left_s())
+    def continuing_s(self, reading_s: float = 0.0) -> float:
+        """Return how long the scheduler may place what waits, after so much reading."""
+        return max(LEAST_S, CONTINUING_SHARE * (self.left_s() - reading_s))
 
     def part(self, share: float, reserved_s: float) -> Part:
         """Return a part of what is left, beside what later parts need.

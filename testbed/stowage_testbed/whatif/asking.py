@@ -113,9 +113,11 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
             first = verifier.verify(question)
             # Each plan is judged by a process that reads the cluster anew.
             reading_s = limits.time_limit_s - allowance.left_s()
-            # The scheduler has a core of its own while the optimiser searches.
+            # The scheduler has a core of its own while the optimiser searches, not
+            # while the next one reads, which looks at the plan.
+            continuing_s = allowance.continuing_s(2 * reading_s)
             as_it_is = pool.submit(
-                verifier.judged, replace(question, continue_s=allowance.continuing_s())
+                verifier.judged, replace(question, continue_s=continuing_s)
             )
             proposer = Proposer(
                 lambda: _verifier(profile, release, question.instance),
@@ -123,7 +125,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
                 release,
                 limits.max_moves,
                 never_preempt=judged.never_preempt,
-                continuing_s=allowance.continuing_s,
+                continuing_s=lambda: allowance.continuing_s(reading_s),
             )
             placing = proposer.proposal(
                 question,
