@@ -3,16 +3,36 @@
 package testobjects
 
 import (
+	"sync/atomic"
+
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 	"k8s.io/utils/ptr"
 )
+
+// Client is a client of an API server with these objects, and counts the watches that it has begun. A test that creates
+// objects must wait for the watches of its informers: what is created between a list and its watch comes in random order,
+// and is the very object that the tracker gives to others.
+func Client(objects ...runtime.Object) (client *fake.Clientset, watches *atomic.Int32) {
+	client, watches = fake.NewClientset(objects...), new(atomic.Int32)
+	client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		begun, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace(),
+			action.(clienttesting.WatchActionImpl).ListOptions)
+		watches.Add(1)
+		return true, begun, err
+	})
+	return client, watches
+}
 
 // Node is a node for 110 pods, whose host name and UID are its name.
 func Node(name, cpu, memory string) *st.NodeWrapper {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,15 +56,15 @@ type cluster struct {
 	t         *testing.T
 	ctx       context.Context
 	client    *fake.Clientset
+	watches   *atomic.Int32
 	plans     *dynamicfake.FakeDynamicClient
 	clock     *testingclock.FakeClock
 	scheduler *kubescheduler.Scheduler
 	plugin    *Plugin
 	ledger    *reservation.Ledger
 	optimizer *optimizer
-
-	args *PriorityOptimizerArgs
-	stop func()
+	args      *PriorityOptimizerArgs
+	stop      func()
 	// lease is nil where no other process can lead.
 	lease *leadership.Lease
 	// statusBytes is the largest status of a plan.
@@ -92,7 +93,8 @@ func startCluster(t *testing.T, does script, setting func(*cluster), objects ...
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
-	c := &cluster{t: t, ctx: ctx, client: fake.NewClientset(objects...), optimizer: &optimizer{socket: t.TempDir() + "/missing"},
+	client, watches := testobjects.Client(objects...)
+	c := &cluster{t: t, ctx: ctx, client: client, watches: watches, optimizer: &optimizer{socket: t.TempDir() + "/missing"},
 		clock: testingclock.NewFakeClock(time.Now()), args: defaultArgs(), statusBytes: maxStatusBytes}
 	if does != nil {
 		c.optimizer = startOptimizer(t, does)
@@ -147,8 +149,8 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 		c.plugin = plugin
 		return plugin, err
 	}}
-	ledger := reservation.NewLedger()
-	c.must(registry.Merge(c.otherPlugins(ledger, false)))
+	c.ledger = reservation.NewLedger()
+	c.must(registry.Merge(c.otherPlugins(c.ledger, false)))
 	configuration, err := options.LoadConfigFromFile(klog.Background(), optimizerProfile)
 	c.must(err)
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
@@ -163,21 +165,22 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.scheduler = built
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
-		OutOfTree: c.otherPlugins(ledger, true), Without: []string{Name},
+		OutOfTree: c.otherPlugins(c.ledger, true), Without: []string{Name},
 	}, built.Cache)
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
-	_, err = ledger.Watch(klog.Background(), from, func() {})
+	_, err = c.ledger.Watch(klog.Background(), from, func() {})
 	c.must(err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
-	c.ledger = ledger
-	c.plugin.Attach(rehearser, ledger, c.lease)
+	c.plugin.Attach(rehearser, c.ledger, c.lease)
 	c.plugin.HandleFailures(built)
 	leadership.Announce(built, c.plugin.Lead)
+	c.watches.Store(0)
 	informers.Start(ctx.Done())
-	informers.WaitForCacheSync(ctx.Done())
+	kinds := len(informers.WaitForCacheSync(ctx.Done()))
+	c.await("every kind is watched", func() bool { return int(c.watches.Load()) >= kinds }, false)
 	c.must(built.WaitForHandlersSync(ctx))
 	if c.standby {
 		context.AfterFunc(ctx, func() { close(stopped) })
