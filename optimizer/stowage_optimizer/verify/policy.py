@@ -75,7 +75,9 @@ class SpareRoom:
         self._room = {name: [room[name] for room in rooms] for name in sorted(asked)}
         self._free_rooms: dict[int, _FreeRoom] = {}
         self._roomy: dict[str, list[str]] = {}
-        self._closed: dict[tuple[bytes, str], bool] = {}
+        # By node; classes that require the same of nodes share what is known.
+        self._closed: dict[bytes, dict[str, bool]] = {}
+        self._closed_to: dict[str, dict[str, bool]] = {}
 
     def nodes_for(self, uid: str) -> Iterator[str]:
         """Yield the nodes that the evicted pod fits on and may come to, home first."""
@@ -130,13 +132,16 @@ class SpareRoom:
         return _FreeRoom(free, asked)
 
     def _turns_away(self, uid: str, node: str) -> bool:
-        wanted = self._case.class_of(uid)
-        if (wanted.id, node) in self._case.forbidden:
+        class_id = self._case.class_of(uid).id
+        if (class_id, node) in self._case.forbidden:
             return True
-        key = (_node_requirements(wanted), node)
-        if key not in self._closed:
-            self._closed[key] = bool(turned_away(self._case, uid, node))
-        return self._closed[key]
+        if class_id not in self._closed_to:
+            asked = _node_requirements(self._case.class_of(uid))
+            self._closed_to[class_id] = self._closed.setdefault(asked, {})
+        closed = self._closed_to[class_id]
+        if node not in closed:
+            closed[node] = bool(turned_away(self._case, uid, node))
+        return closed[node]
 
 
 def _node_requirements(wanted: pb.PodClass) -> bytes:
