@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from solving_in_process import decoded
 
+from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch, written
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -35,8 +36,16 @@ class ReducedSnapshot:
         """Return the classes that every strategy refuses."""
         return {one.subject.removeprefix("class ") for one in self.packing.refusals}
 
-    def plan(self, assignment: Assignment, policy: Policy) -> pb.Plan:
-        """Return ``assignment`` as a plan whose limits are dual bounds, all priced."""
+    def plan(
+        self, assignment: Assignment, policy: Policy, *, by_kind: bool = False
+    ) -> pb.Plan:
+        """Return ``assignment`` as a plan whose limits are dual bounds, all priced.
+
+        Parameters
+        ----------
+        by_kind
+            Whether the limits of placing are those that kinds of nodes prove.
+        """
         packing = self.packing
         writer = SolutionWriter(packing, policy)
         plan = encode_plan(writer.write(assignment, trivial_bounds(packing)))
@@ -47,14 +56,16 @@ class ReducedSnapshot:
         for tier, priority in enumerate(packing.tiers):
             for phase in (Phase.PLACE, Phase.DISRUPT):
                 question = Question(problem, tier, phase, reached)
+                first = limit_by_kind(question, lambda: 0.0, 1.0) if by_kind else None
                 bound = DualSearch(question, nodes, lambda: 0.0).run(deadline=1.0)
+                bound, scope = (first.bound, first.scope) if first else (bound, None)
                 if bound is None:
                     continue
                 message = encode_certificate(
                     Certificate(
                         ProofStatus.BOUND,
                         ProofMethod.DUAL_BOUND,
-                        written(question, packing, bound),
+                        written(question, packing, bound, scope),
                     )
                 )
                 target = by_priority[priority]

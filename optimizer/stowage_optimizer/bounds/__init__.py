@@ -7,9 +7,12 @@ How to use it::
     if bound is not None and bound.value < limit:
         limit = bound.value             # and bound.method says why
 
-    search = DualSearch(question, nodes, clock)
+    first = limit_by_kind(question, clock, deadline)
+                                        # the same, of any size, and its prices
+
+    search = DualSearch(question, nodes, clock, first=first)
     bound = search.run(deadline, good_enough=reached_value)
-                                        # the same for any phase, stronger, slower
+                                        # for any phase, stronger, slower
 
 ``search.run`` goes on where it stopped, until ``search.finished``. ``nodes`` holds the
 node of each item, negative for none, of the best assignment known.

@@ -67,8 +67,14 @@ def list_choices(
     needs: Ints,
     table: Ints,
     scratch: Floats,
-) -> int:
-    """Fill the tables with each choice above ``least``; return how many there are."""
+) -> tuple[int, int]:
+    """Fill the tables with each choice above ``least``.
+
+    Returns
+    -------
+    tuple
+        How many there are, and the mix that they are in the order of.
+    """
     need, limits, gains = needs[UNSORTED], table[LIMITS], table[GAINS]
     names, width = table[NAMES], demand.shape[1]
     n = 0
@@ -86,20 +92,20 @@ def list_choices(
                     need[n, d] = demand[kind, d]
                 limits[n], gains[n], names[n] = limit, each, 2 * kind + way
                 n += 1
-    _merge(n, room, mixes, needs, table, scratch)
+    mix = _merge(n, room, mixes, needs, table, scratch)
     _settle(n, width, needs, table, scratch)
-    return n
+    return n, mix
 
 
 @inlined
 def _merge(
     n: int, room: Ints, mixes: Floats, needs: Ints, table: Ints, scratch: Floats
-) -> None:
+) -> int:
     """Find weights and order of the mix under which fractions are worth least."""
     need, limits, gains = needs[UNSORTED], table[LIMITS], table[GAINS]
     order, best, key = table[ORDER], table[BEST_ORDER], scratch[KEY]
     heavy, lightest = scratch[HEAVY], scratch[LIGHTEST]
-    lowest = np.inf
+    lowest, chosen = np.inf, 0
     for mix in range(mixes.shape[0]):
         for e in range(n):
             weight = LEAST_WEIGHT
@@ -119,9 +125,10 @@ def _merge(
             free -= heavy[e] * limits[e]
             found += gains[e] * limits[e]
         if found < lowest:
-            lowest = found
+            lowest, chosen = found, mix
             for e in range(n):
                 lightest[e], best[e] = heavy[e], order[e]
+    return chosen
 
 
 @inlined

@@ -1,180 +1,169 @@
 """Steps down the bound along its own slope, which bring it near the best quickly.
 
-Column generation alone begins with prices that swing widely, and takes hundreds of
-rounds to settle where every node is a group of its own. A subgradient step costs no
-linear program: a pod that the best patterns hold too often gets dearer, one that they
-leave out cheaper, by as much as would close the gap to what is reached (Polyak).
+Column generation alone begins with prices that swing widely, and takes many rounds to
+settle where every node is a group of its own. A step costs no linear program: a pod
+that the patterns hold too often gets dearer, one that they leave out cheaper. Each step
+looks for the best patterns of a few groups only, and takes the others as they were;
+how far it goes is scaled price by price (Adam), and falls as the steps go on. Only a
+whole evaluation, now and then, proves anything.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from stowage_optimizer.bounds.groups import Groups, mixes_of
-from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
-from stowage_optimizer.bounds.master import Duals, Floats
-from stowage_optimizer.bounds.question import SCALE, Phase
-from stowage_optimizer.bounds.scope import Scope
+from stowage_optimizer.bounds.generation import Generation
+from stowage_optimizer.bounds.question import SCALE, Duals, Floats
 from stowage_optimizer.search.problem import Ints
 
-MOST_STEPS = 60
-"""Steps after which the linear program gets on faster."""
+STEPS = 2000
+"""Most steps."""
 
-PATIENCE = 4
-"""Steps without progress after which they get shorter."""
+STEPS_PER_GROUP = 8
+"""Most of them for each group."""
 
-SHORTER = 0.6
-"""By how much."""
+FEW = 200
+"""Groups of which a few rounds of column generation find as much at once."""
+
+SHARE = 0.03
+"""Share of the groups that are looked at in a step."""
+
+WHOLE_EVERY = 4
+"""Passes over all groups from one whole evaluation to the next."""
+
+FIRST_STEP, LAST_STEP = 0.3, 0.01
+"""How far prices go, in units of the least objective; it falls geometrically."""
+
+MOMENTUM, MEMORY, DAMPING = 0.8, 0.98, 0.05
+"""Adam's parameters: of the mean of the slope, of its square, and what both end at."""
 
 SLACK = SCALE // 16
 """By how much a bound on the way may miss what its prices could prove."""
 
-LAST_POD = 3.0
-"""What the last pod that is placed costs in disruption, to begin with."""
 
-REQUIREMENT_SHARE = 0.1
-"""How fast the prices of requirements move, relative to those of pods."""
-
-
-@dataclass(slots=True)
 class Descent:
-    """Subgradient steps for one question.
+    """Steps down for one objective.
 
     Parameters
     ----------
-    reached
-        What is reached, in the objective's terms without its constant: the bound that
-        the steps aim at. None where it is not known.
-    start
-        Prices to begin with; None where none are known.
+    generation
+        Where the best prices are kept, and patterns go.
+    near
+        Whether the start needs no steps, only to be evaluated.
     """
 
-    scope: Scope
-    groups: Groups
-    lagrangian: Lagrangian
-    reached: int | None
-    start: Duals | None
-    finished: bool = False
-    best: Evaluation | None = None
-    at: Duals | None = None
-    _next: Duals | None = field(init=False)
-    _length: float = 1.0
-    _fruitless: int = 0
-    _steps: int = 0
+    def __init__(self, generation: Generation, start: Duals, *, near: bool) -> None:
+        self._generation = generation
+        scope, groups = generation.scope, generation.groups
+        self._kinds = len(scope.count)
+        self._all_run = scope.running == scope.count
+        self._mixed = (scope.running > 0) & ~self._all_run
+        self._needs = [
+            (one.placed + np.where(self._all_run, one.running, 0), one.stays,
+             np.where(self._mixed, one.running, 0), one.constant)
+            for one in scope.requirements
+        ]  # fmt: skip
+        heaviest = [max(1, *placed, *stays) for placed, stays, _, _ in self._needs]
+        self._scale = np.concatenate(
+            [np.ones(2 * self._kinds), 1 / np.array(heaviest, float)]
+        )
+        self._prices = np.concatenate([start.pod, start.run, start.requirement])
+        self._mean, self._square = np.zeros((2, len(self._prices)))
+        number = len(groups.size)
+        needless = near or number <= FEW
+        self._steps = 0 if needless else min(STEPS, STEPS_PER_GROUP * number)
+        self._batch = max(1, int(np.ceil(SHARE * number)))
+        # A fixed seed: the same question, the same answer.
+        self._random = np.random.default_rng(0)
+        self._order = self._random.permutation(number)
+        self._passes = self._step = 0
+        self._due = True
+        """Whether all groups are to be evaluated before the next step."""
 
-    def __post_init__(self) -> None:
-        self._next = self.start
-        self.finished = self._next is None
+    @property
+    def finished(self) -> bool:
+        """Whether no step is left."""
+        return self._step >= self._steps and not self._due
 
-    def step(self) -> Evaluation | None:
-        """Evaluate the next prices; None if time is over or they are absurd."""
-        tried = self._next
-        if tried is None:
-            return None
-        found = self.lagrangian.evaluate(self.lagrangian.round(tried), SLACK)
-        self._steps += 1
+    def run(self, most: int) -> None:
+        """Make up to so many steps, while there is time."""
+        for _ in range(most):
+            if self.finished or self._generation.late:
+                return
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._due:
+            self._evaluate()
+            return
+        now = np.sort(self._order[: self._batch])
+        self._order = self._order[self._batch :]
+        self._look_again(now)
+        self._move()
+        self._step += 1
+        if not len(self._order):
+            self._passes += 1
+            self._order = self._random.permutation(len(self._patterns))
+        passed = len(self._order) == len(self._patterns)
+        self._due = self._step == self._steps or (
+            passed and self._passes % WHOLE_EVERY == 0
+        )
+
+    @property
+    def _duals(self) -> Duals:
+        pod, run, requirement = np.split(self._prices, [self._kinds, 2 * self._kinds])
+        return Duals(pod.copy(), run.copy(), requirement.copy())
+
+    def _evaluate(self) -> None:
+        """Evaluate all groups, and have the program know the best patterns."""
+        generation = self._generation
+        before = generation.best
+        found = generation.evaluate(self._duals, SLACK)
         if found is None:
-            self.finished = True
-            return None
-        if self.best is None or found.bound < self.best.bound:
-            self.best, self.at, self._fruitless = found, tried, 0
-        else:
-            self._fruitless += 1
-            if self._fruitless >= PATIENCE:
-                self._length *= SHORTER
-                self._fruitless = 0
-        self._next = self._further(tried, found)
-        self.finished = self._next is None or self._steps >= MOST_STEPS
-        return found
+            # Where time is over there is a next time; absurd prices stay absurd.
+            if not generation.late:
+                self._step, self._due = self._steps, False
+            return
+        self._due = False
+        if generation.best is not before:
+            generation.add(found)
+        self._patterns = found.patterns.astype(np.int64)
+        content = self._patterns * generation.groups.size[:, None, None]
+        self._stays, self._placed = content[:, :, 0].sum(0), content.sum((0, 2))
 
-    def _further(self, tried: Duals, found: Evaluation) -> Duals | None:
-        """Return prices one step down from ``tried``; None where there is no slope."""
-        if self.reached is None:
-            return None
-        rise, needs = self._slope(tried, found)
-        steepness = float(rise @ rise + REQUIREMENT_SHARE * (needs @ needs))
-        gap = found.bound / SCALE - self.reached
-        if steepness <= 0 or gap <= 0:
-            return None
-        step = self._length * gap / steepness
-        return Duals(
-            pod=np.maximum(0, tried.pod - step * rise),
-            run=tried.run,
-            requirement=np.maximum(
-                0, tried.requirement - REQUIREMENT_SHARE * step * needs
-            ),
-        )
+    def _look_again(self, groups: Ints) -> None:
+        """Replace the patterns of ``groups`` by the best ones at the prices."""
+        generation = self._generation
+        prices = generation.lagrangian.round(self._duals)
+        new = generation.lagrangian.quick_patterns(prices, groups, SLACK)
+        size = generation.groups.size[groups][:, None, None]
+        change = (new - self._patterns[groups]) * size
+        self._stays = self._stays + change[:, :, 0].sum(0)
+        self._placed = self._placed + change.sum((0, 2))
+        self._patterns[groups] = new
 
-    def _slope(self, tried: Duals, found: Evaluation) -> tuple[Ints, Ints]:
-        """Return by how much the bound rises with each price, where it may fall."""
-        scope = self.scope
-        content = found.patterns * self.groups.size[:, None, None]
-        stays, placed = content[:, :, 0].sum(axis=0), content.sum(axis=(0, 2))
-        running = np.where(scope.running == scope.count, placed, 0)
+    def _move(self) -> None:
+        """Follow the slope, as far as its mean and its spread suggest."""
+        slope, number = self._slope(), self._step + 1
+        self._mean = MOMENTUM * self._mean + (1 - MOMENTUM) * slope
+        self._square = MEMORY * self._square + (1 - MEMORY) * slope**2
+        mean = self._mean / (1 - MOMENTUM**number)
+        spread = np.sqrt(self._square / (1 - MEMORY**number))
+        length = FIRST_STEP * (LAST_STEP / FIRST_STEP) ** (self._step / self._steps)
+        ahead = self._prices - length * self._scale * mean / (spread + DAMPING)
+        self._prices = np.maximum(0, ahead)
+        at_zero = self._prices <= 0
+        self._mean[at_zero] = np.minimum(self._mean[at_zero], 0)
+
+    def _slope(self) -> Floats:
+        """Return by how much the bound rises with each price."""
+        scope, lagrangian = self._generation.scope, self._generation.lagrangian
+        run, requirement = np.split(self._prices[self._kinds :], [self._kinds])
+        free = lagrangian.running_value(np.rint(requirement * SCALE)) / SCALE > run
+        running = np.where(self._mixed & free, scope.running, 0)
         needs = [
-            placed @ row.placed + stays @ row.stays + running @ row.running
-            for row in scope.requirements
+            self._placed @ placed + self._stays @ stays + running @ each - constant
+            for placed, stays, each, constant in self._needs
         ]
-        rise = scope.count - placed
-        over = np.array(needs, np.int64) - [row.constant for row in scope.requirements]
-        return (
-            np.where((tried.pod <= 0) & (rise > 0), 0, rise),
-            np.where((tried.requirement <= 0) & (over > 0), 0, over),
-        )
-
-
-def starting_prices(phase: Phase, scope: Scope, groups: Groups) -> Duals | None:
-    """Return prices to begin with; None where none are known.
-
-    Of `DISRUPT` those under which no pod gains by coming anywhere: every pod stays at
-    home, and the bound holds trivially. Of the others the knapsack's.
-    """
-    if phase is not Phase.DISRUPT:
-        return opening_prices(scope, groups)
-    price = np.zeros(len(scope.requirements))
-    # The last row is of the tier itself, and in it every pod counts.
-    if len(price) and scope.requirements[-1].phase is Phase.PLACE:
-        price[-1] = LAST_POD
-    worth = scope.objective.placed.astype(float)
-    running = scope.objective.running.astype(float)
-    for each, row in zip(price, scope.requirements, strict=True):
-        worth = worth + each * row.placed
-        running = running + each * row.running
-    # Where some of a kind run and some do not, only those that run are worth more.
-    run = np.where(scope.running == scope.count, running, 0.0)
-    return Duals(pod=worth + run, run=run, requirement=price)
-
-
-def opening_prices(scope: Scope, groups: Groups) -> Duals | None:
-    """Return prices from which to start; None where only staying at home counts.
-
-    A pod is worth 1 and takes room: its price is what is left after paying for the
-    room, at the rate of the pod that just no longer fits.
-    """
-    gain = (scope.objective.placed + scope.objective.running).astype(float)
-    if scope.objective.stays.any() or not gain.any():
-        return None
-    total = np.maximum(groups.size @ groups.room, 1).astype(float)
-    best, price = np.inf, np.zeros(len(gain))
-    for mix in mixes_of(groups.demand, groups.room):
-        weight = np.maximum((groups.demand / total) @ mix, 1e-12)
-        rate, value = _critical(gain, weight, scope.count.astype(float))
-        if value < best:
-            best, price = value, np.maximum(0, gain - rate * weight)
-    nothing = np.zeros(len(gain))
-    return Duals(price, nothing, np.zeros(len(scope.requirements)))
-
-
-def _critical(gain: Floats, weight: Floats, count: Floats) -> tuple[float, float]:
-    """Return the gain per weight at which the room is full, and the value then."""
-    order = np.argsort(-gain / weight, kind="stable")
-    filled = np.cumsum((weight * count)[order])
-    full = int(np.searchsorted(filled, 1.0, side="right"))
-    value = float((gain * count)[order][:full].sum())
-    if full == len(order):
-        return 0.0, value
-    last = order[full]
-    rate = float(gain[last] / weight[last])
-    return rate, value + rate * (1.0 - (float(filled[full - 1]) if full else 0.0))
+        mixed = np.where(self._mixed, self._placed - running, 0)
+        return np.concatenate([scope.count - self._placed, mixed, needs]).astype(float)

@@ -187,11 +187,12 @@ def recombine(
     """
     if not search.usable:
         return None
-    search.know(placed)
-    scope, groups = search.scope, search.groups
+    program, scope = search.program, search.scope
+    program.know(placed)
+    groups = program.groups
     empty = np.zeros((len(scope.kinds), 2), np.int32)
     patterns = [[empty] for _ in groups.size]
-    for group, pattern in search.master.patterns():
+    for group, pattern in program.master.patterns():
         patterns[group].append(pattern)
     if sum(map(len, patterns)) > MOST_COMBINED or clock() > deadline:
         return None

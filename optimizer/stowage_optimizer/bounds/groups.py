@@ -67,6 +67,8 @@ class Groups:
         Nodes of each group, shape ``(groups,)``.
     room
         Room for patterns, shape ``(groups, dimensions in use)``.
+    alike
+        Number by group, the same for groups with the same room, shape ``(groups,)``.
     stay, come
         How many of each kind may stay, and be there otherwise, shape ``(groups,
         kinds)``.
@@ -79,6 +81,7 @@ class Groups:
     group: Indices
     size: Ints
     room: Ints
+    alike: Indices
     stay: Indices
     come: Indices
     demand: Ints
@@ -98,7 +101,7 @@ def make_groups(scope: Scope) -> Groups | None:
     # Of those that are at home here, none can come here.
     others = np.where(come, scope.count - home, 0)
     come_most = np.where(staying, others, others + home).astype(np.int32)
-    used = _binding(scope.demand, scope.room)
+    used = binding(scope.demand, scope.room)
     room, demand = scope.room[:, used], scope.demand[:, used]
     numbers: dict[bytes, int] = {}
     group = np.array(
@@ -112,10 +115,12 @@ def make_groups(scope: Scope) -> Groups | None:
         np.int32,
     )
     _, first, size = np.unique(group, return_index=True, return_counts=True)
+    _, alike = np.unique(room[first], axis=0, return_inverse=True)
     return Groups(
         group=group,
         size=size.astype(np.int64),
         room=np.ascontiguousarray(room[first]),
+        alike=alike.astype(np.int32),
         stay=np.ascontiguousarray(stay_most[first]),
         come=np.ascontiguousarray(come_most[first]),
         demand=np.ascontiguousarray(demand),
@@ -132,7 +137,7 @@ def at_home(scope: Scope) -> Indices:
     return counts
 
 
-def _binding(demand: Ints, room: Ints) -> list[int]:
+def binding(demand: Ints, room: Ints) -> list[int]:
     """Return the dimensions that another one does not already imply.
 
     Leaving one out only widens what fits, so that limits stay true whatever is here.

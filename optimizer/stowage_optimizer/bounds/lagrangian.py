@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stowage_optimizer.bounds.groups import Groups, mixes_of
-from stowage_optimizer.bounds.master import Duals, Floats
 from stowage_optimizer.bounds.pricing import best_patterns
-from stowage_optimizer.bounds.question import SCALE, Prices
+from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Prices
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.search.problem import Indices, Ints
 
@@ -26,11 +25,17 @@ MOST_VALUE = 2**33
 CELLS_AT_ONCE = 20_000
 """Cells of groups times kinds between two looks at the clock."""
 
-LEAST_BUDGET = 400_000
-"""Steps on one group, some milliseconds, before its limit is taken as its worth."""
-
 BUDGET = 4_000_000
-"""Steps on all groups, shared evenly where that is more than `LEAST_BUDGET`."""
+"""Steps on all groups, shared evenly, before their limits are taken as their worth."""
+
+PATIENT_BUDGET = 400_000
+"""Steps on one group, some milliseconds, where shares of the above bring no more."""
+
+MORE_STEPS = 8
+"""How many times as many steps come next then."""
+
+QUICK_BUDGET = 2_000
+"""Steps on a group where its pattern need only be good."""
 
 MOST_ALIKE = 8
 """Patterns to add at once for equal nodes."""
@@ -52,12 +57,24 @@ class Evaluation:
         What the best pattern of each group is worth at most, shape ``(groups,)``.
     patterns
         Patterns of that worth, shape ``(groups, kinds, 2)``.
+    cut_off
+        Whether the steps ran out in some group, so that its pattern is worth less.
     """
 
     prices: Prices
     bound: int
     worth: Ints
     patterns: Indices
+    cut_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What a pod is worth by kind, how much more at home, and the mixes that suit."""
+
+    pod: Ints
+    stay: Ints
+    mix_of: Ints
 
 
 @dataclass(slots=True)
@@ -74,14 +91,25 @@ class Lagrangian:
     groups: Groups
     late: Callable[[], bool]
     _mixes: Floats = field(init=False)
+    _budget: int = field(init=False)
+    _quick_mixes: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self._mixes = mixes_of(self.groups.demand, self.groups.room)
+        self._budget = BUDGET // len(self.groups.size)
+        self._quick_mixes = np.full(len(self.groups.size), -1, np.int64)
+
+    def take_more_steps(self) -> bool:
+        """Take more steps on each group from now on; return whether it may."""
+        if self._budget >= PATIENT_BUDGET:
+            return False
+        self._budget = min(PATIENT_BUDGET, MORE_STEPS * self._budget)
+        return True
 
     def round(self, duals: Duals) -> Prices:
         """Return ``duals`` as whole parts of `SCALE`, of the right sign."""
         requirement = _whole(duals.requirement)
-        most = self._running_value(requirement)
+        most = self.running_value(requirement)
         run = np.minimum(_whole(duals.run), most)
         run = np.where(self.scope.running == self.scope.count, most, run)
         return Prices(
@@ -97,57 +125,75 @@ class Lagrangian:
         parts of `SCALE`: with some, near ties need no search.
         """
         scope, groups = self.scope, self.groups
-        value, bonus = self.values(prices)
+        at = self._values_at(prices)
+        value, bonus = at.pod, at.stay
         if (np.abs(value) + bonus > MOST_VALUE).any():
             return None
         number = len(groups.size)
         chunk = max(1, CELLS_AT_ONCE // len(scope.kinds))
         each = slack // int(groups.size.sum())
-        budget = max(LEAST_BUDGET, BUDGET // number)
         priced = []
         for start in range(0, number, chunk):
             if self.late():
                 return None
             part = slice(start, start + chunk)
             come = groups.come[part]
-            priced.append(self._priced(part, come, (value, bonus), each, budget))
+            priced.append(self._priced(part, come, at, each, self._budget))
         worth = np.concatenate([one for one, _ in priced])
         patterns = np.concatenate([found for _, found in priced])
-        return Evaluation(prices, self._sum(prices, worth), worth, patterns)
+        stays, comes = patterns[:, :, 0], patterns[:, :, 1]
+        short = worth - (stays @ (value + bonus) + comes @ value)
+        cut_off = bool((short > each).any())
+        return Evaluation(prices, self._sum(prices, worth), worth, patterns, cut_off)
 
     def _priced(
-        self,
-        part: slice,
-        come: Indices,
-        values: tuple[Ints, Ints],
-        slack: int,
-        budget: int,
+        self, part: slice, come: Indices, at: _Values, slack: int, budget: int
     ) -> tuple[Ints, Indices]:
         """Return what the best pattern of each group in ``part`` is worth, and it."""
         groups = self.groups
         worth = np.zeros(len(come), np.int64)
         patterns = np.zeros((*come.shape, 2), np.int32)
         best_patterns(
-            groups.demand, groups.room[part], groups.stay[part], come, *values,
-            self._mixes, slack, budget, worth, patterns,
+            groups.demand, groups.room[part], groups.stay[part], come, at.pod, at.stay,
+            self._mixes, groups.alike[part], at.mix_of, slack, budget, worth, patterns,
         )  # fmt: skip
         return worth, patterns
+
+    def quick_patterns(self, prices: Prices, groups: Ints, slack: int) -> Indices:
+        """Return good patterns of some groups, shape ``(groups, kinds, 2)``.
+
+        They prove nothing: few steps are taken, and the mix of the first suits all.
+        """
+        at, own = self._values_at(prices), self.groups
+        each = slack // int(own.size.sum())
+        patterns = np.zeros((len(groups), len(at.pod), 2), np.int32)
+        best_patterns(
+            own.demand, own.room[groups], own.stay[groups], own.come[groups], at.pod,
+            at.stay, self._mixes, own.alike[groups], self._quick_mixes, each,
+            QUICK_BUDGET, np.zeros(len(groups), np.int64), patterns,
+        )  # fmt: skip
+        return patterns
 
     def more_patterns(self, found: Evaluation, group: int) -> Iterator[Indices]:
         """Yield patterns of further nodes of ``group``, of the pods not yet taken."""
         groups = self.groups
-        values = self.values(found.prices)
+        at = self._values_at(found.prices)
         left = self.scope.count - found.patterns[group].sum(axis=1)
         part = slice(group, group + 1)
         for _ in range(min(MOST_ALIKE, int(groups.size[group])) - 1):
             if self.late():
                 return
             come = np.minimum(groups.come[part], np.maximum(left, 0)).astype(np.int32)
-            _, patterns = self._priced(part, come, values, 0, MOST_ALIKE_BUDGET)
+            _, patterns = self._priced(part, come, at, 0, MOST_ALIKE_BUDGET)
             if not patterns.any():
                 return
             yield patterns[0]
             left = left - patterns[0].sum(axis=1)
+
+    def _values_at(self, prices: Prices) -> _Values:
+        return _Values(
+            *self.values(prices), np.full(len(self.groups.size), -1, np.int64)
+        )
 
     def values(self, prices: Prices) -> tuple[Ints, Ints]:
         """Return what a pod is worth on a node, and how much more at home, by kind."""
@@ -159,7 +205,8 @@ class Lagrangian:
             stays = stays + price * row.stays
         return placed + prices.run - prices.pod, stays * self.groups.staying
 
-    def _running_value(self, requirement: Ints) -> Ints:
+    def running_value(self, requirement: Ints) -> Ints:
+        """Return what a running pod with a node is worth by kind, in parts."""
         value = self.scope.objective.running * SCALE
         for price, row in zip(requirement, self.scope.requirements, strict=True):
             value = value + price * row.running
@@ -167,7 +214,7 @@ class Lagrangian:
 
     def _sum(self, prices: Prices, worth: Ints) -> int:
         scope = self.scope
-        free_run = self._running_value(prices.requirement) - prices.run
+        free_run = self.running_value(prices.requirement) - prices.run
         return (
             _dot(prices.pod, scope.count)
             + _dot(np.maximum(free_run, 0), scope.running)

@@ -65,7 +65,7 @@ def _list_patterns(
     mixes: Floats, least: int, loss: int, budget: int, found: Indices, left: Ints,
     needs: Ints, table: Ints, scratch: Floats,
 ) -> int:  # fmt: skip
-    n = list_choices(
+    n, _ = list_choices(
         demand, room, stay, come, value, bonus, -loss, mixes, needs, table, scratch
     )
     need, width, taken = needs[SORTED], len(left), table[TAKEN]

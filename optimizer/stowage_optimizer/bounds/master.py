@@ -4,144 +4,260 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+import highspy
 import numpy as np
-from numpy.typing import NDArray
-from ortools.linear_solver import pywraplp
 
 from stowage_optimizer.bounds.groups import Groups
-from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.bounds.scope import Scope
-from stowage_optimizer.search.problem import Indices
+from stowage_optimizer.bounds.highs import Entries, by_column, quiet_solver, solved
+from stowage_optimizer.bounds.question import Duals, Floats
+from stowage_optimizer.bounds.scope import Linear, Scope
+from stowage_optimizer.search.problem import Indices, Ints
 
-Floats = NDArray[np.float64]
+PENALTY, MORE_PENALTY, MOST_PENALTY = 100.0, 8.0, 2048.0
+"""Cost of a missing unit of a requirement, until patterns that meet it are found. No
+price of a requirement is higher, so that it grows while any is missing."""
 
-PENALTIES = {Phase.KEEP: 4.0, Phase.PLACE: 4.0, Phase.DISRUPT: 100.0}
-"""Cost of a missing unit of a requirement, until patterns that meet it are found."""
+MISSING = 1e-6
+"""Less of a unit is not missing."""
 
-LONGEST_S = 3600.0
-"""Longest time limit that is passed on; the caller's may be endless."""
+NEGLIGIBLE = 1e-6
+"""A pattern that is worth so little more than its prices brings nothing."""
 
-GOING_ON = "use_preprocessing: false use_dual_simplex: false"
-"""So that each solve starts from the last one's basis."""
-
-AFRESH = "use_preprocessing: true use_dual_simplex: true"
-"""For where numbers got lost in that basis."""
+PRIMAL = 4
+"""HiGHS's number of the simplex that goes on when columns are added."""
 
 
 @dataclass(frozen=True, slots=True)
-class Duals:
-    """Floating-point prices; see `Prices`."""
+class _Contents:
+    """Patterns, by the kinds that they have.
 
-    pod: Floats
-    run: Floats
-    requirement: Floats
+    Parameters
+    ----------
+    group
+        Of each pattern, shape ``(patterns,)``.
+    at, kind, stays, placed
+        Pattern and kind, and how many pods of that kind stay and are there in all,
+        shape ``(entries,)``.
+    """
 
-    def towards(self, other: Duals, share: float) -> Duals:
-        """Return the prices that lie ``share`` of the way towards ``other``."""
-        return Duals(
-            self.pod + share * (other.pod - self.pod),
-            self.run + share * (other.run - self.run),
-            self.requirement + share * (other.requirement - self.requirement),
-        )
+    group: Ints
+    at: Ints
+    kind: Ints
+    stays: Ints
+    placed: Ints
+
+    def total(self, placed: Floats | Ints, stays: Floats | Ints) -> Floats:
+        """Return the pods of each pattern, weighted by kind, as one sum."""
+        each = placed[self.kind] * self.placed + stays[self.kind] * self.stays
+        total: Floats = np.bincount(self.at, each, len(self.group)).astype(float)
+        return total
 
 
 class Master:
-    """The linear program; patterns are added, never removed."""
+    """The linear program; patterns are added, never removed.
 
-    def __init__(self, phase: Phase, scope: Scope, groups: Groups) -> None:
-        self._scope, self._groups = scope, groups
+    Its rows are, in this order, pods of each kind, nodes of each group, running pods
+    of kinds of which only some run, and requirements. Its columns are what is missing
+    of each requirement, running pods that have a node, and patterns.
+
+    Parameters
+    ----------
+    scope
+        With all requirements that any objective comes with.
+    """
+
+    def __init__(self, scope: Scope, groups: Groups) -> None:
+        self._scope, self._groups, self._aim = scope, groups, scope
         # If all pods of a kind run, every placed one is a running pod.
         self._all_run = scope.running == scope.count
-        self._solver: Any = pywraplp.Solver.CreateSolver("GLOP")
-        self._infinity = self._solver.infinity()
-        self._goal = self._solver.Objective()
-        self._goal.SetMaximization()
-        self._pod = [self._row(-self._infinity, int(most)) for most in scope.count]
-        self._node = [self._row(-self._infinity, int(size)) for size in groups.size]
-        self._need = [
-            self._row(one.constant, self._infinity) for one in scope.requirements
-        ]
-        self._run = self._mixed_kinds()
-        self._known: set[tuple[int, bytes]] = set()
-        for row in self._need:
-            self._column(-PENALTIES[phase], self._infinity, [(row, 1.0)])
+        self._mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
+        self._contents: list[_Contents] = []
+        self._dual: Floats | None = None
+        self._penalty = PENALTY
+        self.growing = False
+        """Whether the next solve is of another program, whose prices may be higher."""
+        self._solver = quiet_solver(presolve="off", simplex_strategy=PRIMAL)
+        self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        self._add_rows()
+        self._add_missing_and_running()
 
-    def add(self, group: int, pattern: Indices) -> bool:
-        """Add a pattern, shape ``(kinds, 2)``; return whether it is new."""
-        key = (group, pattern.tobytes())
-        if key in self._known:
-            return False
-        self._known.add(key)
-        kinds = np.flatnonzero(pattern.any(axis=1))
-        named = kinds.tolist()
-        stays = pattern[kinds, 0].astype(float)
-        placed = stays + pattern[kinds, 1]
-        running = np.where(self._all_run[kinds], placed, 0.0)
-        entries = [(self._node[group], 1.0)]
-        entries += [
-            (self._pod[k], n) for k, n in zip(named, placed.tolist(), strict=True)
-        ]
-        for row, one in zip(self._need, self._scope.requirements, strict=True):
-            amount = placed @ one.placed[kinds] + stays @ one.stays[kinds]
-            entries.append((row, float(amount + running @ one.running[kinds])))
-        for k, n in zip(named, placed.tolist(), strict=True):
-            if k in self._run:
-                entries.append((self._run[k], -n))
-        goal = self._scope.objective
-        worth = placed @ goal.placed[kinds] + stays @ goal.stays[kinds]
-        worth += running @ goal.running[kinds]
-        self._column(float(worth), self._infinity, entries)
-        return True
+    def aim(self, scope: Scope) -> None:
+        """Maximise what ``scope`` does, under its requirements."""
+        if scope is self._aim:
+            return
+        self._aim = scope
+        needs, objective = len(self._scope.requirements), scope.objective
+        cost = np.concatenate(
+            [
+                np.full(needs, -self._penalty),
+                objective.running[self._mixed],
+                *(self._total(objective, one) for one in self._contents),
+            ]
+        )
+        columns = np.arange(len(cost), dtype=np.int32)
+        self._solver.changeColsCost(len(cost), columns, cost)
+        least = np.full(needs, -np.inf)
+        least[self._asked()] = [one.constant for one in scope.requirements]
+        for row, each in enumerate(least.tolist(), self._first_need):
+            self._solver.changeRowBounds(row, each, np.inf)
+
+    def add_missing(self, group: Ints, patterns: Indices) -> bool:
+        """Add what the last solution lacks of these; return whether there is anything.
+
+        No pattern that the program has is worth more than its prices. Before it is
+        solved it lacks all.
+        """
+        contents = _contents(group, patterns)
+        if self._dual is not None:
+            lacks = self._reduced_cost(self._dual, contents) > NEGLIGIBLE
+            contents = _contents(group[lacks], patterns[lacks])
+        self._add(contents)
+        return len(contents.group) > 0
+
+    def add(self, group: Ints, patterns: Indices) -> None:
+        """Add patterns, shape ``(n, kinds, 2)``, of the groups of shape ``(n,)``."""
+        self._add(_contents(group, patterns))
+
+    def take(self, other: Master) -> None:
+        """Add all patterns of another program of the same groups and kinds."""
+        for contents in other._contents:
+            self._add(contents)
 
     def patterns(self) -> Iterator[tuple[int, Indices]]:
         """Yield every pattern and its group; of shape ``(kinds, 2)``."""
-        for group, content in sorted(self._known):
-            yield group, np.frombuffer(content, np.int32).reshape(-1, 2)
+        for one in self._contents:
+            patterns = np.zeros((len(one.group), len(self._scope.count), 2), np.int32)
+            patterns[one.at, one.kind, 0] = one.stays
+            patterns[one.at, one.kind, 1] = one.placed - one.stays
+            yield from zip(one.group.tolist(), patterns, strict=True)
 
     def solve(self, limit_s: float) -> tuple[float, Duals] | None:
         """Return the value and its duals; None if it was not solved in time."""
-        if not self._solved(limit_s, GOING_ON) and not self._solved(limit_s, AFRESH):
+        if not solved(self._solver, limit_s):
             return None
-        run = np.zeros(len(self._pod))
-        for k, row in self._run.items():
-            run[k] = row.dual_value()
-        return self._goal.Value(), Duals(
-            pod=np.array([row.dual_value() for row in self._pod]),
-            run=run,
-            requirement=np.array([-row.dual_value() for row in self._need]),
+        self._dual = dual = np.array(self._solver.getSolution().row_dual)
+        kinds, need = len(self._scope.count), self._first_need
+        run = np.zeros(kinds)
+        run[self._mixed] = dual[need - len(self._mixed) : need]
+        value = self._solver.getInfo().objective_function_value
+        self._raise_penalty()
+        return value, Duals(dual[:kinds], run, -dual[need:][self._asked()])
+
+    @property
+    def _first_need(self) -> int:
+        """Row of the first requirement."""
+        return len(self._scope.count) + len(self._groups.size) + len(self._mixed)
+
+    def _asked(self) -> list[int]:
+        """Return which of all requirements are those of the aim, in its order."""
+        numbers = {
+            (one.phase, one.tier): number
+            for number, one in enumerate(self._scope.requirements)
+        }
+        return [numbers[one.phase, one.tier] for one in self._aim.requirements]
+
+    def _total(self, one: Linear, contents: _Contents) -> Floats:
+        """Return what each pattern adds to ``one``, but for running pods apart."""
+        running = np.where(self._all_run, one.running, 0)
+        return contents.total(one.placed + running, one.stays)
+
+    def _reduced_cost(self, dual: Floats, contents: _Contents) -> Floats:
+        """Return what each pattern is worth beyond the prices of its rows."""
+        scope, need = self._scope, self._first_need
+        price = dual[: len(scope.count)].copy()
+        price[self._mixed] -= dual[need - len(self._mixed) : need]
+        worth = self._total(self._aim.objective, contents)
+        worth -= contents.total(price, np.zeros(len(price)))
+        for one, each in zip(scope.requirements, dual[need:], strict=True):
+            if each:
+                worth -= each * self._total(one, contents)
+        worth -= dual[len(scope.count) :][contents.group]
+        return worth
+
+    def _raise_penalty(self) -> None:
+        """Have what is missing cost more at the next solve, where anything is."""
+        needs = len(self._scope.requirements)
+        missing = np.array(self._solver.getSolution().col_value[:needs]) > MISSING
+        self.growing = bool(missing.any()) and self._penalty < MOST_PENALTY
+        if self.growing:
+            self._penalty = min(MOST_PENALTY, MORE_PENALTY * self._penalty)
+            for column in range(needs):
+                self._solver.changeColCost(column, -self._penalty)
+
+    def _add(self, contents: _Contents) -> None:
+        number = len(contents.group)
+        if not number:
+            return
+        self._contents.append(contents)
+        kinds = len(self._scope.count)
+        row_of = np.full(kinds, -1)
+        row_of[self._mixed] = self._first_need - len(self._mixed) + self._numbers
+        mixed = row_of[contents.kind] >= 0
+        amount, every = contents.placed.astype(float), np.arange(number)
+        entries = [
+            Entries(contents.kind, contents.at, amount),
+            Entries(kinds + contents.group, every, np.ones(number)),
+            Entries(row_of[contents.kind[mixed]], contents.at[mixed], -amount[mixed]),
+        ]
+        for row, one in enumerate(self._scope.requirements, self._first_need):
+            total = self._total(one, contents)
+            has = np.flatnonzero(total)
+            entries.append(Entries(np.full(len(has), row), has, total[has]))
+        cost = self._total(self._aim.objective, contents)
+        self._add_columns(cost, np.full(number, np.inf), entries)
+
+    def _add_rows(self) -> None:
+        scope, need = self._scope, self._first_need
+        constants = [float(one.constant) for one in scope.requirements]
+        low = np.array([-np.inf] * need + constants)
+        high = np.concatenate(
+            [
+                scope.count,
+                self._groups.size,
+                np.zeros(len(self._mixed)),
+                np.full(len(constants), np.inf),
+            ]
+        )
+        nothing = np.zeros(len(low), np.int32)
+        self._solver.addRows(len(low), low, high, 0, nothing, nothing[:0], low[:0])
+
+    def _add_missing_and_running(self) -> None:
+        scope, first, mixed = self._scope, self._first_need, self._mixed
+        needs = np.arange(len(scope.requirements))
+        self._add_columns(
+            np.full(len(needs), -self._penalty),
+            np.full(len(needs), np.inf),
+            [Entries(first + needs, needs, np.ones(len(needs)))],
+        )
+        own = first - len(mixed) + self._numbers
+        entries = [Entries(own, self._numbers, np.ones(len(mixed)))]
+        for row, one in enumerate(scope.requirements, first):
+            weight = one.running[mixed].astype(float)
+            has = np.flatnonzero(weight)
+            entries.append(Entries(np.full(len(has), row), has, weight[has]))
+        self._add_columns(
+            scope.objective.running[mixed].astype(float),
+            scope.running[mixed].astype(float),
+            entries,
         )
 
-    def _solved(self, limit_s: float, parameters: str) -> bool:
-        self._solver.SetSolverSpecificParametersAsString(parameters)
-        self._solver.SetTimeLimit(int(1000 * min(max(0.001, limit_s), LONGEST_S)))
-        return bool(self._solver.Solve() == pywraplp.Solver.OPTIMAL)
+    @property
+    def _numbers(self) -> Ints:
+        return np.arange(len(self._mixed))
 
-    def _mixed_kinds(self) -> dict[int, Any]:
-        """Add how many of the running pods have a node, where some of a kind run."""
-        scope, rows = self._scope, {}
-        for k in np.flatnonzero((scope.running > 0) & ~self._all_run):
-            own = [one.running[k] for one in scope.requirements]
-            if not (scope.objective.running[k] or any(own)):
-                continue
-            rows[int(k)] = self._row(-self._infinity, 0.0)
-            entries = [(rows[int(k)], 1.0)]
-            entries += [
-                (row, float(weight))
-                for row, weight in zip(self._need, own, strict=True)
-                if weight
-            ]
-            worth = float(scope.objective.running[k])
-            self._column(worth, float(scope.running[k]), entries)
-        return rows
+    def _add_columns(self, cost: Floats, upper: Floats, entries: list[Entries]) -> None:
+        if not len(cost):
+            return
+        starts, rows, values = by_column(entries, len(cost))
+        self._solver.addCols(
+            len(cost), cost, np.zeros(len(cost)), upper, len(rows), starts[:-1], rows,
+            values,
+        )  # fmt: skip
 
-    def _row(self, low: float, high: float) -> Any:
-        return self._solver.Constraint(float(low), float(high))
 
-    def _column(self, worth: float, most: float, entries: list[Any]) -> None:
-        column = self._solver.NumVar(0.0, most, "")
-        self._goal.SetCoefficient(column, worth)
-        for row, amount in entries:
-            if amount:
-                row.SetCoefficient(column, amount)
+def _contents(group: Ints, patterns: Indices) -> _Contents:
+    placed = patterns.sum(axis=2, dtype=np.int64)
+    at, kind = np.nonzero(placed)
+    stays = patterns[at, kind, 0].astype(np.int64)
+    return _Contents(group, at, kind, stays, placed[at, kind])

@@ -35,6 +35,8 @@ def best_patterns(
     value: Ints,
     bonus: Ints,
     mixes: Floats,
+    alike: Indices,
+    mix_of: Ints,
     slack: int,
     budget: int,
     worth: Ints,
@@ -50,6 +52,11 @@ def best_patterns(
         Value of a pod, and what it is worth more at home, by kind; below 2^34.
     mixes
         Shares of the dimensions to try, shape ``(mixes, dimensions)``.
+    alike
+        Groups with the same room have the same number here, shape ``(groups,)``.
+    mix_of
+        In and out: the mix that suits groups of that number at these values, negative
+        where it is to be found. One is tried then, not all of them.
     slack
         By how much a pattern may fall short of the best one.
     budget
@@ -62,8 +69,8 @@ def best_patterns(
     """
     kinds, width = demand.shape
     _best_patterns(
-        demand, room, stay, come, value, bonus, mixes, slack, budget, worth, best,
-        np.empty(2 * kinds, np.int64), np.empty(width, np.int64),
+        demand, room, stay, come, value, bonus, mixes, alike, mix_of, slack, budget,
+        worth, best, np.empty(2 * kinds, np.int64), np.empty(width, np.int64),
         *make_tables(kinds, width),
     )  # fmt: skip
 
@@ -71,14 +78,18 @@ def best_patterns(
 @compiled
 def _best_patterns(
     demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints,
-    mixes: Floats, slack: int, budget: int, worth: Ints, best: Indices, chosen: Ints,
-    left: Ints, needs: Ints, table: Ints, scratch: Floats,
+    mixes: Floats, alike: Indices, mix_of: Ints, slack: int, budget: int, worth: Ints,
+    best: Indices, chosen: Ints, left: Ints, needs: Ints, table: Ints, scratch: Floats,
 ) -> None:  # fmt: skip
     for group in range(room.shape[0]):
-        n = list_choices(
-            demand, room[group], stay[group], come[group], value, bonus, 0, mixes,
+        known = mix_of[alike[group]]
+        tried = mixes if known < 0 else mixes[known : known + 1]
+        n, mix = list_choices(
+            demand, room[group], stay[group], come[group], value, bonus, 0, tried,
             needs, table, scratch,
         )  # fmt: skip
+        if known < 0:
+            mix_of[alike[group]] = mix
         for d in range(len(left)):
             left[d] = room[group, d]
         worth[group] = _search(n, needs[SORTED], table, left, slack, budget, chosen)

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.search.problem import Ints, Problem
@@ -13,6 +16,26 @@ from stowage_optimizer.search.problem import Ints, Problem
 SCALE = 2**20
 """A price of one unit of the objective. Prices are whole numbers of its parts, so that
 the bound computed from them is exact."""
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """Prices before they are made whole; see `Prices`."""
+
+    pod: Floats
+    run: Floats
+    requirement: Floats
+
+    def towards(self, other: Duals, share: float) -> Duals:
+        """Return the prices that lie ``share`` of the way towards ``other``."""
+        return Duals(
+            self.pod + share * (other.pod - self.pod),
+            self.run + share * (other.run - self.run),
+            self.requirement + share * (other.requirement - self.requirement),
+        )
 
 
 @dataclass(frozen=True, slots=True)

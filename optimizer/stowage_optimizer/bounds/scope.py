@@ -95,6 +95,33 @@ def _phase(phase: Phase, at: int, members: Members) -> Linear:
     return Linear(phase, at, nothing, MOVE * within, moved, worst)
 
 
+WEIGHT = 30
+"""What a pod that is kept or placed is worth beside disruption, in a sum of all."""
+
+
+def phases(scope: Scope, tier: int) -> tuple[Linear, ...]:
+    """Return the sums of the phases of ``tier``, without what settled pods add."""
+    members = Members(
+        tier=scope.problem.tier[scope.kinds].astype(np.int64),
+        running=scope.running,
+        settled=np.zeros(scope.problem.tiers, np.int64),
+    )
+    return tuple(_phase(phase, tier, members) for phase in Phase)
+
+
+def weighted(scope: Scope, tier: int) -> Linear:
+    """Return the phases of ``tier`` as one sum, which says what all of them want."""
+    keep, place, disrupt = phases(scope, tier)
+    return Linear(
+        phase=Phase.DISRUPT,
+        tier=tier,
+        placed=WEIGHT * place.placed,
+        stays=disrupt.stays,
+        running=WEIGHT * keep.running + disrupt.running,
+        constant=0,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The pods of the question's tiers, without those that cannot but stay at home.
@@ -141,12 +168,20 @@ class Scope:
         return self.problem.home[self.items].astype(np.int64)
 
 
-def make_scope(question: Question) -> Scope:
-    """Return the scope of ``question``."""
+def make_scope(question: Question, *, loosened: bool = False) -> Scope:
+    """Return the scope of ``question``.
+
+    Parameters
+    ----------
+    loosened
+        Whether to leave out all that is about single nodes: that pods stay where no
+        disruption is allowed, and that disruption must be as small as reached.
+    """
     problem = question.problem
     tier_of = problem.tier[problem.kind].astype(np.int64)
     counts = tier_of <= question.tier
-    settled = counts & (tier_of < _undisrupted_tiers(question)) & (problem.home >= 0)
+    undisrupted = 0 if loosened else _undisrupted_tiers(question)
+    settled = counts & (tier_of < undisrupted) & (problem.home >= 0)
     free = problem.room - load_of(problem, np.flatnonzero(settled))
     items = np.flatnonzero(counts & ~settled)
     room = np.maximum(free, load_of(problem, items[problem.home[items] >= 0]))
@@ -169,7 +204,11 @@ def make_scope(question: Question) -> Scope:
         free=free,
         room=room,
         objective=objective(question, members),
-        requirements=tuple(requirements(question, members)),
+        requirements=tuple(
+            one
+            for one in requirements(question, members)
+            if not (loosened and one.phase is Phase.DISRUPT)
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from packing_oracle import (
     packings,
 )
 
+from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.enumeration import Enumerated, Enumeration, recombine
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
@@ -28,6 +29,7 @@ from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
@@ -121,6 +123,20 @@ def test_no_assignment_beats_the_knapsack(
 @every_policy
 @MANY
 @given(packing=packings(), data=st.data())
+def test_no_assignment_beats_what_kinds_of_nodes_prove(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """It leaves out all that is about single nodes, which may only make it looser."""
+    for asked in _asked(packing, data, policy, (Phase.KEEP, Phase.PLACE)):
+        first = limit_by_kind(asked.question, lambda: 0.0, 1.0)
+
+        if first is not None:
+            asked.not_beyond_the_best(first.bound.value)
+
+
+@every_policy
+@MANY
+@given(packing=packings(), data=st.data())
 def test_no_assignment_beats_the_dual_bound(
     policy: Policy, packing: Packing, data: st.DataObject
 ) -> None:
@@ -148,11 +164,13 @@ def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
     """While the search goes on more is reached, and prices are kept to begin with."""
     scores = feasible_scores(packing, Policy.STRICT)
     for tier in range(len(packing.tiers)):
-        search = None
+        program = None
         for _ in range(2):
             reached = data.draw(st.sampled_from(sorted(scores)))
             asked = _about(packing, scores, reached, tier, phase)
-            search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0, search)
+            program = TierProgram(asked.question, program)
+            nowhere = _nowhere(packing)
+            search = DualSearch(asked.question, nowhere, lambda: 0.0, program)
 
             bound = search.run(LONG_S, rounds=20)
 
@@ -339,6 +357,7 @@ def _best_pattern(
     come=amounts,
     value=values,
     bonus=st.integers(0, 4),
+    mix=st.integers(-1, 2),
     slack=st.sampled_from([0, 3]),
     budget=st.sampled_from([1, 20, 10**6]),
 )
@@ -350,10 +369,13 @@ def test_no_content_of_a_node_is_worth_more_than_its_limit(
     come: list[int],
     value: list[int],
     bonus: int,
+    mix: int,
     slack: int,
     budget: int,
 ) -> None:
     """The whole bound rests on this, also where the search is cut off.
+
+    That holds for every mix, so that one may serve for many nodes.
 
     What is found must be a content that fits, so that the linear program stays true.
     """
@@ -368,6 +390,8 @@ def test_no_content_of_a_node_is_worth_more_than_its_limit(
         np.array(value),
         np.full(KINDS, bonus),
         mixes_of(kinds, np.array([room])),
+        np.zeros(1, np.int32),
+        np.array([mix]),
         slack,
         budget,
         worth,

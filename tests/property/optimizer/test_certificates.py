@@ -96,15 +96,17 @@ def _keep_apart(one: pb.PodClass, other: str) -> None:
     )
 
 
+@pytest.mark.parametrize("by_kind", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
 @given(reduced=reduced_snapshots(), data=st.data())
 def test_the_prices_of_a_dual_bound_confirm_it(
-    policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
+    policy: Policy, by_kind: bool, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """Prover and checker share no code, so they agree only if both are right."""
     assignments = list(feasible_assignments(reduced.packing))
-    plan = reduced.plan(data.draw(st.sampled_from(assignments)), policy)
+    assignment = data.draw(st.sampled_from(assignments))
+    plan = reduced.plan(assignment, policy, by_kind=by_kind)
 
     checked = _check(reduced, plan, policy)
 

@@ -76,9 +76,11 @@ def best_content(kinds: int, dimensions: int, seed: int) -> int:
     mixes, worth = mixes_of(demand, room), np.zeros(1, np.int64)
     best, found = np.zeros((2, 50, kinds, 2), np.int32)
 
+    alike, mix_of = np.zeros(1, np.int32), np.full(1, -1, np.int64)
     best_patterns(
-        demand, room, stay, come, value, bonus, mixes, 0, 10**5, worth, best[:1]
-    )
+        demand, room, stay, come, value, bonus, mixes, alike, mix_of, 0, 10**5, worth,
+        best[:1],
+    )  # fmt: skip
     return list_patterns(
         demand, room[0], stay[0], come[0], value, bonus, mixes, int(worth[0]), 1,
         10**5, found,
@@ -152,11 +154,14 @@ def test_a_search_that_is_late_from_the_start_says_nothing() -> None:
 def test_what_is_good_enough_ends_the_search() -> None:
     """A bound that meets what is reached is all that a proof needs."""
     search = DualSearch(_question(), _nowhere(), lambda: 0.0)
+    first = search.run(9.0)
 
-    bound = search.run(9.0, good_enough=20)
+    bound = search.run(9.0, good_enough=20, polish=True)
 
+    assert first is not None
     assert bound is not None
     assert bound.value <= 20
+    assert bound.prices is first.prices
     assert not search.finished
 
 

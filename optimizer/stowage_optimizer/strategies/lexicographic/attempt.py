@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.dual import written
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.question import Bound, Phase
@@ -27,6 +29,9 @@ from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 
 MOVES_SHARES = (0.04, 0.2)
 """Shares of the time left for the exact search, before the dual bound and after."""
+
+BY_KIND_SHARE = 0.5
+"""Share of the time left for the program over kinds of nodes."""
 
 DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
 """Shares of the time left for a dual bound, between which other phases have a turn."""
@@ -79,6 +84,8 @@ class Attempt:
         """Do one stage after the other; yield whether there was anything to do."""
         self._knapsack()
         yield True
+        if self.phase.phase is not Phase.DISRUPT:
+            yield self._by_kind()
         if self.phase.presumes_nothing:
             return
         if self.phase.tier not in self.context.searches:
@@ -129,6 +136,21 @@ class Attempt:
             good_enough=phase.reached(context.shared),
         )
         self._note(bound)
+
+    def _by_kind(self) -> bool:
+        """Have the program over kinds of nodes prove a limit."""
+        context, phase = self.context, self.phase
+        if not phase.gap(context.shared):
+            return False
+        end = context.work_clock.now() + self._seconds(BY_KIND_SHARE)
+        question = context.question(phase)
+        deadline = context.deadline(end)
+        first = limit_by_kind(question, context.clock(phase, deadline), deadline)
+        context.work_clock.spend(CHEAP_S)
+        if first is not None and first.bound.value < phase.limit(context.shared):
+            dual = written(question, context.packing, first.bound, first.scope)
+            context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
+        return True
 
     def _exact_fit(self) -> bool:
         known = self.phase.limit(self.context.shared)

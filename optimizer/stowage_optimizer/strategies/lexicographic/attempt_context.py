@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
@@ -96,8 +96,8 @@ class AttemptContext:
         The shared problem, without room that nothing can use.
     searches
         Exact searches by tier, which several phases continue.
-    duals
-        Searches for prices, by tier and phase, which later ones begin with.
+    programs
+        By tier, what the tiers above had reached, and the program over patterns.
     """
 
     shared: SharedState
@@ -107,11 +107,20 @@ class AttemptContext:
     problem: Problem
     mender: Mender
     searches: dict[int, MoveSearch] = field(default_factory=dict)
-    duals: dict[tuple[int, Phase], DualSearch] = field(default_factory=dict)
+    programs: dict[int, tuple[Value, TierProgram]] = field(default_factory=dict)
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
         return phase.question(self.problem)
+
+    def program(self, phase: OpenPhase) -> TierProgram:
+        """Return the program of the tier, which its phases share."""
+        above = phase.value[: phase.tier]
+        known, program = self.programs.get(phase.tier, (None, None))
+        if program is None or known != above:
+            program = TierProgram(self.question(phase), program)
+            self.programs[phase.tier] = (above, program)
+        return program
 
     def clock(self, phase: OpenPhase, end: float) -> Clock:
         """Return a clock that is past ``end`` once the answer is not needed."""

@@ -42,14 +42,13 @@ class DualSlices:
     _end: float = 0.0
 
     def __post_init__(self) -> None:
-        context, key = self.context, (self.phase.tier, self.phase.phase)
+        context = self.context
         self.search = DualSearch(
             context.question(self.phase),
             context.shared.assignment.astype(np.int64),
             self._now,
-            context.duals.get(key),
+            context.program(self.phase),
         )
-        context.duals[key] = self.search
 
     @property
     def prices(self) -> Prices | None:
@@ -75,7 +74,7 @@ class DualSlices:
             dual = written(context.question(self.phase), context.packing, bound)
             context.limit(self.phase, bound.value, Proof(bound.method, dual))
         stuck = bound is not None and bound.value == before
-        return not stuck or self.search.descending
+        return not stuck or self.search.preparing
 
     def _now(self) -> float:
         return self.context.clock(self.phase, self._end)()

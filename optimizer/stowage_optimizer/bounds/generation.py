@@ -1,0 +1,144 @@
+"""Rounds of column generation (Dantzig-Wolfe) for one objective.
+
+A linear program over the patterns known so far gives prices; at these, the most
+valuable pattern of each node is found, which both proves a bound and is the pattern
+to add. Prices are smoothed towards the best ones so far (Wentges), which saves rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stowage_optimizer.bounds.groups import Groups
+from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
+from stowage_optimizer.bounds.master import Master
+from stowage_optimizer.bounds.question import SCALE, Duals
+from stowage_optimizer.bounds.scope import Scope
+
+SMOOTHING = 0.2
+"""How far new prices go from the best ones towards those of the linear program."""
+
+LAST_S = 0.005
+"""A linear program that is broken off so shortly before the deadline met it."""
+
+SLACK = SCALE // 4
+"""Most by which a bound may miss what its prices could prove."""
+
+LEAST_SLACK = SCALE // 256
+"""Least of it."""
+
+Tight = Callable[[float, int], bool]
+"""Whether no prices could prove more that matters, given the value of the linear
+program, which only grows, and the bound."""
+
+
+class Generation:
+    """Searches the best prices of one scope.
+
+    Parameters
+    ----------
+    master
+        The program, which searches for other objectives of the same tier share.
+    left_s
+        Returns the seconds that are left.
+
+    Attributes
+    ----------
+    best, at
+        The best that is proved, and at which prices; None before anything is.
+    finished
+        Whether another round cannot bring anything.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        groups: Groups,
+        master: Master,
+        left_s: Callable[[], float],
+    ) -> None:
+        self.scope, self.groups, self.master = scope, groups, master
+        self.lagrangian = Lagrangian(scope, groups, lambda: left_s() <= 0)
+        self.best: Evaluation | None = None
+        self.at: Duals | None = None
+        self.finished = False
+        self._left_s = left_s
+
+    @property
+    def late(self) -> bool:
+        """Whether no time is left."""
+        return self._left_s() <= 0
+
+    def round(self, goal: int | None, tight: Tight, *, whole: bool) -> None:
+        """Solve the program, and try its prices.
+
+        Parameters
+        ----------
+        goal
+            A bound that need not be beaten, as a sum without the constant.
+        whole
+            Whether only the bound as a whole number matters.
+        """
+        self.master.aim(self.scope)
+        solved = self.master.solve(self._left_s())
+        if solved is None:
+            # Either time is up, or the solver gave up for good.
+            self.finished = self._left_s() > LAST_S
+            return
+        value, duals = solved
+        fruitless = not self._price(duals, goal, self._slack(value, whole=whole))
+        given_up = fruitless and self._left_s() > 0 and not self.good(goal)
+        is_tight = self.best is not None and tight(value, self.best.bound)
+        self.finished = not self.master.growing and (given_up or is_tight)
+
+    def evaluate(self, tried: Duals, slack: int) -> Evaluation | None:
+        """Evaluate prices, and keep them if they are the best; None if late."""
+        found = self.lagrangian.evaluate(self.lagrangian.round(tried), slack)
+        if found and (self.best is None or found.bound < self.best.bound):
+            self.best, self.at = found, tried
+        return found
+
+    def add(self, found: Evaluation) -> bool:
+        """Add what the program lacks of the best patterns; return whether it did."""
+        groups = np.flatnonzero(found.worth > 0)
+        added = self.master.add_missing(groups, found.patterns[groups])
+        for group in groups[self.groups.size[groups] > 1].tolist():
+            more = list(self.lagrangian.more_patterns(found, group))
+            if more:
+                several = np.full(len(more), group)
+                added |= self.master.add_missing(several, np.array(more))
+        return added
+
+    def good(self, goal: int | None) -> bool:
+        """Return whether the bound, rounded, is down to ``goal``."""
+        best = self.best
+        return goal is not None and best is not None and best.bound < (goal + 1) * SCALE
+
+    def _price(self, duals: Duals, goal: int | None, slack: int) -> bool:
+        """Add patterns at prices near ``duals``, else at them.
+
+        Returns whether any is new, or the next round may find more.
+        """
+        tries = [(duals, slack)]
+        if self.at is not None:
+            tries.insert(0, (self.at.towards(duals, SMOOTHING), slack))
+        if slack > LEAST_SLACK:
+            # A near tie may have hidden the pattern that is missing.
+            tries.append((duals, LEAST_SLACK))
+        found = None
+        for tried, exactness in tries:
+            found = self.evaluate(tried, exactness)
+            if found is None or self.good(goal):
+                return False
+            if self.add(found):
+                return True
+        # Where the search for patterns was cut off, those found are known already.
+        return found is not None and found.cut_off and self.lagrangian.take_more_steps()
+
+    def _slack(self, value: float, *, whole: bool) -> int:
+        """Return how exact the next bound must be: as the gap is wide, or may stay."""
+        to_next = 1.0 - value % 1.0 if whole else 0.0
+        gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
+        return max(min(gap // 8, SLACK), int(to_next * SLACK), LEAST_SLACK)
