@@ -92,6 +92,17 @@ class TierProgram:
         return self._sum.finished
 
     @property
+    def descending(self) -> bool:
+        """Whether there still are steps down the slope to make."""
+        return self._descent is None or not self._descent.finished
+
+    @property
+    def bound(self) -> int | None:
+        """The best that is proved of the weighted sum, in parts of `SCALE`."""
+        best = self._sum.best
+        return None if best is None else best.bound
+
+    @property
     def at(self) -> Duals | None:
         """The best prices of the weighted sum."""
         return self._sum.at
@@ -102,7 +113,7 @@ class TierProgram:
             # Prices of an earlier program are near the best already.
             near = self._known is not None
             self._descent = Descent(self._sum, self._start(), near=near)
-        if self._descent.finished:
+        if not self.descending:
             self._sum.round(None, self._near, whole=False)
         else:
             self._descent.run(STEPS_AT_ONCE)

@@ -155,6 +155,30 @@ def test_no_assignment_beats_the_dual_bound(
             asked.not_beyond_the_best(bound.value)
 
 
+@every_policy
+@BRIEF
+@given(packing=packings(), data=st.data())
+def test_phases_that_share_a_program_prove_nothing_false(
+    policy: Policy, packing: Packing, data: st.DataObject
+) -> None:
+    """Each has requirements of its own, and they have turns in any order."""
+    scores = feasible_scores(packing, policy)
+    reached = data.draw(st.sampled_from(sorted(scores)))
+    phases = [Phase.PLACE, Phase.DISRUPT, *[Phase.KEEP] * (policy is Policy.STRICT)]
+    for tier in range(len(packing.tiers)):
+        asked = [_about(packing, scores, reached, tier, phase) for phase in phases]
+        program = TierProgram(asked[0].question)
+        nowhere = _nowhere(packing)
+        searches = [
+            DualSearch(one.question, nowhere, lambda: 0.0, program) for one in asked
+        ]
+        for turn in data.draw(st.lists(st.integers(0, len(asked) - 1), max_size=6)):
+            bound = searches[turn].run(LONG_S, rounds=2)
+
+            if bound is not None:
+                asked[turn].not_beyond_the_best(bound.value)
+
+
 @PRICED
 @BRIEF
 @given(packing=packings(), data=st.data())
