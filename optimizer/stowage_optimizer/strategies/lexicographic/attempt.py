@@ -119,7 +119,7 @@ class Attempt:
                 # Where prices alone get no further, patterns may at once.
                 if not improving and self._leads:
                     yield from self._close_in(FIRST_LISTING_SHARE)
-            self.priced = True
+        self.priced = True
         for share in LISTING_SHARES:
             yield from self._close_in(share)
             seconds = self._seconds(COMBINING_SHARE)
