@@ -239,6 +239,8 @@ lock: $(READY) ## Resolve the Python dependencies anew, with hashes and without 
 	@uv pip compile pyproject.toml optimizer/pyproject.toml --no-emit-package stowage-optimizer --group dev --group docs \
 	  --extra containers --extra sweep --extra z3 --upgrade --generate-hashes --no-emit-index-url \
 	  --no-header --no-annotate --python-version 3.11 -o requirements.lock -q
+	@uv pip compile optimizer/pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url \
+	  --no-header --no-annotate --python-version 3.11 -o ci/images/optimizer/requirements.lock -q
 
 .PHONY: clean
 clean: ## Stop and remove every cluster of Stowage, and the results.
