@@ -63,8 +63,6 @@ class Attempt:
     phase: OpenPhase
     stages: int = 0
     """How many stages were worked on so far."""
-    priced: bool = False
-    """Whether prices have proved what they can, in the time that they may take."""
     _until: float = 0.0
     _dual: DualSlices | None = None
     _closing: Closing = field(init=False)
@@ -89,15 +87,13 @@ class Attempt:
         if self.phase.phase is not Phase.DISRUPT:
             yield self._by_kind()
         if self.phase.presumes_nothing:
-            self.priced = True
             return
-        if self._leads and self.phase.tier not in self.context.searches:
+        if self.phase.tier not in self.context.searches:
             yield self._moves(MOVES_SHARES[0])
         if self.phase.phase is Phase.PLACE:
             yield self._exact_fit()
         if not beyond_prices(self.context.problem):
             yield from self._prices()
-        self.priced = True
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
             while not (tried := self._counting(share)):
@@ -117,18 +113,12 @@ class Attempt:
                 if dual.search.finished:
                     break
                 # Where prices alone get no further, patterns may at once.
-                if not improving and self._leads:
+                if not improving:
                     yield from self._close_in(FIRST_LISTING_SHARE)
-        self.priced = True
         for share in LISTING_SHARES:
             yield from self._close_in(share)
             seconds = self._seconds(COMBINING_SHARE)
             yield self._closing.recombine(dual.search, seconds)
-
-    @property
-    def _leads(self) -> bool:
-        """Whether all tiers above are proved: else only prices are worth the time."""
-        return self.phase.tier == 0 or self.context.shared.proved(self.phase.tier - 1)
 
     def _close_in(self, share: float) -> Iterator[bool]:
         """List what reaches the limit, then what is next to it, while that is quick."""

@@ -62,18 +62,8 @@ class Prover:
             self.shared.await_change(version, until - now)
 
     def _step(self, until: float) -> bool:
-        """Continue the open phase with the fewest stages; return whether any could.
-
-        Of what comes after the first that is open only prices are searched, once the
-        earlier have theirs: they hold for every assignment that reaches as much there.
-        """
-        attempts: list[Attempt] = []
-        for phases in self._open():
-            together = [self._attempt(phase) for phase in phases]
-            unpriced = [attempt for attempt in together if not attempt.priced]
-            attempts += unpriced if attempts else together
-            if unpriced:
-                break
+        """Continue the open phase with the fewest stages; return whether any could."""
+        attempts = [self._attempt(phase) for phase in self._open()]
         attempts.sort(key=lambda attempt: attempt.stages)
         return any(attempt.go_on(until) for attempt in attempts)
 
@@ -84,28 +74,28 @@ class Prover:
             self._attempts[phase.premises] = attempt
         return attempt
 
-    def _open(self) -> Iterator[list[OpenPhase]]:
-        """Yield the open phases, those together that are worked on side by side.
+    def _open(self) -> Iterator[OpenPhase]:
+        """Yield the open phases of the first tier that is not proved.
 
         The disruption is asked about also where placing is not settled: its bound
         holds for every assignment that places as many or more.
         """
-        shared, first = self.shared, True
+        shared = self.shared
         value = shared.value
         for tier in range(shared.problem.tiers):
-            if first and shared.proved(tier):
+            if shared.proved(tier):
                 continue
             kept, placed, stability = value[tier]
             bounds = shared.bounds[tier]
             if shared.strict and kept < bounds.kept:
-                yield [OpenPhase(tier, Phase.KEEP, value)]
-            phases = []
+                yield OpenPhase(tier, Phase.KEEP, value)
+                return
             if placed < bounds.placed:
-                phases.append(OpenPhase(tier, Phase.PLACE, value))
+                yield OpenPhase(tier, Phase.PLACE, value)
             if -stability > bounds.disruption:
-                phases.append(OpenPhase(tier, Phase.DISRUPT, value))
-            yield [*phases, *(self._below(tier) if first else ())]
-            first = False
+                yield OpenPhase(tier, Phase.DISRUPT, value)
+            yield from self._below(tier)
+            return
 
     def _below(self, tier: int) -> Iterator[OpenPhase]:
         """Yield what holds for the tiers below whatever the tiers above reach."""
