@@ -27,13 +27,13 @@ from stowage_optimizer.bounds.question import (
 from stowage_optimizer.bounds.scope import (
     Linear,
     Scope,
+    arrivals,
     from_maximum,
     make_scope,
     weighted,
 )
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.search.problem import Flags, Ints
 
 SLACK = SCALE // 256
 """By how much the limit may miss what its prices could prove."""
@@ -107,7 +107,7 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
     )
     if len(first) * kinds > MOST_CELLS:
         return None
-    come = np.where(_open(scope, first), scope.count, 0).astype(np.int32)
+    come = np.where(arrivals(scope, first), scope.count, 0).astype(np.int32)
     # Who is at home stays, also where nobody may come any more.
     home, runs = scope.home, scope.home >= 0
     pairs, number = np.unique(
@@ -128,16 +128,6 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
         demand=np.ascontiguousarray(scope.demand[:, used]),
         staying=nothing,
     )
-
-
-def _open(scope: Scope, nodes: Ints) -> Flags:
-    """Return which kinds fit on which of ``nodes``, shape ``(nodes, kinds)``."""
-    problem = scope.problem
-    allowed = problem.allowed[problem.mask[scope.kinds]][:, nodes].T.copy()
-    for dimension in range(scope.demand.shape[1]):
-        wanted = scope.demand[:, dimension]
-        allowed &= (wanted <= scope.free[nodes, dimension, None]) | (wanted == 0)
-    return allowed
 
 
 class _Program:

@@ -212,16 +212,22 @@ def make_scope(question: Question, *, loosened: bool = False) -> Scope:
     )
 
 
-def arrivals(scope: Scope) -> Flags:
+def arrivals(scope: Scope, nodes: Ints | None = None) -> Flags:
     """Return which kinds may newly come to which nodes, shape ``(nodes, kinds)``.
 
     A pod that comes must fit beside those that certainly stay.
+
+    Parameters
+    ----------
+    nodes
+        The nodes that are asked about; None for all.
     """
     problem = scope.problem
-    allowed = problem.allowed[problem.mask[scope.kinds]].T.copy()
+    asked = np.arange(len(scope.free)) if nodes is None else nodes
+    allowed = problem.allowed[:, asked][problem.mask[scope.kinds]].T.copy()
     for dimension in range(scope.demand.shape[1]):
         wanted = scope.demand[:, dimension]
-        allowed &= (wanted <= scope.free[:, dimension, None]) | (wanted == 0)
+        allowed &= (wanted <= scope.free[asked, dimension, None]) | (wanted == 0)
     return allowed
 
 
