@@ -101,16 +101,17 @@ class Combination:
             return Combined(value, value)
         return Combined(value, None)
 
-    def content(self) -> list[list[Indices]]:
-        """Return the chosen patterns of each group, one a node."""
-        return [
+    def content(self, groups: Groups) -> Ints:
+        """Return how many pods of each kind each node has, shape ``(nodes, kinds)``."""
+        chosen = [
             [
-                listed[at]
+                listed[at].sum(axis=1)
                 for at, use in enumerate(uses)
                 for _ in range(self._solver.value(use))
             ]
             for uses, listed in zip(self._uses, self._patterns, strict=True)
         ]
+        return np.array([chosen[group].pop() for group in groups.group], np.int64)
 
     def _running(self, scope: Scope, placed: Ints, every: list[Any]) -> list[Any]:
         """Return, by kind, how many of the running pods have a node."""
@@ -134,20 +135,21 @@ def _dot(weights: Ints, variables: Sequence[Any]) -> Any:
     return cp_model.LinearExpr.weighted_sum(list(variables), weights.tolist())
 
 
-def assignment_of(
-    question: Question, scope: Scope, groups: Groups, content: list[list[Indices]]
-) -> Indices:
-    """Return node by item: settled pods at home, the others as the patterns say."""
+def assignment_of(question: Question, scope: Scope, content: Ints) -> Indices:
+    """Return node by item: settled pods at home, the others where ``content`` says.
+
+    Parameters
+    ----------
+    content
+        How many pods of each kind each node has, shape ``(nodes, kinds)``.
+    """
     problem = question.problem
     nodes = problem.home.copy()
     tier = problem.tier[problem.kind]
     nodes[tier > question.tier] = NOWHERE
     nodes[scope.items] = NOWHERE
     home = at_home(scope)
-    room = np.zeros((len(scope.room), len(scope.kinds)), np.int64)
-    chosen = [list(patterns) for patterns in content]
-    for node, group in enumerate(groups.group):
-        room[node] = chosen[group].pop().sum(axis=1)
+    room = content.copy()
     for kind in range(len(scope.kinds)):
         members = scope.items[scope.kind_of == kind]
         stays = np.minimum(room[:, kind], home[:, kind])

@@ -112,7 +112,7 @@ class Enumeration:
         best = model.solve(RESERVE * (deadline - clock()), deterministic_s)
         nodes = None
         if best.value is not None:
-            nodes = assignment_of(question, scope, groups, model.content())
+            nodes = assignment_of(question, scope, model.content(groups))
         if best.limit is None:
             return None if nodes is None else Enumerated(None, nodes)
         if best.value is None:
@@ -190,15 +190,16 @@ def recombine(
     program, scope = search.program, search.scope
     program.know(placed)
     groups = program.groups
-    empty = np.zeros((len(scope.kinds), 2), np.int32)
-    patterns = [[empty] for _ in groups.size]
-    for group, pattern in program.master.patterns():
-        patterns[group].append(pattern)
-    if sum(map(len, patterns)) > MOST_COMBINED or clock() > deadline:
+    known = program.master.contents
+    if len(known) > MOST_COMBINED or clock() > deadline:
         return None
+    patterns = [
+        known.dense(np.flatnonzero(known.group == group), len(scope.kinds))
+        for group in range(len(groups.size))
+    ]
     target = target_of(search.question, scope, aim)
-    model = Combination(scope, groups, [np.array(p) for p in patterns], target)
+    model = Combination(scope, groups, patterns, target)
     best = model.solve(deadline - clock(), deterministic_s)
     if best.value is None:
         return None
-    return assignment_of(search.question, scope, groups, model.content())
+    return assignment_of(search.question, scope, model.content(groups))

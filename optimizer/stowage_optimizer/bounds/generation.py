@@ -14,7 +14,7 @@ import numpy as np
 from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.master import Master
-from stowage_optimizer.bounds.question import SCALE, Duals
+from stowage_optimizer.bounds.question import SCALE, Duals, Floats
 from stowage_optimizer.bounds.scope import Scope
 
 SMOOTHING = 0.2
@@ -48,6 +48,10 @@ class Generation:
     ----------
     best, at
         The best that is proved, and at which prices; None before anything is.
+    used
+        How often the linear program used each pattern when it was solved last.
+    longest_s
+        The longest round so far.
     finished
         Whether another round cannot bring anything.
     """
@@ -63,6 +67,8 @@ class Generation:
         self.lagrangian = Lagrangian(scope, groups, lambda: left_s() <= 0)
         self.best: Evaluation | None = None
         self.at: Duals | None = None
+        self.used: Floats = np.zeros(0)
+        self.longest_s = 0.0
         self.finished = False
         self._left_s = left_s
 
@@ -81,14 +87,20 @@ class Generation:
         whole
             Whether only the bound as a whole number matters.
         """
+        left_s = self._left_s()
+        self._go_on(goal, tight, whole=whole)
+        self.longest_s = max(self.longest_s, left_s - self._left_s())
+
+    def _go_on(self, goal: int | None, tight: Tight, *, whole: bool) -> None:
         self.master.aim(self.scope)
         solved = self.master.solve(self._left_s())
         if solved is None:
             # Either time is up, or the solver gave up for good.
             self.finished = self._left_s() > LAST_S
             return
-        value, duals = solved
-        fruitless = not self._price(duals, goal, self._slack(value, whole=whole))
+        value, self.used = solved.value, solved.used
+        slack = self._slack(value, whole=whole)
+        fruitless = not self._price(solved.duals, goal, slack)
         given_up = fruitless and self._left_s() > 0 and not self.good(goal)
         is_tight = self.best is not None and tight(value, self.best.bound)
         self.finished = not self.master.growing and (given_up or is_tight)
@@ -102,14 +114,16 @@ class Generation:
 
     def add(self, found: Evaluation) -> bool:
         """Add what the program lacks of the best patterns; return whether it did."""
+        self.master.aim(self.scope)
         groups = np.flatnonzero(found.worth > 0)
-        added = self.master.add_missing(groups, found.patterns[groups])
+        patterns = [found.patterns[groups]]
+        several = []
         for group in groups[self.groups.size[groups] > 1].tolist():
             more = list(self.lagrangian.more_patterns(found, group))
-            if more:
-                several = np.full(len(more), group)
-                added |= self.master.add_missing(several, np.array(more))
-        return added
+            several += [group] * len(more)
+            patterns += [one[None] for one in more]
+        every = np.concatenate([groups, np.array(several, np.int64)])
+        return self.master.add_missing(every, np.concatenate(patterns))
 
     def good(self, goal: int | None) -> bool:
         """Return whether the bound, rounded, is down to ``goal``."""

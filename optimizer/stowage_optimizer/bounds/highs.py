@@ -42,6 +42,8 @@ class Program:
         By row, shape ``(rows,)``; infinite where there is no limit.
     entries
         No entry is named twice.
+    whole
+        Columns that are whole numbers; None for none.
     """
 
     cost: Floats
@@ -49,9 +51,10 @@ class Program:
     low: Floats
     high: Floats
     entries: Sequence[Entries]
+    whole: Ints | None = None
 
 
-def quiet_solver(**options: bool | int | str) -> highspy.Highs:
+def quiet_solver(**options: bool | int | float | str) -> highspy.Highs:
     """Return a solver of one thread that prints nothing."""
     solver = highspy.Highs()
     for name, value in {"output_flag": False, "threads": 1, **options}.items():
@@ -84,6 +87,38 @@ def minimum_duals(program: Program, limit_s: float) -> Floats | None:
     return np.array(solver.getSolution().row_dual)
 
 
+ONE_APART = 0.9
+"""Values of whole numbers that differ by less are the same."""
+
+
+def best_whole(
+    program: Program, start: Floats, limit_s: float, nodes: int | None
+) -> Floats | None:
+    """Return the columns of something better than ``start``; None if none is found.
+
+    Parameters
+    ----------
+    start
+        By column, shape ``(columns,)``; it obeys all limits.
+    nodes
+        Nodes of the search tree at most, where time must not matter.
+    """
+    solver = quiet_solver(mip_rel_gap=0.0, mip_abs_gap=ONE_APART)
+    solver.setOptionValue("time_limit", min(max(0.001, limit_s), LONGEST_S))
+    if nodes is not None:
+        solver.setOptionValue("mip_max_nodes", nodes)
+    solver.passModel(_lp(program))
+    solution = highspy.HighsSolution()
+    solution.col_value = start.tolist()
+    solver.setSolution(solution)
+    solver.run()
+    if solver.getInfo().primal_solution_status != highspy.kSolutionStatusFeasible:
+        return None
+    found = np.array(solver.getSolution().col_value)
+    better = program.cost @ found < program.cost @ start - ONE_APART
+    return found if better else None
+
+
 def by_column(
     entries: Sequence[Entries], columns: int
 ) -> tuple[Indices, Indices, Floats]:
@@ -107,4 +142,9 @@ def _lp(program: Program) -> highspy.HighsLp:
     starts, rows, values = by_column(program.entries, len(program.cost))
     lp.a_matrix_.start_, lp.a_matrix_.index_ = starts, rows
     lp.a_matrix_.value_ = values
+    if program.whole is not None:
+        kinds = [highspy.HighsVarType.kContinuous] * len(program.cost)
+        for column in program.whole.tolist():
+            kinds[column] = highspy.HighsVarType.kInteger
+        lp.integrality_ = kinds
     return lp

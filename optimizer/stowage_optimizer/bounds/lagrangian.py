@@ -144,6 +144,7 @@ class Lagrangian:
         stays, comes = patterns[:, :, 0], patterns[:, :, 1]
         short = worth - (stays @ (value + bonus) + comes @ value)
         cut_off = bool((short > each).any())
+        self._quick_mixes = at.mix_of
         return Evaluation(prices, self._sum(prices, worth), worth, patterns, cut_off)
 
     def _priced(
@@ -162,7 +163,7 @@ class Lagrangian:
     def quick_patterns(self, prices: Prices, groups: Ints, slack: int) -> Indices:
         """Return good patterns of some groups, shape ``(groups, kinds, 2)``.
 
-        They prove nothing: few steps are taken, and the mix of the first suits all.
+        They prove nothing: few steps are taken, with the mix of the last evaluation.
         """
         at, own = self._values_at(prices), self.groups
         each = slack // int(own.size.sum())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import highspy
 import numpy as np
 
 from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.highs import Entries, by_column, quiet_solver, solved
-from stowage_optimizer.bounds.question import Duals, Floats
+from stowage_optimizer.bounds.question import Duals, Floats, Phase
 from stowage_optimizer.bounds.scope import Linear, Scope
 from stowage_optimizer.search.problem import Indices, Ints
 
@@ -29,7 +28,7 @@ PRIMAL = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Contents:
+class Contents:
     """Patterns, by the kinds that they have.
 
     Parameters
@@ -47,19 +46,51 @@ class _Contents:
     stays: Ints
     placed: Ints
 
+    def __len__(self) -> int:
+        return len(self.group)
+
     def total(self, placed: Floats | Ints, stays: Floats | Ints) -> Floats:
         """Return the pods of each pattern, weighted by kind, as one sum."""
         each = placed[self.kind] * self.placed + stays[self.kind] * self.stays
         total: Floats = np.bincount(self.at, each, len(self.group)).astype(float)
         return total
 
+    def dense(self, chosen: Ints, kinds: int) -> Indices:
+        """Return some of them as shape ``(chosen, kinds, 2)``."""
+        different, which = np.unique(chosen, return_inverse=True)
+        number = np.full(len(self), -1)
+        number[different] = np.arange(len(different))
+        at = number[self.at]
+        has = at >= 0
+        patterns = np.zeros((len(different), kinds, 2), np.int32)
+        at, kind, stays = at[has], self.kind[has], self.stays[has]
+        patterns[at, kind, 0] = stays
+        patterns[at, kind, 1] = self.placed[has] - stays
+        return patterns[which]
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """The optimum of the program.
+
+    Parameters
+    ----------
+    used
+        How often each pattern is, shape ``(patterns,)``.
+    """
+
+    value: float
+    duals: Duals
+    used: Floats = field(repr=False)
+
 
 class Master:
     """The linear program; patterns are added, never removed.
 
-    Its rows are, in this order, pods of each kind, nodes of each group, running pods
-    of kinds of which only some run, and requirements. Its columns are what is missing
-    of each requirement, running pods that have a node, and patterns.
+    The first pattern of each group is empty, so that every node has one. The rows are,
+    in this order, pods of each kind, nodes of each group, running pods of kinds of
+    which only some run, and requirements; the columns what is missing of each
+    requirement, running pods that have a node, and patterns.
 
     Parameters
     ----------
@@ -72,7 +103,7 @@ class Master:
         # If all pods of a kind run, every placed one is a running pod.
         self._all_run = scope.running == scope.count
         self._mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
-        self._contents: list[_Contents] = []
+        self._parts: list[Contents] = []
         self._dual: Floats | None = None
         self._penalty = PENALTY
         self.growing = False
@@ -81,18 +112,21 @@ class Master:
         self._solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
         self._add_rows()
         self._add_missing_and_running()
+        every = np.arange(len(groups.size))
+        self.add(every, np.zeros((len(every), len(scope.count), 2), np.int32))
 
     def aim(self, scope: Scope) -> None:
         """Maximise what ``scope`` does, under its requirements."""
         if scope is self._aim:
             return
-        self._aim = scope
+        # What was solved last was another program.
+        self._aim, self._dual = scope, None
         needs, objective = len(self._scope.requirements), scope.objective
         cost = np.concatenate(
             [
                 np.full(needs, -self._penalty),
                 objective.running[self._mixed],
-                *(self._total(objective, one) for one in self._contents),
+                self.total(objective),
             ]
         )
         columns = np.arange(len(cost), dtype=np.int32)
@@ -119,30 +153,47 @@ class Master:
         """Add patterns, shape ``(n, kinds, 2)``, of the groups of shape ``(n,)``."""
         self._add(_contents(group, patterns))
 
-    def take(self, other: Master) -> None:
-        """Add all patterns of another program of the same groups and kinds."""
-        for contents in other._contents:
-            self._add(contents)
+    @property
+    def contents(self) -> Contents:
+        """All patterns, in the order in which they were added."""
+        if len(self._parts) > 1:
+            self._parts = [_joined(self._parts)]
+        return self._parts[0]
 
-    def patterns(self) -> Iterator[tuple[int, Indices]]:
-        """Yield every pattern and its group; of shape ``(kinds, 2)``."""
-        for one in self._contents:
-            patterns = np.zeros((len(one.group), len(self._scope.count), 2), np.int32)
-            patterns[one.at, one.kind, 0] = one.stays
-            patterns[one.at, one.kind, 1] = one.placed - one.stays
-            yield from zip(one.group.tolist(), patterns, strict=True)
+    def total(self, one: Linear) -> Floats:
+        """Return what each pattern adds to ``one``, but for `mixed` running pods."""
+        return self._total(one, self.contents)
 
-    def solve(self, limit_s: float) -> tuple[float, Duals] | None:
-        """Return the value and its duals; None if it was not solved in time."""
+    @property
+    def mixed(self) -> Ints:
+        """Kinds of which only some pods run."""
+        return self._mixed
+
+    def like(self, scope: Scope, groups: Groups) -> bool:
+        """Return whether this is the program of ``scope`` too, but for constants."""
+        mine, own = self._scope, self._groups
+        return (
+            np.array_equal(mine.items, scope.items)
+            and _names(mine) == _names(scope)
+            and np.array_equal(own.group, groups.group)
+            and np.array_equal(own.come, groups.come)
+            and np.array_equal(own.room, groups.room)
+        )
+
+    def solve(self, limit_s: float) -> Solved | None:
+        """Return the optimum; None if it was not found in time."""
         if not solved(self._solver, limit_s):
             return None
-        self._dual = dual = np.array(self._solver.getSolution().row_dual)
+        solution = self._solver.getSolution()
+        self._dual = dual = np.array(solution.row_dual)
         kinds, need = len(self._scope.count), self._first_need
         run = np.zeros(kinds)
         run[self._mixed] = dual[need - len(self._mixed) : need]
         value = self._solver.getInfo().objective_function_value
-        self._raise_penalty()
-        return value, Duals(dual[:kinds], run, -dual[need:][self._asked()])
+        columns = np.array(solution.col_value)
+        self._raise_penalty(columns[: len(self._scope.requirements)])
+        duals = Duals(dual[:kinds], run, -dual[need:][self._asked()])
+        return Solved(value, duals, columns[len(columns) - len(self.contents) :])
 
     @property
     def _first_need(self) -> int:
@@ -151,18 +202,15 @@ class Master:
 
     def _asked(self) -> list[int]:
         """Return which of all requirements are those of the aim, in its order."""
-        numbers = {
-            (one.phase, one.tier): number
-            for number, one in enumerate(self._scope.requirements)
-        }
-        return [numbers[one.phase, one.tier] for one in self._aim.requirements]
+        numbers = {name: number for number, name in enumerate(_names(self._scope))}
+        return [numbers[name] for name in _names(self._aim)]
 
-    def _total(self, one: Linear, contents: _Contents) -> Floats:
+    def _total(self, one: Linear, contents: Contents) -> Floats:
         """Return what each pattern adds to ``one``, but for running pods apart."""
         running = np.where(self._all_run, one.running, 0)
         return contents.total(one.placed + running, one.stays)
 
-    def _reduced_cost(self, dual: Floats, contents: _Contents) -> Floats:
+    def _reduced_cost(self, dual: Floats, contents: Contents) -> Floats:
         """Return what each pattern is worth beyond the prices of its rows."""
         scope, need = self._scope, self._first_need
         price = dual[: len(scope.count)].copy()
@@ -175,21 +223,20 @@ class Master:
         worth -= dual[len(scope.count) :][contents.group]
         return worth
 
-    def _raise_penalty(self) -> None:
+    def _raise_penalty(self, missing: Floats) -> None:
         """Have what is missing cost more at the next solve, where anything is."""
-        needs = len(self._scope.requirements)
-        missing = np.array(self._solver.getSolution().col_value[:needs]) > MISSING
-        self.growing = bool(missing.any()) and self._penalty < MOST_PENALTY
+        anything = bool((missing > MISSING).any())
+        self.growing = anything and self._penalty < MOST_PENALTY
         if self.growing:
             self._penalty = min(MOST_PENALTY, MORE_PENALTY * self._penalty)
-            for column in range(needs):
+            for column in range(len(missing)):
                 self._solver.changeColCost(column, -self._penalty)
 
-    def _add(self, contents: _Contents) -> None:
+    def _add(self, contents: Contents) -> None:
         number = len(contents.group)
         if not number:
             return
-        self._contents.append(contents)
+        self._parts.append(contents)
         kinds = len(self._scope.count)
         row_of = np.full(kinds, -1)
         row_of[self._mixed] = self._first_need - len(self._mixed) + self._numbers
@@ -256,8 +303,24 @@ class Master:
         )  # fmt: skip
 
 
-def _contents(group: Ints, patterns: Indices) -> _Contents:
+def _contents(group: Ints, patterns: Indices) -> Contents:
     placed = patterns.sum(axis=2, dtype=np.int64)
     at, kind = np.nonzero(placed)
     stays = patterns[at, kind, 0].astype(np.int64)
-    return _Contents(group, at, kind, stays, placed[at, kind])
+    return Contents(group, at, kind, stays, placed[at, kind])
+
+
+def _joined(parts: list[Contents]) -> Contents:
+    before = np.cumsum([0, *map(len, parts[:-1])])
+    at = [one.at + first for one, first in zip(parts, before, strict=True)]
+    return Contents(
+        np.concatenate([one.group for one in parts]),
+        np.concatenate(at),
+        np.concatenate([one.kind for one in parts]),
+        np.concatenate([one.stays for one in parts]),
+        np.concatenate([one.placed for one in parts]),
+    )
+
+
+def _names(scope: Scope) -> list[tuple[Phase, int]]:
+    return [(one.phase, one.tier) for one in scope.requirements]

@@ -16,8 +16,8 @@ from stowage_optimizer.bounds.descent import Descent
 from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
-from stowage_optimizer.bounds.question import SCALE, Duals, Phase, Question
-from stowage_optimizer.bounds.scope import Scope, make_scope, phases, weighted
+from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
+from stowage_optimizer.bounds.scope import Linear, Scope, make_scope, phases, weighted
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.search.problem import Indices, Ints
 
@@ -57,17 +57,21 @@ class TierProgram:
         if groups is None:
             return
         self.groups: Groups = groups
-        self._question = question
-        self.master = Master(self.scope, groups)
+        self.question = question
+        like = before
+        if before and not (before.usable and before.master.like(self.scope, groups)):
+            like = None
+        self.master: Master = like.master if like else Master(self.scope, groups)
+        # Every node holds the empty pattern of its group.
+        self._held = groups.group.astype(np.int64)
+        self._content: Indices | None = None
         self._clock: Clock | None = None
         self._deadline = 0.0
         objective = weighted(first, question.tier)
         self._sum = self.generation(replace(first, objective=objective))
         self._descent: Descent | None = None
-        self._known: Duals | None = None
-        if before and before.usable and self._like(before):
-            self._known = before.at
-            self.master.take(before.master)
+        # Prices of another program are good to begin with.
+        self._known = like.at if like else None
 
     def generation(self, scope: Scope) -> Generation:
         """Return a search for the prices of ``scope``, which is about the tier."""
@@ -81,10 +85,52 @@ class TierProgram:
         """Have all searches end at ``deadline``."""
         self._deadline, self._clock = deadline, clock
 
-    def know(self, placed: Ints) -> None:
-        """Add the patterns of an assignment: node by item, negative for none."""
+    def know(self, placed: Ints) -> Ints:
+        """Add the patterns of an assignment, and return which each node has.
+
+        Parameters
+        ----------
+        placed
+            Node by item, negative for none.
+        """
         content = patterns_of(self.scope, self.groups, placed)
-        self.master.add(self.groups.group.astype(np.int64), content)
+        group = self.groups.group.astype(np.int64)
+        if self._content is None:
+            self._content = np.zeros_like(content)
+        new = np.flatnonzero((content != self._content).any(axis=(1, 2)))
+        first = len(self.master.contents)
+        self.master.add(group[new], content[new])
+        self._held[new] = first + np.arange(len(new))
+        self._content = content
+        return self._held.copy()
+
+    def look_again(self, limit_s: float) -> None:
+        """Solve the sum's linear program over what is known now, if there is time."""
+        self.master.aim(self._sum.scope)
+        solved = self.master.solve(limit_s)
+        if solved is not None:
+            self._sum.used = solved.used
+
+    @property
+    def used(self) -> Floats:
+        """How often the sum's linear program used each pattern when it was solved."""
+        before = self._sum.used
+        return np.concatenate(
+            [before, np.zeros(len(self.master.contents) - len(before))]
+        )
+
+    def worth(self) -> Floats:
+        """Return what each pattern is worth at the best prices of the sum, if any."""
+        lagrangian, at = self._sum.lagrangian, self._sum.at
+        if at is None:
+            return np.zeros(len(self.master.contents))
+        pod, stay = lagrangian.values(lagrangian.round(at))
+        return self.master.contents.total(pod, stay) / SCALE
+
+    @property
+    def sum(self) -> Linear:
+        """The weighted sum of all phases."""
+        return self._sum.scope.objective
 
     @property
     def ready(self) -> bool:
@@ -101,6 +147,11 @@ class TierProgram:
         """The best that is proved of the weighted sum, in parts of `SCALE`."""
         best = self._sum.best
         return None if best is None else best.bound
+
+    @property
+    def round_s(self) -> float:
+        """The longest round for the weighted sum."""
+        return self._sum.longest_s
 
     @property
     def at(self) -> Duals | None:
@@ -121,20 +172,11 @@ class TierProgram:
     def _start(self) -> Duals:
         if self._known is not None:
             return self._known
-        return starting_duals(self._question, self._sum.scope, self.left_s())
+        return starting_duals(self.question, self._sum.scope, self.left_s())
 
     @staticmethod
     def _near(value: float, bound: int) -> bool:
         return bound <= (value + NEAR) * SCALE
-
-    def _like(self, before: TierProgram) -> bool:
-        """Return whether ``before`` is about the same pods and nodes."""
-        mine, other = self.scope, before.scope
-        return (
-            np.array_equal(mine.items, other.items)
-            and len(mine.requirements) == len(other.requirements)
-            and np.array_equal(self.groups.group, before.groups.group)
-        )
 
 
 def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:

@@ -8,14 +8,21 @@ import pytest
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.descent import FEW
 from stowage_optimizer.bounds.dual import DualSearch
+from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
-from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.objective import TierScore, score
+from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Item, Packing
 from stowage_optimizer.search.problem import make_problem
 
 NODES = FEW + 50
 KINDS = 12
+NEAR_ENOUGH = 0.9
+"""Without the local search, which comes first otherwise."""
+
+FEWEST_ROUNDS = 5
+"""Where the best prices are known: one to evaluate them, few to see that they are."""
 NOTHING = (TierScore(0, 0, -(10**6)),)
 
 
@@ -109,3 +116,61 @@ def test_without_time_nothing_is_proved_and_nothing_is_lost(packing: Packing) ->
     assert not search.finished
 
     assert search.run(6.0, rounds=400) is not None
+
+
+def _ready(packing: Packing) -> TierProgram:
+    """Return the program with the patterns that its best prices ask for."""
+    program = TierProgram(_question(packing, Phase.KEEP))
+    program.run_until(1.0, lambda: 0.0)
+    while not program.ready:
+        program.prepare()
+    return program
+
+
+def _scores(packing: Packing, nodes: np.ndarray) -> TierScore:
+    assignment = tuple(None if node < 0 else int(node) for node in nodes)
+    return score(packing, assignment, Policy.STRICT)[0]
+
+
+def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(
+    packing: Packing,
+) -> None:
+    """From nothing placed they come near the limit; none is worse or impossible."""
+    program, nodes = _ready(packing), _home(packing)
+    neighbourhoods = Neighbourhoods(program, seed=0)
+    room = np.array(packing.room)
+    demand = np.array([one.demand for one in packing.items])
+    scores = [_scores(packing, nodes)]
+    while not neighbourhoods.finished:
+        found = neighbourhoods.improve(nodes, 60.0, counted=True)
+        if found is not None:
+            nodes = found
+            used = np.zeros_like(room)
+            np.add.at(used, nodes[nodes >= 0], demand[nodes >= 0])
+            assert (used <= room).all()
+            scores.append(_scores(packing, nodes))
+
+    assert len(scores) > 1
+    assert scores == sorted(scores)
+    assert program.bound is not None
+    best = DualSearch(_question(packing, Phase.PLACE), nodes, lambda: 0.0, program).run(
+        1.0
+    )
+    assert best is not None
+    assert scores[-1].placed >= NEAR_ENOUGH * best.value
+
+
+def test_a_program_goes_on_when_the_tiers_above_reach_other_values() -> None:
+    """Its patterns are good for any values; finding them anew took most of the time."""
+    packing = _packing()
+    first = _ready(packing)
+
+    second = TierProgram(_question(packing, Phase.KEEP), first)
+
+    assert second.master is first.master
+    second.run_until(1.0, lambda: 0.0)
+    rounds = 0
+    while not second.ready:
+        second.prepare()
+        rounds += 1
+    assert rounds <= FEWEST_ROUNDS

@@ -12,6 +12,7 @@ from google.protobuf.json_format import MessageToDict
 from snapshot_builder import figure_1
 from solving_in_process import decoded
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.cli import main
 from stowage_optimizer.cli.solve import ProgressLines
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -28,7 +29,11 @@ from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.updates import progress_line, progress_of
 from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
 from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    Limit,
+    SharedState,
+)
 from stowage_optimizer.strategies.lexicographic.strategy import (
     PROOF_INTERVAL_S,
     _Publisher,
@@ -190,7 +195,9 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     publisher.publish()
     loose = published[0].tiers[-1].upper_bound
 
-    shared.limit_placed(0, loose - 1, Proof(ProofMethod.KNAPSACK))
+    anything = (ANYTHING,) * len(bounds)
+    proof = Proof(ProofMethod.KNAPSACK)
+    shared.limit(Limit(0, Phase.PLACE, anything, loose - 1, proof))
     publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
 
     assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
@@ -45,6 +45,12 @@ FIRST_LISTING_SHARE = 0.1
 LISTING_SHARES = (0.2, 0.6)
 """Shares of the time left for each enumeration."""
 
+CHOOSING_SHARE = 0.1
+"""Share of the time left for choosing among the patterns of a tier."""
+
+FEW_NODES = 50
+"""So many nodes are better combined at once, when all prices are known."""
+
 COMBINING_SHARE = 0.2
 """Share of the time left for combining known patterns."""
 
@@ -61,8 +67,6 @@ class Attempt:
 
     context: AttemptContext
     phase: OpenPhase
-    stages: int = 0
-    """How many stages were worked on so far."""
     _until: float = 0.0
     _dual: DualSlices | None = None
     _closing: Closing = field(init=False)
@@ -75,10 +79,7 @@ class Attempt:
     def go_on(self, until: float) -> bool:
         """Work on the next stage; return whether there was one, and time for it."""
         self._until = until
-        if not next(self._work, False):
-            return False
-        self.stages += 1
-        return True
+        return next(self._work, False)
 
     def _all_stages(self) -> Iterator[bool]:
         """Do one stage after the other; yield whether there was anything to do."""
@@ -96,29 +97,40 @@ class Attempt:
             yield from self._prices()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
-            while not (tried := self._counting(share)):
-                yield False
-            yield tried
+            while not self._counting(share):
+                yield self._choose(CHOOSING_SHARE)
+            yield True
         while True:
             yield from self._close_in(1.0)
-            yield False
+            yield self._choose(CHOOSING_SHARE)
 
     def _prices(self) -> Iterator[bool]:
         """Work on the dual bound in slices, then on the gap that it leaves."""
         self._dual = dual = DualSlices(self.context, self.phase)
-        for polish, shares in ((False, DUAL_SHARES), (True, POLISHING_SHARES)):
-            for share in shares:
-                improving = dual.run(self._seconds(share), polish=polish)
-                yield True
-                if dual.search.finished:
-                    break
-                # Where prices alone get no further, patterns may at once.
-                if not improving:
-                    yield from self._close_in(FIRST_LISTING_SHARE)
+        yield from self._slices(dual, DUAL_SHARES, polish=False)
+        while dual.search.preparing and not dual.search.finished:
+            yield from self._slices(dual, DUAL_SHARES[-1:], polish=False)
+        yield from self._slices(dual, POLISHING_SHARES, polish=True)
         for share in LISTING_SHARES:
             yield from self._close_in(share)
             seconds = self._seconds(COMBINING_SHARE)
             yield self._closing.recombine(dual.search, seconds)
+
+    def _slices(
+        self, dual: DualSlices, shares: Sequence[float], *, polish: bool
+    ) -> Iterator[bool]:
+        for share in shares:
+            improving = dual.run(self._seconds(share), polish=polish)
+            yield True
+            if len(self.context.problem.room) > FEW_NODES and self._choose(
+                CHOOSING_SHARE
+            ):
+                yield True
+            if dual.search.finished:
+                return
+            # Where prices alone get no further, patterns may at once.
+            if not improving:
+                yield from self._close_in(FIRST_LISTING_SHARE)
 
     def _close_in(self, share: float) -> Iterator[bool]:
         """List what reaches the limit, then what is next to it, while that is quick."""
@@ -126,6 +138,11 @@ class Attempt:
             self._dual.prices, self._seconds(share)
         ):
             yield True
+
+    def _choose(self, share: float) -> bool:
+        if self._dual is None:
+            return False
+        return self._closing.choose(self._dual.search, self._seconds(share))
 
     def _knapsack(self) -> None:
         context, phase = self.context, self.phase
@@ -177,10 +194,10 @@ class Attempt:
         context, phase, seconds = self.context, self.phase, self._seconds(share)
         if not worth_counting(context, phase, seconds):
             return False
-        limit, spent = counted(context, phase, seconds)
+        value, limit, spent = counted(context, phase, seconds)
         context.work_clock.spend(spent)
         if limit is not None:
-            context.limit(phase, limit, Proof(ProofMethod.CP_SAT))
+            context.limit(phase, limit, Proof(ProofMethod.CP_SAT), value)
         return True
 
     def _seconds(self, share: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import TierScore
@@ -17,21 +18,29 @@ from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    Limit,
     SharedState,
     WorkClock,
+    reaches,
 )
-
-ANYTHING = (0, 0, -(2**40))
-"""What every assignment reaches in a tier."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenPhase:
-    """A phase of ``tier``, and what all tiers have reached."""
+    """A phase of ``tier``, and what all tiers have reached.
+
+    Parameters
+    ----------
+    after
+        How many phases of its tier, and tiers above, are open yet: what they reach may
+        change, and with it the premises.
+    """
 
     tier: int
     phase: Phase
     value: Value
+    after: int = 0
 
     def question(self, problem: Problem) -> Question:
         """Return what the bounds are asked."""
@@ -41,18 +50,31 @@ class OpenPhase:
     @property
     def premises(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
-        earlier = self.value[self.tier][: self.phase.value]
-        return (self.tier, self.phase, self.value[: self.tier], earlier)
+        return (self.tier, self.phase, self.least())
+
+    def least(self, value: Value | None = None) -> Value:
+        """Return what the assignments in question have at least.
+
+        Parameters
+        ----------
+        value
+            What all tiers have reached, where not that of the phase.
+        """
+        value = self.value if value is None else value
+        kept, placed, _ = value[self.tier]
+        least_kept, least_placed, any_stability = ANYTHING
+        if self.phase is not Phase.KEEP:
+            least_kept = kept
+        if self.phase is Phase.DISRUPT:
+            least_placed = placed
+        own = (least_kept, least_placed, any_stability)
+        below = (ANYTHING,) * (len(value) - self.tier - 1)
+        return (*value[: self.tier], own, *below)
 
     @property
     def presumes_nothing(self) -> bool:
         """Whether the answer holds whatever the tiers above reach."""
         return self.value[0] == ANYTHING
-
-    @property
-    def placed(self) -> int:
-        """What the tier has placed."""
-        return self.value[self.tier][1]
 
     def reached(self, shared: SharedState) -> int:
         """Return what is reached, in the phase's own numbers."""
@@ -77,9 +99,11 @@ class OpenPhase:
         """Return whether an answer would still be useful."""
         if not self.gap(shared):
             return False
-        if self.phase is not Phase.DISRUPT:
-            return True
-        return OpenPhase(self.tier, self.phase, shared.value).premises == self.premises
+        if self.after:
+            return reaches(shared.value, self.least())
+        return self.phase is not Phase.DISRUPT or (
+            self.least(shared.value) == self.least()
+        )
 
 
 NEVER_S = 10_000.0
@@ -98,6 +122,8 @@ class AttemptContext:
         Exact searches by tier, which several phases continue.
     programs
         By tier, what the tiers above had reached, and the program over patterns.
+    chosen
+        By tier, the choice among its patterns.
     """
 
     shared: SharedState
@@ -108,6 +134,7 @@ class AttemptContext:
     mender: Mender
     searches: dict[int, MoveSearch] = field(default_factory=dict)
     programs: dict[int, tuple[Value, TierProgram]] = field(default_factory=dict)
+    chosen: dict[int, Neighbourhoods] = field(default_factory=dict)
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
@@ -121,6 +148,14 @@ class AttemptContext:
             program = TierProgram(self.question(phase), program)
             self.programs[phase.tier] = (above, program)
         return program
+
+    def neighbourhoods(self, phase: OpenPhase) -> Neighbourhoods:
+        """Return the choice among the patterns of the tier's program."""
+        program, known = self.program(phase), self.chosen.get(phase.tier)
+        if known is None or known.program is not program:
+            known = Neighbourhoods(program, self.budget.options.seed)
+            self.chosen[phase.tier] = known
+        return known
 
     def clock(self, phase: OpenPhase, end: float) -> Clock:
         """Return a clock that is past ``end`` once the answer is not needed."""
@@ -138,19 +173,26 @@ class AttemptContext:
         """
         return self.work_clock.now() + NEVER_S if self.work_clock.counted else end
 
-    def limit(self, phase: OpenPhase, limit: int, proof: Proof) -> None:
-        """Note that ``phase`` cannot be better than ``limit``."""
-        if phase.phase is Phase.KEEP:
-            self.shared.limit_kept(phase.tier, limit)
-        elif phase.phase is Phase.PLACE:
-            self.shared.limit_placed(phase.tier, limit, proof)
-        else:
-            self.shared.limit_disruption(phase.tier, limit, phase.placed, proof)
+    def limit(
+        self, phase: OpenPhase, limit: int, proof: Proof, value: Value | None = None
+    ) -> None:
+        """Note that ``phase`` cannot be better than ``limit``.
 
-    def offer(self, phase: OpenPhase, nodes: Indices | None) -> None:
-        """Offer what a bound of ``phase`` found; tiers below stay where they are."""
+        Parameters
+        ----------
+        value
+            What the proof presumes, where that is not what the phase does.
+        """
+        least = phase.least(value)
+        self.shared.limit(Limit(phase.tier, phase.phase, least, limit, proof))
+
+    def offer(self, phase: OpenPhase, nodes: Indices | None) -> bool:
+        """Offer what a bound of ``phase`` found; return whether it was better.
+
+        Tiers below stay wanted where they are.
+        """
         if nodes is None:
-            return
-        problem = self.shared.problem
+            return False
+        problem, now = self.shared.problem, self.shared.assignment
         below = problem.tier[problem.kind] > phase.tier
-        self.shared.offer(np.where(below, problem.home, nodes), self.mender)
+        return self.shared.offer(np.where(below, now, nodes), self.mender)

@@ -19,6 +19,9 @@ from stowage_optimizer.strategies.lexicographic.attempt_context import (
 MOST_PATTERN_ENTRIES = 1_000_000
 """Nodes times kinds from which the patterns take too much memory."""
 
+ROUNDS = 4
+"""Rounds of the tier's program that a slice has time for."""
+
 COUNTED_ROUNDS = 40
 """Rounds of a slice where work is counted."""
 
@@ -58,8 +61,10 @@ class DualSlices:
     def run(self, seconds: float, *, polish: bool) -> bool:
         """Go on for ``seconds``; return whether the limit got better, or still may.
 
-        With ``polish`` also where only the prices can get better.
+        With ``polish`` also where only the prices can get better. Where that is not
+        enough for some rounds it takes longer: one that is broken off was for nothing.
         """
+        seconds = max(seconds, ROUNDS * self.search.program.round_s)
         context, before = self.context, self._bound and self._bound.value
         self._end = context.deadline(context.work_clock.now() + seconds)
         self._bound = self.search.run(
@@ -145,6 +150,28 @@ class Closing:
         context.work_clock.spend(COUNTED_S)
         context.offer(phase, found)
         return True
+
+    def choose(self, search: DualSearch, seconds: float) -> bool:
+        """Choose among the patterns of the tier, for all of its phases at once.
+
+        Returns whether anything was tried. It begins once prices are found for the sum
+        of the phases.
+        """
+        context, phase = self.context, self.phase
+        if not phase.gap(context.shared) or not search.usable or search.preparing:
+            return False
+        chosen, work_clock = context.neighbourhoods(phase), context.work_clock
+        end = work_clock.now() + seconds
+        clock = context.clock(phase, end)
+        counted, tried = work_clock.counted, 0
+        while clock() < end and not chosen.finished:
+            placed = context.shared.assignment.astype(np.int64)
+            left = context.deadline(end) - clock()
+            found = chosen.improve(placed, left, counted=counted)
+            context.offer(phase, found)
+            work_clock.spend(COUNTED_S)
+            tried += 1
+        return tried > 0
 
     def _enumeration(self, prices: Prices) -> Enumeration:
         if self._listing is None or self._listing[0] is not prices:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.search.problem import Value
+from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,
@@ -40,13 +43,17 @@ def worth_counting(context: AttemptContext, phase: OpenPhase, seconds: float) ->
 
 def counted(
     context: AttemptContext, phase: OpenPhase, seconds: float
-) -> tuple[int | None, float]:
-    """Return the proved limit on ``phase``, None for none, and the seconds it took."""
+) -> tuple[Value, int | None, float]:
+    """Return what was reached, the limit proved for it, and the seconds it took.
+
+    The limit is of all assignments that have as much of each earlier number; None if
+    nothing is proved.
+    """
     shared, budget = context.shared, context.budget
     started = budget.clock()
     counts = CountFormulation(context.packing, phase.tier + 1)
-    value, nodes = shared.snapshot()
-    _hold(context, phase, counts, value)
+    value, nodes, bounds = shared.snapshot()
+    _hold(context, phase, counts, value, bounds)
     assignment = as_assignment(nodes)
 
     def offer(values: Values) -> None:
@@ -66,16 +73,20 @@ def counted(
     limit = outcome.bound
     if limit is not None and phase.phase is Phase.DISRUPT:
         limit = STAY * running_items(context.packing, phase.tier) - limit
-    return limit, outcome.spent
+    return value, limit, outcome.spent
 
 
 def _hold(
-    context: AttemptContext, phase: OpenPhase, counts: CountFormulation, value: Value
+    context: AttemptContext,
+    phase: OpenPhase,
+    counts: CountFormulation,
+    value: Value,
+    limits: Sequence[TierBounds],
 ) -> None:
     """Add a row for each phase: from what is reached to what is proved."""
     for tier in range(phase.tier + 1):
         kept, placed, stability = value[tier]
-        bounds = context.shared.bounds[tier]
+        bounds = limits[tier]
         most = STAY * running_items(context.packing, tier)
         for row, reached, limit in (
             (Phase.KEEP, kept, bounds.kept),

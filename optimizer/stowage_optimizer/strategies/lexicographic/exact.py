@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import (
@@ -26,6 +27,8 @@ from stowage_optimizer.search.search_arrays import (
 from stowage_optimizer.search.state import NODE, State, make_state
 from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    Limit,
     SharedState,
     WorkClock,
 )
@@ -138,6 +141,9 @@ class MoveSearch:
 
     def _limit(self) -> None:
         """Note the fewest moves that place all pods; such a plan displaces none."""
-        self.shared.limit_disruption(
-            self.tier, 2 * self._moves, self._total, EVERY_MOVE_TRIED
+        above = self.shared.value[: self.tier]
+        below = (ANYTHING,) * (self.shared.problem.tiers - self.tier - 1)
+        least = (*above, (0, self._total, ANYTHING[2]), *below)
+        self.shared.limit(
+            Limit(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED)
         )

@@ -1,30 +1,38 @@
 """Proofs: each open phase has its turn, and tries the cheapest that it has left.
 
-A phase is tried only where everything before it is settled or at least reached, so that
-no later result invalidates the premises of a proof. What is tried while the search goes
-on is stored by what it depends on.
+What comes first is asked first. While it is open, phases after it are asked for what
+the best plan so far has reached, a few turns later: such a limit is void once a better
+plan reaches less of something.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import without_slack
+from stowage_optimizer.search.problem import Value, without_slack
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
-    ANYTHING,
     AttemptContext,
     OpenPhase,
 )
 from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
     SharedState,
     WorkClock,
+    reaches,
 )
+
+Name = tuple[int, Phase, bool]
+"""Tier, phase, and whether it is asked whatever the tiers above reach."""
+
+LATER = 6
+"""Turns that each open phase or tier has before those that come after it."""
 
 
 @dataclass(slots=True)
@@ -36,7 +44,9 @@ class Prover:
     budget: Budget
     work_clock: WorkClock
     _context: AttemptContext = field(init=False)
-    _attempts: dict[tuple[object, ...], Attempt] = field(default_factory=dict)
+    _attempts: dict[Name, Attempt] = field(default_factory=dict)
+    _turns: Counter[Name] = field(default_factory=Counter)
+    _above: dict[int, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shared = self.shared
@@ -62,45 +72,62 @@ class Prover:
             self.shared.await_change(version, until - now)
 
     def _step(self, until: float) -> bool:
-        """Continue the open phase with the fewest stages; return whether any could."""
-        attempts = [self._attempt(phase) for phase in self._open()]
-        attempts.sort(key=lambda attempt: attempt.stages)
-        return any(attempt.go_on(until) for attempt in attempts)
+        """Continue the open phase that is next; return whether any could."""
+        for phase in sorted(self._open(), key=self._turn):
+            self._turns[self._name(phase)] += 1
+            if self._attempt(phase).go_on(until):
+                return True
+        return False
+
+    def _turn(self, phase: OpenPhase) -> int:
+        """Return when a phase is next: those that had few turns, and come first."""
+        return self._turns[self._name(phase)] + LATER * phase.after
 
     def _attempt(self, phase: OpenPhase) -> Attempt:
-        attempt = self._attempts.get(phase.premises)
-        if attempt is None:
-            attempt = Attempt(self._context, phase)
-            self._attempts[phase.premises] = attempt
+        """Return the attempt at a phase; one that presumes something else is over."""
+        name = self._name(phase)
+        attempt = self._attempts.get(name)
+        if attempt is None or attempt.phase.premises != phase.premises:
+            self._attempts[name] = attempt = Attempt(self._context, phase)
         return attempt
 
-    def _open(self) -> Iterator[OpenPhase]:
-        """Yield the open phases of the first tier that is not proved.
+    @staticmethod
+    def _name(phase: OpenPhase) -> Name:
+        return phase.tier, phase.phase, phase.presumes_nothing
 
-        The disruption is asked about also where placing is not settled: its bound
-        holds for every assignment that places as many or more.
+    def _open(self) -> Iterator[OpenPhase]:
+        """Yield the open phases of all tiers.
+
+        A limit is for assignments that reach as much of all that comes before. Where
+        some of that is open yet, it is what was reached at some time, and is still.
         """
         shared = self.shared
-        value = shared.value
+        value, bounds = shared.value, shared.bounds
+        open_above = 0
         for tier in range(shared.problem.tiers):
-            if shared.proved(tier):
-                continue
             kept, placed, stability = value[tier]
-            bounds = shared.bounds[tier]
-            if shared.strict and kept < bounds.kept:
-                yield OpenPhase(tier, Phase.KEEP, value)
-                return
-            if placed < bounds.placed:
-                yield OpenPhase(tier, Phase.PLACE, value)
-            if -stability > bounds.disruption:
-                yield OpenPhase(tier, Phase.DISRUPT, value)
-            yield from self._below(tier)
-            return
+            own = bounds[tier]
+            presumed = self._presumed(tier, value) if open_above else value
+            after = open_above
+            if shared.strict and kept < own.kept:
+                yield OpenPhase(tier, Phase.KEEP, presumed, after)
+                after += 1
+            if placed < own.placed:
+                yield OpenPhase(tier, Phase.PLACE, presumed, after)
+                if open_above:
+                    anything = (ANYTHING,) * shared.problem.tiers
+                    yield OpenPhase(tier, Phase.PLACE, anything)
+            if -stability > own.disruption:
+                # As many pods or more: whether placing is settled does not matter.
+                yield OpenPhase(tier, Phase.DISRUPT, presumed, after)
+            open_above += not shared.proved(tier)
 
-    def _below(self, tier: int) -> Iterator[OpenPhase]:
-        """Yield what holds for the tiers below whatever the tiers above reach."""
-        shared = self.shared
-        for below in range(tier + 1, shared.problem.tiers):
-            if shared.value[below][1] < shared.bounds[below].placed:
-                value = (ANYTHING,) * shared.problem.tiers
-                yield OpenPhase(below, Phase.PLACE, value)
+    def _presumed(self, tier: int, value: Value) -> Value:
+        """Return what an early limit of ``tier`` presumes: the same as long as it may.
+
+        Prices that are found need not be found again then.
+        """
+        above = self._above.get(tier)
+        if above is None or not reaches(value[:tier], above):
+            self._above[tier] = above = value[:tier]
+        return (*above, *value[tier:])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.search.mending import Mender
@@ -76,12 +77,49 @@ class WorkClock:
             self._worked_s += seconds
 
 
+ANYTHING = (0, 0, -(2**40))
+"""What every assignment reaches in a tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What no assignment in question can beat.
+
+    Parameters
+    ----------
+    least
+        Which ones are in question: those that have as much of each number in each tier.
+    value
+        In the phase's own numbers.
+    """
+
+    tier: int
+    phase: Phase
+    least: Value
+    value: int
+    proof: Proof
+
+    def holds_for(self, value: Value) -> bool:
+        """Return whether an assignment of this value is in question."""
+        return reaches(value, self.least)
+
+
+def reaches(value: Value, least: Value) -> bool:
+    """Return whether each number of ``value`` is as large as that of ``least``."""
+    return all(
+        have >= want
+        for having, wanting in zip(value, least, strict=True)
+        for have, want in zip(having, wanting, strict=True)
+    )
+
+
 @dataclass(slots=True)
 class SharedState:
     """The incumbent and the bounds of one solve, shared between threads.
 
-    A bound of a tier holds for every assignment that is as good as the incumbent in
-    the tiers above, so that it stays true while those get better.
+    The bounds of a tier hold for all assignments that are as good as the incumbent in
+    each number of the tiers above. A better incumbent may be worse in one of them, as
+    it may move more pods to place one more: limits that need that number are void then.
 
     Parameters
     ----------
@@ -97,11 +135,14 @@ class SharedState:
     version: int = 0
     closed: bool = False
     failure: Exception | None = None
+    _trivial: list[TierBounds] = field(init=False)
+    _limits: list[Limit] = field(default_factory=list)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _on_close: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.assignment = self.problem.home
+        self._trivial = [replace(one) for one in self.bounds]
         self.value = value_of(self.problem, self.assignment, strict=self.strict)
 
     def offer(self, candidate: Indices, mender: Mender) -> bool:
@@ -112,6 +153,7 @@ class SharedState:
             if self.closed or value <= self.value:
                 return False
             self.assignment, self.value = whole, value
+            self.bounds = self._bounds()
             self.version += 1
             self._changed.notify_all()
             return True
@@ -122,37 +164,25 @@ class SharedState:
             bounds = [replace(one) for one in self.bounds]
             return self.version, self.assignment, bounds
 
-    def snapshot(self) -> tuple[Value, Indices]:
-        """Return the best assignment and its value, which belong together."""
+    def snapshot(self) -> tuple[Value, Indices, list[TierBounds]]:
+        """Return the best value, its assignment, and what is proved of it."""
         with self._changed:
-            return self.value, self.assignment
+            return self.value, self.assignment, [replace(one) for one in self.bounds]
 
-    def limit_kept(self, tier: int, kept: int) -> None:
-        """Note that no more running pods of ``tier`` can keep a node."""
+    def limit(self, limit: Limit) -> None:
+        """Note what is proved; it counts while the incumbent is in question."""
         with self._changed:
-            bounds = self.bounds[tier]
-            bounds.kept = min(bounds.kept, kept)
+            self._limits.append(limit)
+            self.bounds = self._bounds()
             self._changed.notify_all()
 
-    def limit_placed(self, tier: int, placed: int, proof: Proof) -> None:
-        """Note that no more pods of ``tier`` and above can have a node."""
-        with self._changed:
-            bounds = self.bounds[tier]
-            if placed < bounds.placed:
-                bounds.placed, bounds.place = placed, proof
-            self._changed.notify_all()
-
-    def limit_disruption(
-        self, tier: int, disruption: int, placed: int, proof: Proof
-    ) -> None:
-        """Note that placing ``placed`` pods or more disrupts at least so much."""
-        with self._changed:
-            if self.value[tier][1] < placed:
-                return
-            bounds = self.bounds[tier]
-            if disruption > bounds.disruption:
-                bounds.disruption, bounds.disrupt = disruption, proof
-            self._changed.notify_all()
+    def _bounds(self) -> list[TierBounds]:
+        """Return the best limits whose assignments the incumbent is one of."""
+        bounds = [replace(one) for one in self._trivial]
+        for limit in self._limits:
+            if limit.holds_for(self.value):
+                _tighten(bounds[limit.tier], limit)
+        return bounds
 
     def placing_proved(self, tier: int) -> bool:
         """Return whether the tier's first phase is at its limit."""
@@ -233,6 +263,15 @@ class SharedState:
         """Return when nothing is left to do or time is up."""
         with self._changed:
             self._changed.wait_for(lambda: self.ended, timeout_s)
+
+
+def _tighten(bounds: TierBounds, limit: Limit) -> None:
+    if limit.phase is Phase.KEEP:
+        bounds.kept = min(bounds.kept, limit.value)
+    elif limit.phase is Phase.PLACE and limit.value < bounds.placed:
+        bounds.placed, bounds.place = limit.value, limit.proof
+    elif limit.phase is Phase.DISRUPT and limit.value > bounds.disruption:
+        bounds.disruption, bounds.disrupt = limit.value, limit.proof
 
 
 def as_assignment(nodes: Indices) -> Assignment:

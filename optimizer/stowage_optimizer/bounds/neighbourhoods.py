@@ -1,0 +1,285 @@
+"""Better assignments by integer programs over known patterns.
+
+All nodes keep their pattern but some: first those at which the linear program differs
+from the assignment, or at which a pattern is known that is worth more at its prices;
+then fewer of them, with others beside. There the patterns are chosen anew (a large
+neighbourhood search, Shaw 1998).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stowage_optimizer.bounds.combination import assignment_of
+from stowage_optimizer.bounds.highs import Entries, Program, best_whole
+from stowage_optimizer.bounds.question import SCALE, Floats
+from stowage_optimizer.bounds.tier_program import NEAR, TierProgram
+from stowage_optimizer.search.problem import Indices, Ints
+
+MOST_FIRST, FEWEST = 500, 100
+"""Nodes that are chosen anew, at first and later."""
+
+FAILURES, GROWTH = 4, 1.5
+"""After so many vain tries with as many nodes come so many times more."""
+
+OF_GROUP = 40
+"""Patterns of a group to choose from, besides those in use."""
+
+LONGEST_S = 3.0
+"""Longest time for one choice."""
+
+LOOKING_SHARE = 0.3
+"""Share of the time for the linear program, at the first neighbourhood."""
+
+SEARCH_NODES = 200
+"""The same in nodes of the search tree, where time must not matter."""
+
+IN_USE = 1e-6
+"""The linear program uses a pattern no less often."""
+
+A_MOVE = 2.0
+"""What a pod that stays is worth: as much to gain at a node is enough for the best
+chance."""
+
+NOISE = 0.2
+"""How much of a node's chance does not depend on what is to be gained there."""
+
+
+class Neighbourhoods:
+    """Chooses patterns for a tier, one neighbourhood after another.
+
+    Parameters
+    ----------
+    seed
+        Of the nodes that are drawn.
+
+    """
+
+    def __init__(self, program: TierProgram, seed: int) -> None:
+        self.program = program
+        self._draw = np.random.default_rng(seed)
+        self._exhausted = self._failures = 0
+        self._first, self._size = True, FEWEST
+
+    @property
+    def finished(self) -> bool:
+        """Whether all nodes were tried at once, and no pattern was found since."""
+        return len(self.program.master.contents) <= self._exhausted
+
+    def improve(
+        self, placed: Ints, limit_s: float, *, counted: bool = False
+    ) -> Indices | None:
+        """Return a better assignment, node by item; None if none was found.
+
+        It is worth more by the weighted sum, and no less in any requirement. On
+        overcommitted nodes it may not be feasible.
+
+        Parameters
+        ----------
+        placed
+            Node by item, negative for none, shape ``(items,)``.
+        counted
+            Whether time must not matter.
+        """
+        choice = _Choice(self.program, self.program.know(placed))
+        bound = self.program.bound
+        if bound is not None and bound <= (choice.value + NEAR) * SCALE:
+            self._finish()
+            return None
+        limit_s = limit_s if counted else min(limit_s, LONGEST_S)
+        if self._first:
+            self.program.look_again(limit_s if counted else LOOKING_SHARE * limit_s)
+        nodes = self._picked(choice)
+        held = choice.improved(nodes, self.program.used, limit_s, counted=counted)
+        if held is None:
+            self._fail(len(nodes))
+        self._first = False
+        if held is None:
+            return None
+        self._failures = 0
+        contents, scope = self.program.master.contents, self.program.scope
+        content = contents.dense(held, len(scope.kinds)).sum(axis=2, dtype=np.int64)
+        return assignment_of(self.program.question, scope, content)
+
+    def _picked(self, choice: _Choice) -> Ints:
+        """Return the nodes that are chosen anew now, where most is to be gained."""
+        contents, group = self.program.master.contents, self.program.groups.group
+        held, uses = choice.held, choice.uses[choice.held]
+        lacking = np.maximum(0, uses - self.program.used[held]) / uses
+        worth = choice.worth
+        best = np.zeros(len(self.program.groups.size))
+        np.maximum.at(best, contents.group, worth)
+        gain = np.maximum(lacking, np.minimum(1, (best[group] - worth[held]) / A_MOVE))
+        if self._first:
+            differing = int((lacking > IN_USE).sum())
+            return _largest(gain, min(MOST_FIRST, max(FEWEST, differing)))
+        chance = (gain + NOISE) * (NOISE + self._draw.random(len(held)))
+        return _largest(chance, self._size)
+
+    def _fail(self, tried: int) -> None:
+        self._failures += 1
+        every = len(self.program.groups.group)
+        if tried >= every:
+            self._finish()
+        elif not self._first and self._failures >= FAILURES:
+            self._size, self._failures = min(every, int(GROWTH * self._size)), 0
+
+    def _finish(self) -> None:
+        self._exhausted = len(self.program.master.contents)
+        self._first, self._size, self._failures = True, FEWEST, 0
+
+
+def _largest(values: Floats, number: int) -> Ints:
+    return np.argsort(-values, kind="stable")[:number]
+
+
+class _Choice:
+    """The patterns that an assignment has, and which ones some nodes may have instead.
+
+    Parameters
+    ----------
+    held
+        Pattern by node, shape ``(nodes,)``.
+
+    Attributes
+    ----------
+    uses
+        How often each pattern is held, shape ``(patterns,)``.
+    worth
+        What each is worth at the best prices, shape ``(patterns,)``.
+    value
+        What the assignment is worth by the weighted sum.
+    """
+
+    def __init__(self, program: TierProgram, held: Ints) -> None:
+        self._program, self.held = program, held
+        self._contents = contents = program.master.contents
+        self.uses = np.bincount(held, minlength=len(contents))
+        self._mixed = program.master.mixed
+        self._rows = [
+            (program.master.total(one), one.running[self._mixed])
+            for one in (program.sum, *program.scope.requirements)
+        ]
+        self._now = self._reached()
+        self.value = float(self._now[0])
+        self.worth = program.worth()
+
+    def improved(
+        self, nodes: Ints, used: Floats, limit_s: float, *, counted: bool
+    ) -> Ints | None:
+        """Return patterns by node that are better; other ones for ``nodes`` only."""
+        columns = self._columns(nodes, used)
+        fixed = self.uses - np.bincount(self.held[nodes], minlength=len(self.uses))
+        found = best_whole(
+            self._written(columns, nodes, fixed),
+            self._start(columns, fixed),
+            limit_s,
+            SEARCH_NODES if counted else None,
+        )
+        if found is None:
+            return None
+        times = np.rint(found[: len(columns)]).astype(np.int64)
+        return self._shared_out(nodes, np.repeat(columns, times))
+
+    def _columns(self, nodes: Ints, used: Floats) -> Ints:
+        """Return the patterns to choose from."""
+        group = self._contents.group
+        asked = np.zeros(len(self._program.groups.size), bool)
+        asked[self._program.groups.group[nodes]] = True
+        mine = np.flatnonzero(asked[group])
+        mine = mine[np.lexsort((-self.worth[mine], group[mine]))]
+        first = np.searchsorted(group[mine], group[mine])
+        near_best = mine[np.arange(len(mine)) - first < OF_GROUP]
+        # The first pattern of a group is the empty one.
+        empty = np.flatnonzero(asked)
+        in_use = mine[used[mine] > IN_USE]
+        return np.unique(np.concatenate([near_best, empty, in_use, self.held[nodes]]))
+
+    def _reached(self) -> Floats:
+        """Return what the assignment has of the sum and of each requirement."""
+        running = self._running(self.uses)
+        return np.array([self.uses @ each + own @ running for each, own in self._rows])
+
+    def _placed(self, uses: Ints) -> Ints:
+        """Return the pods of each kind that patterns have in all."""
+        kinds, contents = len(self._program.scope.count), self._contents
+        each = uses[contents.at] * contents.placed
+        return np.bincount(contents.kind, each, kinds).astype(np.int64)
+
+    def _running(self, uses: Ints) -> Ints:
+        """Return how many running pods of mixed kinds have a node."""
+        running = self._program.scope.running[self._mixed]
+        return np.minimum(running, self._placed(uses)[self._mixed])
+
+    def _start(self, columns: Ints, fixed: Ints) -> Floats:
+        own = (self.uses - fixed)[columns]
+        return np.concatenate([own, self._running(self.uses)]).astype(float)
+
+    def _written(self, columns: Ints, nodes: Ints, fixed: Ints) -> Program:
+        """Return the integer program: how often each pattern is, and running pods.
+
+        Rows: pods of each kind that are left, nodes of each group, running pods of
+        mixed kinds, and what must not get less.
+        """
+        contents, scope = self._contents, self._program.scope
+        number, mixed = len(columns), len(self._mixed)
+        group_of = self._program.groups.group[nodes]
+        groups, group_row, sizes = np.unique(
+            contents.group[columns], return_inverse=True, return_counts=True
+        )
+        sizes = np.bincount(group_of, minlength=int(groups[-1]) + 1)[groups]
+        kinds = len(scope.count)
+        column_of = np.full(len(contents), -1)
+        column_of[columns] = np.arange(number)
+        at = column_of[contents.at]
+        has = at >= 0
+        at, kind = at[has], contents.kind[has]
+        amount = contents.placed[has].astype(float)
+        row_of = np.full(kinds, -1)
+        row_of[self._mixed] = kinds + len(groups) + np.arange(mixed)
+        is_mixed = row_of[kind] >= 0
+        running = number + np.arange(mixed)
+        need = kinds + len(groups) + mixed
+        entries = [
+            Entries(kind, at, amount),
+            Entries(kinds + group_row, np.arange(number), np.ones(number)),
+            Entries(row_of[kind[is_mixed]], at[is_mixed], -amount[is_mixed]),
+            Entries(row_of[self._mixed], running, np.ones(mixed)),
+        ]
+        sums = [
+            np.concatenate([each[columns], own]).astype(float)
+            for each, own in self._rows
+        ]
+        for row, one in enumerate(sums[1:], need):
+            some = np.flatnonzero(one)
+            entries.append(Entries(np.full(len(some), row), some, one[some]))
+        placed = self._placed(fixed)
+        least = self._now[1:] - [fixed @ each for each, _ in self._rows[1:]]
+        nothing = np.full(kinds + len(groups) + mixed, -np.inf)
+        most = np.concatenate([scope.count - placed, sizes, placed[self._mixed]])
+        return Program(
+            cost=-sums[0],
+            upper=np.concatenate([sizes[group_row], scope.running[self._mixed]]),
+            low=np.concatenate([nothing, least]),
+            high=np.concatenate([most, np.full(len(least), np.inf)]),
+            entries=entries,
+            whole=np.arange(number),
+        )
+
+    def _shared_out(self, nodes: Ints, patterns: Ints) -> Ints:
+        """Return the patterns by node; one that may keep its own does."""
+        held, group = self.held.copy(), self._program.groups.group
+        left: dict[int, list[int]] = {}
+        for pattern in patterns.tolist():
+            left.setdefault(int(self._contents.group[pattern]), []).append(pattern)
+        others = []
+        for node in nodes.tolist():
+            own = left.get(int(group[node]), [])
+            if held[node] in own:
+                own.remove(int(held[node]))
+            else:
+                others.append(node)
+        for node in others:
+            own = left.get(int(group[node]), [])
+            held[node] = own.pop() if own else group[node]
+        return held
