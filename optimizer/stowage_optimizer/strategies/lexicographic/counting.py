@@ -25,8 +25,8 @@ SHORTEST_S = 0.02
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least."""
 
-MOST_VARIABLES = 500_000
-"""Larger programs are not begun: memory is limited too."""
+MOST_VARIABLES = 100_000
+"""Larger programs are not begun: choosing among patterns gets further there."""
 
 BUILDING_SHARE = 0.5
 """Largest share of the time that may go into writing the program down."""

@@ -11,7 +11,7 @@ from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.placement import enter
-from stowage_optimizer.search.problem import Indices
+from stowage_optimizer.search.problem import Indices, Value
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import (
     IMPROVED,
@@ -67,6 +67,7 @@ class LocalSearch:
     _state: State = field(init=False)
     _mender: Mender = field(init=False)
     _seen: int = 0
+    _entered: Value = ()
     _next_offer: float = -inf
 
     def __post_init__(self) -> None:
@@ -108,7 +109,19 @@ class LocalSearch:
 
     def _enter(self, tier: int) -> None:
         shared = self.shared
-        enter(shared.assignment, tier, shared.frozen(tier), self._arrays, self._state)
+        self._entered, nodes, _ = shared.snapshot()
+        enter(nodes, tier, shared.frozen(tier), self._arrays, self._state)
+        self._seen = int(self._state.counters[IMPROVED])
+
+    def _overtaken(self, tier: int) -> bool:
+        """Return whether a plan is known that is better than anything found here.
+
+        Else all that is found from now on would be for nothing.
+        """
+        now, best = self.shared.value, self._state.best_value
+        if now[:tier] != self._entered[:tier]:
+            return True
+        return now[tier] > (int(best[KEPT]), int(best[PLACED]), int(best[STABILITY]))
 
     def _phase(self, tier: int, phase: int, until: float, latest: float) -> None:
         """Search one phase until its goal is reached.
@@ -125,6 +138,8 @@ class LocalSearch:
         ):
             if now >= until and now - gained > STALE_SHARE * (now - began):
                 break
+            if self._overtaken(tier):
+                self._enter(tier)
             self._set_goal(tier)
             steps = self.work_clock.steps(min(slice_s, latest - now))
             slice_s = min(2 * slice_s, SLICE_S)
