@@ -63,6 +63,28 @@ def optimizer(
 
 
 @app.command()
+def fleets(
+    *,
+    scope: Scope = ScopeName.DEFAULT,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            help="Folder of the OpenB trace's CSV files; without, made fleets only.",
+        ),
+    ] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Measure plans of real and of made fleets, beside other strategies."""
+    from benchmarks.fleets.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.fleets.scope import DEFAULT, SMOKE  # noqa: PLC0415
+
+    chosen = SMOKE if scope is ScopeName.SMOKE else DEFAULT
+    run_command(lambda: run_benchmark(chosen, trace, results, say))
+
+
+@app.command()
 def score_cache(
     *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
 ) -> None:

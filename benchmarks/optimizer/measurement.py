@@ -12,9 +12,7 @@ import grpc
 import psutil
 
 from benchmarks.optimizer.record import Record, TierClaim, value_of
-from benchmarks.optimizer.scope import Arm
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
 
 INTERVAL_S = 0.05
@@ -70,9 +68,25 @@ GRACE_S = 30.0
 """Beyond its limit a call is given this, and is then an error of the service."""
 
 
-def measure(
-    service: RunningService, case: Case, snapshot: pb.Snapshot, arm: Arm
-) -> Record:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the service is asked.
+
+    Parameters
+    ----------
+    case, arm
+        The instance's name, and that of the strategy with its limit.
+    watches_memory
+        Whether the memory of the service is looked at meanwhile.
+    """
+
+    case: str
+    arm: str
+    request: pb.SolveRequest
+    watches_memory: bool = False
+
+
+def measure(service: RunningService, call: Call) -> Record:
     """Return what one call gave.
 
     Raises
@@ -80,26 +94,27 @@ def measure(
     StowageError
         It was refused, or not answered.
     """
-    request = pb.SolveRequest(snapshot=snapshot, options=arm.options(case))
+    snapshot, options = call.request.snapshot, call.request.options
     pending = sum(1 for pod in snapshot.pods if not pod.node)
     seen = _Seen(pending)
-    wants_memory = case.family is Family.LARGE
+    watched = watched_memory(service.pid) if call.watches_memory else nullcontext()
     try:
-        with watched_memory(service.pid) if wants_memory else nullcontext() as peak:
-            seen.follow(service.stub.Solve(request, timeout=arm.time_limit_s + GRACE_S))
+        with watched as peak:
+            timeout_s = options.time_limit_s + GRACE_S
+            seen.follow(service.stub.Solve(call.request, timeout=timeout_s))
     except grpc.RpcError as error:
-        raise call_failed(case.id, arm.name, str(error.details())) from None
+        raise call_failed(call.case, call.arm, str(error.details())) from None
     last = seen.last
     if last is None or last.end_reason == pb.END_REASON_ERROR:
         why = "the stream ended early" if last is None else last.message
-        raise call_failed(case.id, arm.name, why)
+        raise call_failed(call.case, call.arm, why)
     return Record(
-        case=case.id,
-        arm=arm.name,
+        case=call.case,
+        arm=call.arm,
         end_reason=pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_"),
         message=last.message,
         optimal=last.plan.optimal,
-        value=value_of(snapshot, last.plan, case.policy),
+        value=value_of(snapshot, last.plan, strict=options.policy == pb.POLICY_STRICT),
         tiers=tuple(_claim(tier) for tier in last.plan.tiers),
         pending=pending,
         refused=tuple(sorted({one.subject for one in last.refusals})),
@@ -112,6 +127,9 @@ def measure(
         verify_s=last.durations.verify_s,
         updates=seen.updates,
         peak_bytes=peak.peak_bytes if peak is not None else None,
+        nodes_before=last.plan.nodes_in_use.before,
+        nodes_after=last.plan.nodes_in_use.after,
+        nodes_lower_bound=last.plan.nodes_in_use.lower_bound,
     )
 
 

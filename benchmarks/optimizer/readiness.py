@@ -91,7 +91,8 @@ def overheads(
     if snapshot is None:
         return ()
     arm = Arm("overhead", strategy, OVERHEAD_LIMIT_S)
-    calls = [measure(service, case, snapshot, arm) for _ in range(scope.calls + 1)]
+    call = arm.call(case, snapshot)
+    calls = [measure(service, call) for _ in range(scope.calls + 1)]
     return tuple(one.wall_s - one.solve_s for one in calls[1:])
 
 

@@ -14,21 +14,20 @@ Value = tuple[TierValue, ...]
 """One entry a tier, highest first; compared lexicographically, larger is better."""
 
 
-def value_of(snapshot: pb.Snapshot, plan: pb.Plan, policy: str) -> Value:
+def value_of(snapshot: pb.Snapshot, plan: pb.Plan, *, strict: bool) -> Value:
     """Return the value of a verified ``plan``.
 
     Parameters
     ----------
     snapshot, plan
         The checker has found the plan's own numbers true.
-    policy
-        Under ``strict`` keeping the running pods of a priority comes before placing
-        pending pods of it; under ``paper`` the first number is 0 throughout.
+    strict
+        Whether keeping the running pods of a priority comes before placing pending pods
+        of it; if not, the first number is 0 throughout.
     """
     priorities = {one.id: one.priority for one in snapshot.pod_classes}
     by_uid = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
     evicted = Counter(by_uid[one.pod_uid] for one in plan.evictions)
-    strict = policy == "strict"
     return tuple(
         (-evicted[tier.priority] if strict else 0, tier.placed, -tier.disruption)
         for tier in plan.tiers
@@ -78,6 +77,8 @@ class Record:
         Number of updates.
     peak_bytes
         Memory of the service and its children together; None if not asked for.
+    nodes_before, nodes_after, nodes_lower_bound
+        Nodes in use, and the limit on those after; of the objective CONSOLIDATE only.
     """
 
     case: str
@@ -98,6 +99,9 @@ class Record:
     verify_s: float
     updates: int
     peak_bytes: int | None = None
+    nodes_before: int = 0
+    nodes_after: int = 0
+    nodes_lower_bound: int = 0
 
     @property
     def proved(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from benchmarks.optimizer.measurement import Call
 from stowage_optimizer.cli.solve_options import POLICIES
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
@@ -46,14 +47,16 @@ class Arm:
         """Return the arm as text, as in ``ours lexicographic 1 s``."""
         return f"{self.role} {self.strategy} {self.time_limit_s:g} s"
 
-    def options(self, case: Case) -> pb.SolveOptions:
-        """Return what the service is asked for."""
-        return pb.SolveOptions(
+    def call(self, case: Case, snapshot: pb.Snapshot) -> Call:
+        """Return what the service is asked."""
+        options = pb.SolveOptions(
             strategy=self.strategy,
             time_limit_s=self.time_limit_s,
             policy=POLICIES[case.policy],
             seed=SEED,
         )
+        request = pb.SolveRequest(snapshot=snapshot, options=options)
+        return Call(case.id, self.name, request, case.family is Family.LARGE)
 
 
 LARGE_CELLS = (

@@ -130,7 +130,7 @@ class Session:
                 self.left_out.append(case.id)
                 self.say(f"{case.id}: left out, the scheduler always places all pods")
             return None
-        record = measure(self.service(), case, snapshot, arm)
+        record = measure(self.service(), arm.call(case, snapshot))
         self.journal.add(record)
         self.known[record.case, record.arm] = record
         proof = "proved" if record.optimal else "not proved"

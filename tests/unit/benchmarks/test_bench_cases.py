@@ -117,5 +117,5 @@ def test_the_value_of_a_plan_follows_the_policy() -> None:
         ],
     )
 
-    assert value_of(snapshot, plan, "strict") == ((0, 1, 0), (-1, 1, -3))
-    assert value_of(snapshot, plan, "paper") == ((0, 1, 0), (0, 1, -3))
+    assert value_of(snapshot, plan, strict=True) == ((0, 1, 0), (-1, 1, -3))
+    assert value_of(snapshot, plan, strict=False) == ((0, 1, 0), (0, 1, -3))

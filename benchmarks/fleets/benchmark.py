@@ -1,0 +1,99 @@
+"""The benchmark of fleets: ask what is not on record, write the figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.command import Say, write_figures
+from benchmarks.fleets.figures import Answer, fleet_figures
+from benchmarks.fleets.scope import DEFAULT_LIMIT_S, MADE, Ask, Scope
+from benchmarks.optimizer.measurement import Call, measure
+from benchmarks.optimizer.record import Record
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.environment import fingerprint
+from stowage_testbed.journal import Journal
+from stowage_testbed.optimizer_service.service import RunningService, running_service
+
+NAME = "fleets"
+SEED = 1
+
+
+def run_benchmark(scope: Scope, folder: Path | None, results: Path, say: Say) -> str:
+    """Measure, write ``<results>/fleets.json``, return the table.
+
+    Each call is on record before the next: a run that was interrupted goes on.
+
+    Parameters
+    ----------
+    folder
+        Where the files of the OpenB trace are; None to leave its fleets out.
+
+    Raises
+    ------
+    StowageError
+        A file is missing, or the service failed.
+    """
+    journal = Journal(results / NAME / f"records-{fingerprint()}.jsonl", Record)
+    known = {(one.case, one.arm): one for one in journal.records()}
+    asks = list(scope.asks(real=folder is not None))
+    missing = [one for one in asks if (one.sample.name, one.arm) not in known]
+    if missing:
+        with running_service() as service:
+            sample, snapshot = None, pb.Snapshot()
+            for number, ask in enumerate(missing, start=1):
+                # Calls about one fleet follow each other.
+                if ask.sample != sample:
+                    sample, snapshot = ask.sample, ask.sample.make(folder).snapshot()
+                record = _answer(service, ask, snapshot)
+                journal.add(record)
+                known[record.case, record.arm] = record
+                say(f"{number} of {len(missing)}: {_told(record)}")
+    answers = [Answer(one, known[one.sample.name, one.arm]) for one in asks]
+    return write_figures(
+        results / f"{NAME}.json",
+        list(fleet_figures(answers)),
+        {"trace": folder is not None},
+        fleets=[_document(one) for one in answers],
+    )
+
+
+def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
+    objective = pb.OBJECTIVE_CONSOLIDATE if ask.consolidates else pb.OBJECTIVE_PLACE
+    options = pb.SolveOptions(
+        strategy=ask.strategy,
+        time_limit_s=ask.limit_s,
+        seed=SEED,
+        objective=objective,
+    )
+    watches = ask.sample.pods == MADE and ask.limit_s > DEFAULT_LIMIT_S
+    request = pb.SolveRequest(snapshot=snapshot, options=options)
+    return measure(service, Call(ask.sample.name, ask.arm, request, watches))
+
+
+def _told(record: Record) -> str:
+    last = record.tiers[-1] if record.tiers else None
+    placed = f"{last.placed} of at most {last.upper_bound} placed" if last else "none"
+    first = record.first_plan_s
+    after = "no plan" if first is None else f"first plan after {first:.2f} s"
+    return f"{record.case}, {record.arm}: {after}, {placed}, {record.wall_s:.2f} s"
+
+
+def _document(answer: Answer) -> dict[str, object]:
+    record = answer.record
+    return {
+        "fleet": record.case,
+        "arm": record.arm,
+        "wall_s": record.wall_s,
+        "first_plan_s": record.first_plan_s,
+        "tiers": [
+            {
+                "placed": one.placed,
+                "upper_bound": one.upper_bound,
+                "disruption": one.disruption,
+                "disruption_lower_bound": one.disruption_lower_bound,
+                "optimal": one.optimal,
+            }
+            for one in record.tiers
+        ],
+        "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
+    }

@@ -1,0 +1,157 @@
+"""Which fleets are measured, by which strategies, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.fleets.fleet import Fleet, Start, placed
+from benchmarks.fleets.openb import read_fleet
+from benchmarks.fleets.synthetic import make_fleet
+
+MADE = "made"
+"""Instead of a list of the trace's pods: the fleet is made."""
+
+REAL_SIZES = (150, 500, 1523)
+"""Nodes of fleets of the trace; the last are all that it has."""
+
+DEFAULT_LIMIT_S = 1.0
+"""The chart's default."""
+
+OURS = "lexicographic"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One fleet.
+
+    Parameters
+    ----------
+    pods
+        Name of the trace's list of pods, or `MADE`.
+    """
+
+    pods: str
+    nodes: int
+    fill: float
+    seed: int
+    start: Start = Start.LEAST_ALLOCATED
+
+    @property
+    def name(self) -> str:
+        """The fleet in a word."""
+        return f"{self.pods}-{self.nodes}-{self.fill:.2f}-{self.start}-{self.seed}"
+
+    def make(self, folder: Path | None) -> Fleet:
+        """Return the fleet, its pods where the stock scheduler puts them.
+
+        Raises
+        ------
+        StowageError
+            A file of the trace is missing.
+        """
+        if self.pods == MADE or folder is None:
+            fleet = make_fleet(self.nodes, self.fill, self.seed)
+        else:
+            fleet = read_fleet(folder, self.pods, self.nodes, self.fill, self.seed)
+        return placed(fleet, self.start, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call: a fleet, a strategy and its limit."""
+
+    sample: Sample
+    strategy: str
+    limit_s: float
+    consolidates: bool = False
+
+    @property
+    def arm(self) -> str:
+        """The strategy and its limit in words."""
+        what = "consolidate" if self.consolidates else self.strategy
+        return f"{what} {self.limit_s:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is covered.
+
+    Parameters
+    ----------
+    lists
+        Lists of the trace's pods.
+    small, sizes
+        Nodes of the fleets that are to be proved, and of the others.
+    seeds
+        Fleets of each kind.
+    small_seeds
+        Fleets of the smallest size.
+    made
+        Nodes of made fleets.
+    rivals
+        Strategies that have as long.
+    small_s, short_s, long_s, made_s
+        Limits: for the smallest fleets, for all others, for the largest of the trace,
+        for made ones.
+    """
+
+    lists: tuple[str, ...]
+    small: int
+    small_seeds: int
+    sizes: tuple[int, ...]
+    seeds: int
+    made: tuple[int, ...]
+    rivals: tuple[str, ...]
+    small_s: float
+    short_s: float
+    long_s: float
+    made_s: float
+
+    def asks(self, *, real: bool) -> Iterator[Ask]:
+        """Yield all calls, the first fleet of each kind before the second."""
+        if real:
+            for seed in range(1, self.small_seeds + 1):
+                sample = Sample("gpuspec25", self.small, FILLS[seed % 3], seed)
+                yield from self._compared(sample, self.small_s)
+        for seed in range(1, self.seeds + 1):
+            if real:
+                yield from self._real(seed)
+            for nodes in self.made:
+                sample = Sample(MADE, nodes, 0.95, seed)
+                yield Ask(sample, OURS, DEFAULT_LIMIT_S)
+                yield Ask(sample, OURS, self.made_s)
+
+    def _real(self, seed: int) -> Iterator[Ask]:
+        for number, pods in enumerate(self.lists):
+            for size, nodes in enumerate(self.sizes):
+                fill = FILLS[(number + size + seed) % len(FILLS)]
+                start = list(Start)[(number + seed) % len(Start)]
+                sample = Sample(pods, nodes, fill, seed, start)
+                yield Ask(sample, OURS, DEFAULT_LIMIT_S)
+                yield from self._compared(sample, self.short_s)
+                if nodes == max(self.sizes) and not number:
+                    yield Ask(sample, OURS, self.long_s)
+                    yield Ask(sample, OURS, self.long_s, consolidates=True)
+
+    def _compared(self, sample: Sample, limit_s: float) -> Iterator[Ask]:
+        yield Ask(sample, OURS, limit_s)
+        for rival in self.rivals:
+            yield Ask(sample, rival, limit_s)
+
+
+FILLS = (0.95, 1.05, 0.90)
+LISTS = ("gpuspec25", "default", "gpushare100", "multigpu20", "cpu100")
+RIVALS = ("cpsat-aggregated", "milp")
+
+DEFAULT = Scope(
+    lists=LISTS, small=60, small_seeds=10, sizes=REAL_SIZES, seeds=3,
+    made=(5000, 15_000), rivals=RIVALS, small_s=5.0, short_s=10.0, long_s=60.0,
+    made_s=30.0,
+)  # fmt: skip
+
+SMOKE = Scope(
+    lists=LISTS[:1], small=60, small_seeds=1, sizes=(150,), seeds=1, made=(500,),
+    rivals=RIVALS[:1], small_s=2.0, short_s=5.0, long_s=10.0, made_s=5.0,
+)  # fmt: skip
