@@ -71,8 +71,8 @@ def limit_by_kind(
     return FirstLimit(scope, Bound(value, ProofMethod.DUAL_BOUND, found.prices))
 
 
-def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals:
-    """Return prices to begin with for the phases of a tier as one sum.
+def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals | None:
+    """Return prices to begin with for the phases of a tier as one sum; None if late.
 
     Parameters
     ----------
@@ -86,9 +86,8 @@ def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals:
     loose = replace(loose, objective=aim)
     groups = _kinds_of_nodes(loose)
     found = None if groups is None else _Program(loose, groups).solve(limit_s)
-    nothing, needs = np.zeros(len(scope.count)), len(scope.requirements)
     if found is None:
-        return Duals(nothing, nothing, np.zeros(needs))
+        return None
     at = np.searchsorted(loose.kinds, scope.kinds)
     each = zip(loose.requirements, found.requirement.tolist(), strict=True)
     price = {(one.phase, one.tier): value for one, value in each}

@@ -70,16 +70,28 @@ def best_patterns(
     kinds, width = demand.shape
     _best_patterns(
         demand, room, stay, come, value, bonus, mixes, alike, mix_of, slack, budget,
-        worth, best, np.empty(2 * kinds, np.int64), np.empty(width, np.int64),
+        worth, best, np.empty(2 * kinds, np.int64), np.empty((2, width), np.int64),
+        np.empty((MOST_HEAVY, 4 + width), np.int64), np.empty((2, kinds), np.int32),
         *make_tables(kinds, width),
     )  # fmt: skip
+
+
+MOST_HEAVY = 12
+"""Choices that are set aside at most; they are tried in pairs."""
+
+AMOUNT, WORTH, WHICH, USED, NEED = range(5)
+"""Columns of what is set aside: number, value, name, how many are taken, demand."""
+
+LISTING = 4
+"""Steps that a choice costs for each mix that is tried, when choices are listed."""
 
 
 @compiled
 def _best_patterns(
     demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints,
     mixes: Floats, alike: Indices, mix_of: Ints, slack: int, budget: int, worth: Ints,
-    best: Indices, chosen: Ints, left: Ints, needs: Ints, table: Ints, scratch: Floats,
+    best: Indices, chosen: Ints, left: Ints, aside: Ints, light: Indices, needs: Ints,
+    table: Ints, scratch: Floats,
 ) -> None:  # fmt: skip
     for group in range(room.shape[0]):
         known = mix_of[alike[group]]
@@ -90,30 +102,134 @@ def _best_patterns(
         )  # fmt: skip
         if known < 0:
             mix_of[alike[group]] = mix
-        for d in range(len(left)):
-            left[d] = room[group, d]
-        worth[group] = _search(n, needs[SORTED], table, left, slack, budget, chosen)
+        for d in range(left.shape[1]):
+            left[0, d] = room[group, d]
+        worth[group], record, steps = _search(
+            n, needs[SORTED], table, left[0], 0, 0, slack, 0, budget, chosen
+        )
         for kind in range(demand.shape[0]):
             best[group, kind, 0] = best[group, kind, 1] = 0
         for e in range(n):
             name = table[NAME, e]
             best[group, name >> 1, name & 1] = chosen[e]
+        heavy = 0
+        if steps > budget:
+            for kind in range(demand.shape[0]):
+                light[0, kind], light[1, kind] = stay[group, kind], come[group, kind]
+            heavy = _set_aside(n, needs[SORTED], table, aside, light)
+        if heavy > 0:
+            limit = _search_beside(
+                heavy, aside, demand, room[group], light, value, bonus, mixes, left,
+                record, slack, budget, best[group], chosen, needs, table, scratch,
+            )  # fmt: skip
+            worth[group] = min(worth[group], limit)
+
+
+@inlined
+def _set_aside(n: int, need: Ints, table: Ints, aside: Ints, light: Indices) -> int:
+    """Set aside the choices of which three are too heavy for a node.
+
+    Returns how many there are; none where there are many: few go together then, and
+    the search gets through.
+    """
+    heavy = 0
+    for e in range(n):
+        heavy += 3 * table[WEIGHT, e] > MERGED + 2
+    if heavy > aside.shape[0]:
+        return 0
+    heavy = 0
+    for e in range(n):
+        if 3 * table[WEIGHT, e] > MERGED + 2:
+            name = table[NAME, e]
+            aside[heavy, AMOUNT], aside[heavy, WORTH] = table[MOST, e], table[GAIN, e]
+            aside[heavy, WHICH] = name
+            for d in range(need.shape[1]):
+                aside[heavy, NEED + d] = need[e, d]
+            light[name & 1, name >> 1] = 0
+            heavy += 1
+    return heavy
+
+
+@inlined
+def _search_beside(
+    heavy: int, aside: Ints, demand: Ints, room: Ints, light: Indices, value: Ints,
+    bonus: Ints, mixes: Floats, left: Ints, record: int, slack: int, budget: int,
+    best: Indices, chosen: Ints, needs: Ints, table: Ints, scratch: Floats,
+) -> int:  # fmt: skip
+    """Return a limit on the value of any choice, and improve ``best``.
+
+    A fraction of a pod that fills half of a node is worth much, and none can be had: so
+    two, one or none of those set aside are taken, and what else fits is searched in the
+    room that is left. What is dense there may be something else than in all of it.
+    """
+    worth, steps = record, 0
+    for one in range(heavy - 1, -2, -1):
+        for two in range(one if one >= 0 else -1, -2, -1):
+            now, fits = 0, True
+            for d in range(len(room)):
+                left[0, d] = room[d]
+            for h in range(heavy):
+                used = (one == h) + (two == h)
+                aside[h, USED] = used
+                fits &= used <= aside[h, AMOUNT]
+                now += used * aside[h, WORTH]
+                for d in range(len(room)):
+                    left[0, d] -= used * aside[h, NEED + d]
+                    fits &= used * aside[h, NEED + d] == 0 or left[0, d] >= 0
+            if not fits:
+                continue
+            if steps > budget:
+                return NO_LIMIT
+            for d in range(len(room)):
+                left[1, d] = max(0, left[0, d])
+            n, _ = list_choices(
+                demand, left[1], light[0], light[1], value, bonus, 0, mixes, needs,
+                table, scratch,
+            )  # fmt: skip
+            steps += LISTING * n * mixes.shape[0]
+            limit, found, steps = _search(
+                n, needs[SORTED], table, left[1], now, record, slack, steps, budget,
+                chosen,
+            )  # fmt: skip
+            worth = max(worth, limit)
+            if found > record:
+                record = found
+                for kind in range(demand.shape[0]):
+                    best[kind, 0] = best[kind, 1] = 0
+                for e in range(n):
+                    name = table[NAME, e]
+                    best[name >> 1, name & 1] = chosen[e]
+                for h in range(heavy):
+                    name = aside[h, WHICH]
+                    best[name >> 1, name & 1] = aside[h, USED]
+    return worth
+
+
+NO_LIMIT = 2**62
 
 
 @inlined
 def _search(
-    n: int, need: Ints, table: Ints, left: Ints, slack: int, budget: int, chosen: Ints
-) -> int:
-    """Return a limit on the value of any choice, and fill ``chosen``.
+    n: int, need: Ints, table: Ints, left: Ints, now: int, record: int, slack: int,
+    steps: int, budget: int, chosen: Ints,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Search the choices that are listed, beside what is worth ``now``.
 
     The search is depth first: as many as fit of the densest, then one less, and so on.
+
+    Returns
+    -------
+    tuple
+        A limit on the value, the best value so far, whose choices are in ``chosen`` if
+        it is better than ``record``, and the steps made so far. Where these run out,
+        the limit is what fractions are worth.
     """
     most, gain, weight = table[MOST], table[GAIN], table[WEIGHT]
     taken, path, width = table[TAKEN], table[PATH], len(left)
     for e in range(n):
         taken[e] = chosen[e] = 0
-    merged, now, record, top = MERGED + 2, 0, 0, 0
-    depth, k, steps = 0, 0, 0
+    merged, top = MERGED + 2, -1
+    depth, k = 0, 0
     while True:
         limit, rest, e = now, merged, k
         while e < n:
@@ -130,7 +246,7 @@ def _search(
             elif e == k:
                 k += 1
             e += 1
-        if steps == 0 and limit > top:
+        if top < 0:
             top = limit
         steps += e - k + 4
         if now > record:
@@ -138,7 +254,7 @@ def _search(
             for e in range(n):
                 chosen[e] = taken[e]
         if steps > budget:
-            return top
+            return top, record, steps
         if limit > record + slack:
             amount = most[k]
             for d in range(width):
@@ -156,7 +272,7 @@ def _search(
         while depth > 0 and taken[path[depth - 1]] == 0:
             depth -= 1
         if depth == 0:
-            return top if top < record + slack else record + slack
+            return min(top, record + slack), record, steps
         k = path[depth - 1]
         taken[k] -= 1
         for d in range(width):

@@ -13,7 +13,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.by_kind import starting_duals
 from stowage_optimizer.bounds.descent import Descent
-from stowage_optimizer.bounds.generation import Generation
+from stowage_optimizer.bounds.generation import LAST_S, Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
@@ -163,16 +163,23 @@ class TierProgram:
         if self._descent is None:
             # Prices of an earlier program are near the best already.
             near = self._known is not None
-            self._descent = Descent(self._sum, self._start(), near=near)
+            start = self._known or self._start()
+            if start is None:
+                return
+            self._descent = Descent(self._sum, start, near=near)
         if not self.descending:
             self._sum.round(None, self._near, whole=False)
         else:
             self._descent.run(STEPS_AT_ONCE)
 
-    def _start(self) -> Duals:
-        if self._known is not None:
-            return self._known
-        return starting_duals(self.question, self._sum.scope, self.left_s())
+    def _start(self) -> Duals | None:
+        """Return prices to begin with; None if there is no time for them now."""
+        found = starting_duals(self.question, self._sum.scope, self.left_s())
+        if found is None and self.left_s() > LAST_S:
+            nothing = np.zeros(len(self.scope.count))
+            needs = np.zeros(len(self._sum.scope.requirements))
+            return Duals(nothing, nothing, needs)
+        return found
 
     @staticmethod
     def _near(value: float, bound: int) -> bool:

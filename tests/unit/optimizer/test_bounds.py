@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
+from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import mixes_of
@@ -15,7 +16,7 @@ from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, Packing
-from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.search.problem import Indices, Ints, make_problem
 
 
 def _packing(*, room: int, nodes: int, demand: int, items: int) -> Packing:
@@ -62,11 +63,12 @@ def test_amounts_beyond_what_doubles_hold_stay_safe() -> None:
     assert _limit(_packing(room=3 * huge, nodes=2, demand=huge, items=9)) >= 6
 
 
-MANY, FEW = 24, 1
-"""Kinds: so many that parts of them are sorted apart, and so few that none are."""
+MANY, SOME, FEW = 24, 6, 1
+"""Kinds: so many that parts of them are sorted apart, so few that heavy ones are set
+aside where the search is cut off, and so few that none are."""
 
 
-def best_content(kinds: int, dimensions: int, seed: int) -> int:
+def best_content(kinds: int, dimensions: int, seed: int, budget: int = 10**5) -> int:
     """Find the best pattern of a random node, list all as good; return how many."""
     random = np.random.default_rng(seed)
     demand = random.integers(0, 5, (kinds, dimensions))
@@ -78,7 +80,7 @@ def best_content(kinds: int, dimensions: int, seed: int) -> int:
 
     alike, mix_of = np.zeros(1, np.int32), np.full(1, -1, np.int64)
     best_patterns(
-        demand, room, stay, come, value, bonus, mixes, alike, mix_of, 0, 10**5, worth,
+        demand, room, stay, come, value, bonus, mixes, alike, mix_of, 0, budget, worth,
         best[:1],
     )  # fmt: skip
     return list_patterns(
@@ -91,10 +93,12 @@ def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     """Compiled code reads and writes outside its tables without an error."""
     assert pytestconfig.cache is not None
     run_with_checked_indices(
-        "from test_bounds import FEW, MANY, best_content\n"
+        "from test_bounds import FEW, MANY, SOME, best_content\n"
         "for seed in range(4):\n"
         "    for kinds in (FEW, MANY):\n"
-        "        best_content(kinds, 1 + seed, seed)\n",
+        "        best_content(kinds, 1 + seed, seed)\n"
+        "    for budget in (10, 100, 1000):\n"
+        "        best_content(SOME, 1 + seed, seed, budget)\n",
         __file__,
         pytestconfig.cache,
     )
@@ -105,6 +109,56 @@ def test_the_best_content_is_listed_where_it_was_found_in_time() -> None:
     for seed in range(20):
         for kinds in (FEW, MANY):
             assert best_content(kinds, 2, seed) != 0
+
+
+ROOM = np.array([[4800, 3900, 800]])
+SMALL, LARGE, STAYING = 60, 3, 5
+
+
+def _node_of_accelerators(seed: int) -> tuple[Ints, Indices, Ints]:
+    """Return demand, number and value of pods.
+
+    Few are worth most, as those that must stay are. Then come few that want half a node
+    or more, and many alike.
+    """
+    random = np.random.default_rng(seed)
+    small = random.integers((150, 150, 20), (700, 600, 110), (SMALL, 3))
+    large = ROOM * random.choice([0.45, 0.7, 0.98], (LARGE, 1))
+    demand = np.vstack([small, large.astype(np.int64)])
+    come = random.integers(1, 4, (1, len(demand))).astype(np.int32)
+    density = random.uniform(0.98, 1.02, len(demand))
+    density[:STAYING] *= 2
+    density[SMALL:] *= 1.5
+    return demand, come, (density * 1000 * demand[:, 2]).astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", [2, 17])
+def test_fractions_of_pods_that_fill_half_a_node_do_not_count(seed: int) -> None:
+    """They are worth much, and none can be had: the search would never get through."""
+    demand, come, value = _node_of_accelerators(seed)
+    nothing = np.zeros(len(demand), np.int64)
+    worth, best = np.zeros(1, np.int64), np.zeros((1, len(demand), 2), np.int32)
+    slack, kinds = 1000, len(demand)
+
+    best_patterns(
+        demand, ROOM, np.zeros((1, kinds), np.int32), come, value, nothing,
+        mixes_of(demand, ROOM), np.zeros(1, np.int32), np.full(1, -1, np.int64), slack,
+        20_000, worth, best,
+    )  # fmt: skip
+
+    model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    uses = [model.new_int_var(0, int(most), "") for most in come[0]]
+    for dimension, room in enumerate(ROOM[0].tolist()):
+        model.add(_dot(demand[:, dimension], uses) <= room)
+    model.maximize(_dot(value, uses))
+    assert solver.solve(model) == cp_model.OPTIMAL
+    assert solver.objective_value <= worth[0] <= solver.objective_value + slack
+    assert (best[0, :, 1] @ demand <= ROOM[0]).all()
+    assert best[0, :, 1] @ value >= worth[0] - slack
+
+
+def _dot(weights: Ints, variables: list[cp_model.IntVar]) -> cp_model.LinearExprT:
+    return cp_model.LinearExpr.weighted_sum(variables, weights.tolist())
 
 
 NODES = 4
