@@ -162,12 +162,12 @@ def _answer(
     gc.disable()
     request = pb.SolveRequest.FromString(body)
     snapshot, options = _decode(request, settings, strategies)
-    gc.freeze()
-    gc.enable()
     packings = pipeline.Packings(snapshot)
     if not packings.asks_for_relations:
         # What every strategy begins with; it does not count as solving.
         _ = packings.plain
+    gc.freeze()
+    gc.enable()
     connection.send_bytes(READ)
     decoded = time.monotonic()
     writer = UpdateWriter(connection.send_bytes, options.strategy, started, decoded)
