@@ -74,7 +74,8 @@ class SpareRoom:
             rooms[self._index[reservation.node]].subtract(amounts(reservation.held))
         self._room = {name: [room[name] for room in rooms] for name in sorted(asked)}
         self._free_rooms: dict[int, _FreeRoom] = {}
-        self._roomy: dict[str, list[str]] = {}
+        # With room, by class: what turns pods away asks for no more than their class.
+        self._open: dict[str, list[str]] = {}
         # By node; classes that require the same of nodes share what is known.
         self._closed: dict[bytes, dict[str, bool]] = {}
         self._closed_to: dict[str, dict[str, bool]] = {}
@@ -84,11 +85,12 @@ class SpareRoom:
         home, class_id = self._case.before[uid], self._case.class_of(uid).id
         if self._fits_at_home(uid):
             yield home
-        if class_id not in self._roomy:
-            self._roomy[class_id] = self._with_room(uid)
-        for name in self._roomy[class_id]:
-            if name != home and not self._turns_away(uid, name):
-                yield name
+        if class_id not in self._open:
+            roomy = self._with_room(uid)
+            self._open[class_id] = [
+                name for name in roomy if not self._turns_away(uid, name)
+            ]
+        yield from (name for name in self._open[class_id] if name != home)
 
     def _with_room(self, uid: str) -> list[str]:
         room = self._room_for(self._case.priority(uid))
