@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -100,9 +101,29 @@ def uninstall_release(
     _uninstall(release, timeout_s)
     wait_until(
         f"the pods of release {release.name} to end",
-        lambda: [pod.metadata.name for pod in release.pods()],
-        lambda names: not names,
+        lambda: [_how_it_ends(pod) for pod in release.pods()],
+        lambda pods: not pods,
         timeout_s=timeout_s,
+    )
+
+
+def _how_it_ends(pod: Any) -> str:
+    """Return whether a pod was told to end, by whom it is kept, and what still runs."""
+    meta, status = pod.metadata, pod.status
+    told = meta.deletion_timestamp
+    since = f"told to end at {told:%H:%M:%S}" if told else "not told to end"
+    kept_by = ", ".join(
+        [f"{one.kind} {one.name}" for one in meta.owner_references or ()]
+        + [f"finalizer {name}" for name in meta.finalizers or ()]
+    )
+    running = [
+        one.name
+        for one in status.container_statuses or ()
+        if one.state is not None and one.state.running is not None
+    ]
+    return (
+        f"{meta.name}: {status.phase}, {since}, of {kept_by or 'nobody'}, running: "
+        f"{', '.join(running) or 'nothing'}"
     )
 
 
