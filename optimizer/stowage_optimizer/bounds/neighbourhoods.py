@@ -52,7 +52,6 @@ class Neighbourhoods:
     ----------
     seed
         Of the nodes that are drawn.
-
     """
 
     def __init__(self, program: TierProgram, seed: int) -> None:
@@ -90,11 +89,10 @@ class Neighbourhoods:
         if self._first:
             self.program.look_again(limit_s if counted else LOOKING_SHARE * limit_s)
         nodes = self._picked(choice)
+        self._first = False
         held = choice.improved(nodes, self.program.used, limit_s, counted=counted)
         if held is None:
             self._fail(len(nodes))
-        self._first = False
-        if held is None:
             return None
         self._failures = 0
         contents, scope = self.program.master.contents, self.program.scope
@@ -121,7 +119,7 @@ class Neighbourhoods:
         every = len(self.program.groups.group)
         if tried >= every:
             self._finish()
-        elif not self._first and self._failures >= FAILURES:
+        elif self._failures >= FAILURES:
             self._size, self._failures = min(every, int(GROWTH * self._size)), 0
 
     def _finish(self) -> None:

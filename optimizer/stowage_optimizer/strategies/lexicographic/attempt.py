@@ -157,13 +157,16 @@ class Attempt:
     def _by_kind(self) -> bool:
         """Have the program over kinds of nodes prove a limit."""
         context, phase = self.context, self.phase
-        if not phase.gap(context.shared):
+        asked = phase.tier, phase.phase, phase.value[: phase.tier]
+        if not phase.gap(context.shared) or asked in context.limited:
             return False
         end = context.work_clock.now() + self._seconds(BY_KIND_SHARE)
         question = context.question(phase)
         deadline = context.deadline(end)
         first = limit_by_kind(question, context.clock(phase, deadline), deadline)
         context.work_clock.spend(CHEAP_S)
+        if first is not None:
+            context.limited.add(asked)
         if first is not None and first.bound.value < phase.limit(context.shared):
             dual = written(question, context.packing, first.bound, first.scope)
             context.limit(phase, first.bound.value, Proof(first.bound.method, dual))

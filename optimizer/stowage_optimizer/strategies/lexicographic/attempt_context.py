@@ -124,6 +124,9 @@ class AttemptContext:
         By tier, what the tiers above had reached, and the program over patterns.
     chosen
         By tier, the choice among its patterns.
+    limited
+        Tiers and phases that kinds of nodes were asked about, and what the tiers above
+        had reached: what a tier itself reaches makes little difference to these.
     """
 
     shared: SharedState
@@ -135,6 +138,7 @@ class AttemptContext:
     searches: dict[int, MoveSearch] = field(default_factory=dict)
     programs: dict[int, tuple[Value, TierProgram]] = field(default_factory=dict)
     chosen: dict[int, Neighbourhoods] = field(default_factory=dict)
+    limited: set[tuple[int, Phase, Value]] = field(default_factory=set)
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
