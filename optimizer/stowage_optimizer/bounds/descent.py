@@ -34,7 +34,7 @@ WHOLE_EVERY = 4
 FIRST_STEP, LAST_STEP = 0.1, 0.02
 """How far prices go, in units of the least objective; it falls geometrically."""
 
-CALM = 0.1
+TIED_STEP = 0.1
 """How much shorter steps of the prices of requirements are: tiers share their pods."""
 
 MOMENTUM, MEMORY, DAMPING = 0.8, 0.98, 0.05
@@ -68,7 +68,7 @@ class Descent:
         ]  # fmt: skip
         heaviest = [max(1, *placed, *stays) for placed, stays, _, _ in self._needs]
         self._scale = np.concatenate(
-            [np.ones(2 * self._kinds), CALM / np.array(heaviest, float)]
+            [np.ones(2 * self._kinds), TIED_STEP / np.array(heaviest, float)]
         )
         self._prices = np.concatenate([start.pod, start.run, start.requirement])
         self._mean, self._square = np.zeros((2, len(self._prices)))
