@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.fleets.figures import Answer, fleet_figures
-from benchmarks.fleets.scope import DEFAULT_LIMIT_S, MADE, Ask, Scope
+from benchmarks.fleets.scope import MADE, Ask, Scope
+from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.measurement import Call, measure
 from benchmarks.optimizer.record import Record
+from benchmarks.optimizer.scope import SEED
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 
 NAME = "fleets"
-SEED = 1
 
 
 def run_benchmark(scope: Scope, folder: Path | None, results: Path, say: Say) -> str:
@@ -65,7 +67,7 @@ def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
         seed=SEED,
         objective=objective,
     )
-    watches = ask.sample.pods == MADE and ask.limit_s > DEFAULT_LIMIT_S
+    watches = ask.sample.pods == MADE and ask.limit_s > LIMIT_S
     request = pb.SolveRequest(snapshot=snapshot, options=options)
     return measure(service, Call(ask.sample.name, ask.arm, request, watches))
 
@@ -85,15 +87,6 @@ def _document(answer: Answer) -> dict[str, object]:
         "arm": record.arm,
         "wall_s": record.wall_s,
         "first_plan_s": record.first_plan_s,
-        "tiers": [
-            {
-                "placed": one.placed,
-                "upper_bound": one.upper_bound,
-                "disruption": one.disruption,
-                "disruption_lower_bound": one.disruption_lower_bound,
-                "optimal": one.optimal,
-            }
-            for one in record.tiers
-        ],
+        "tiers": [asdict(one) for one in record.tiers],
         "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
     }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
-from benchmarks.fleets.scope import DEFAULT_LIMIT_S, MADE, OURS, Ask
-from benchmarks.optimizer.certificates import compared, contradictions
+from benchmarks.fleets.scope import MADE, OURS, Ask
+from benchmarks.optimizer.certificates import refuted
+from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.record import Record
 from stowage_testbed.text.figure import (
     Figure,
-    Target,
     at_least,
     at_most,
     figure,
@@ -29,7 +30,7 @@ GAP_PERCENT = {10.0: 0.5, 60.0: 0.1}
 """Of what the lowest tier places, by limit in seconds, on fleets of the trace."""
 
 MADE_GAP_PERCENT = {5000: 1.0}
-MOST_BYTES = {15_000: 1.5 * GIB}
+MOST_GIB = {15_000: 1.5}
 PROVED_60_PERCENT = 90
 EMPTIED_GAP_PERCENT = 5
 
@@ -52,11 +53,12 @@ def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
     """Yield all figures."""
     ours = [one for one in answers if one.ask.strategy == OURS]
     plans = [one for one in ours if not one.ask.consolidates]
+    real = [one for one in plans if one.ask.sample.pods != MADE]
     yield from _first_plans(plans)
-    yield from _small(plans)
-    yield from _gaps(plans)
-    yield from _upper_tiers(plans)
-    yield from _made(plans)
+    yield from _small(real)
+    yield from _gaps(real)
+    yield from _upper_tiers(real)
+    yield from _made([one for one in plans if one.ask.sample.pods == MADE])
     yield from _compared(answers)
     yield from _emptied([one for one in ours if one.ask.consolidates])
     late = [1000 * (one.record.wall_s - one.ask.limit_s) for one in plans]
@@ -66,15 +68,12 @@ def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
 
 
 def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
-    at_default: defaultdict[int, list[Answer]] = defaultdict(list)
-    for one in plans:
-        if one.ask.limit_s == DEFAULT_LIMIT_S:
-            at_default[one.ask.sample.nodes].append(one)
-    for nodes, group in sorted(at_default.items()):
+    at_default = [one for one in plans if one.ask.limit_s == LIMIT_S]
+    for nodes, group in _grouped(at_default, lambda one: one.ask.sample.nodes):
         first = [one.record.first_plan_s for one in group]
         limit_s = FIRST_S.get(nodes)
         yield figure(
-            f"{nodes} nodes: a plan at {DEFAULT_LIMIT_S:g} s", "%",
+            f"{nodes} nodes: a plan at {LIMIT_S:g} s", "%",
             [float(one is not None) for one in first], share_percent,
             at_least(FULL_PERCENT, "%"), spread=False,
         )  # fmt: skip
@@ -86,9 +85,7 @@ def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
 
 
 def _small(plans: list[Answer]) -> Iterator[Figure]:
-    sizes = {one.ask.sample.nodes for one in plans}
-    small = [one for one in plans if one.ask.sample.nodes == min(sizes, default=0)]
-    for nodes in {one.ask.sample.nodes for one in small}:
+    for nodes, small in _grouped(plans, lambda one: one.ask.sample.nodes)[:1]:
         yield figure(
             f"{nodes} nodes: all phases proved", "%",
             [float(one.record.optimal) for one in small], share_percent,
@@ -100,12 +97,8 @@ def _small(plans: list[Answer]) -> Iterator[Figure]:
 
 
 def _gaps(plans: list[Answer]) -> Iterator[Figure]:
-    groups: defaultdict[tuple[float, int], list[float]] = defaultdict(list)
-    for one in plans:
-        if one.ask.sample.pods != MADE:
-            key = one.ask.limit_s, one.ask.sample.nodes
-            groups[key].append(one.gap_percent)
-    for (limit_s, nodes), gaps in sorted(groups.items()):
+    for (limit_s, nodes), group in _grouped(plans, _limit_and_nodes):
+        gaps = [one.gap_percent for one in group]
         wanted = GAP_PERCENT.get(limit_s)
         yield figure(
             f"{nodes} nodes, {limit_s:g} s: gap of the lowest tier's pods", "%",
@@ -116,26 +109,19 @@ def _gaps(plans: list[Answer]) -> Iterator[Figure]:
 
 def _upper_tiers(plans: list[Answer]) -> Iterator[Figure]:
     """Yield of how many fleets all tiers but the lowest are proved."""
-    groups: defaultdict[tuple[float, int], list[float]] = defaultdict(list)
-    for one in plans:
-        upper = one.record.tiers[:-1]
-        if upper and one.ask.sample.pods != MADE:
-            done = all(tier.optimal for tier in upper)
-            groups[one.ask.limit_s, one.ask.sample.nodes].append(float(done))
-    for (limit_s, nodes), proved in sorted(groups.items()):
+    with_upper = [one for one in plans if len(one.record.tiers) > 1]
+    for (limit_s, nodes), group in _grouped(with_upper, _limit_and_nodes):
         yield figure(
-            f"{nodes} nodes, {limit_s:g} s: all upper tiers proved", "%", proved,
-            share_percent, spread=False,
+            f"{nodes} nodes, {limit_s:g} s: all upper tiers proved", "%",
+            [float(one.record.tiers[-2].optimal) for one in group], share_percent,
+            spread=False,
         )  # fmt: skip
 
 
 def _made(plans: list[Answer]) -> Iterator[Figure]:
-    groups: defaultdict[int, list[Answer]] = defaultdict(list)
-    for one in plans:
-        if one.ask.sample.pods == MADE and one.ask.limit_s > DEFAULT_LIMIT_S:
-            groups[one.ask.sample.nodes].append(one)
-    for nodes, group in sorted(groups.items()):
-        gap, memory = MADE_GAP_PERCENT.get(nodes), MOST_BYTES.get(nodes)
+    longer = [one for one in plans if one.ask.limit_s > LIMIT_S]
+    for nodes, group in _grouped(longer, lambda one: one.ask.sample.nodes):
+        gap, memory = MADE_GAP_PERCENT.get(nodes), MOST_GIB.get(nodes)
         yield figure(
             f"made, {nodes} nodes, {group[0].ask.limit_s:g} s: gap of the lowest tier",
             "%", [one.gap_percent for one in group], median,
@@ -144,7 +130,7 @@ def _made(plans: list[Answer]) -> Iterator[Figure]:
         yield figure(
             f"made, {nodes} nodes: memory", "GiB",
             [one.record.peak_bytes / GIB for one in group if one.record.peak_bytes],
-            max, at_most(memory / GIB, "GiB") if memory else None,
+            max, at_most(memory, "GiB") if memory else None,
             note="service and children, shared pages once",
         )  # fmt: skip
 
@@ -152,7 +138,6 @@ def _made(plans: list[Answer]) -> Iterator[Figure]:
 def _compared(answers: list[Answer]) -> Iterator[Figure]:
     """Yield who is better, and whether any plan contradicts any limit."""
     pairs = list(_pairs(answers))
-    none: Target = at_most(0)
     for rival in sorted({other.ask.strategy for _, other in pairs}):
         own = [
             (mine.record.value, other.record.value)
@@ -161,28 +146,18 @@ def _compared(answers: list[Answer]) -> Iterator[Figure]:
         ]
         worse = [float(mine < theirs) for mine, theirs in own]
         better = [float(mine > theirs) for mine, theirs in own]
-        yield figure(f"worse than {rival}", "fleets", worse, sum, none, spread=False)
+        yield figure(
+            f"worse than {rival}", "fleets", worse, sum, at_most(0), spread=False
+        )
         yield figure(f"better than {rival}", "fleets", better, sum, spread=False)
     records = [one.record for one in answers if not one.ask.consolidates]
-    found = contradictions(records)
-    yield Figure(
-        name="limits that some plan contradicts",
-        value=len(found) if records else None,
-        unit="limits",
-        target=none.text,
-        met=not found if records else None,
-        runs=compared(records),
-        note="; ".join(found[:3]) or "all runs of a fleet against each other",
-    )
+    yield refuted("limits that some plan contradicts", records)
 
 
 def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
     """Yield our answers with those of others that had as long."""
-    groups: defaultdict[tuple[str, float], list[Answer]] = defaultdict(list)
-    for one in answers:
-        if not one.ask.consolidates:
-            groups[one.ask.sample.name, one.ask.limit_s].append(one)
-    for group in groups.values():
+    plans = [one for one in answers if not one.ask.consolidates]
+    for _, group in _grouped(plans, lambda one: (one.ask.sample.name, one.ask.limit_s)):
         mine = [one for one in group if one.ask.strategy == OURS]
         others = [one for one in group if one.ask.strategy != OURS]
         yield from ((one, other) for one in mine for other in others)
@@ -199,3 +174,20 @@ def _emptied(answers: list[Answer]) -> Iterator[Figure]:
         "consolidate: open of the nodes that may be emptied", "%", gaps, median,
         at_most(EMPTIED_GAP_PERCENT, "%"),
     )  # fmt: skip
+
+
+Key = TypeVar("Key", int, tuple[float, int], tuple[str, float])
+
+
+def _grouped(
+    answers: Iterable[Answer], key: Callable[[Answer], Key]
+) -> list[tuple[Key, list[Answer]]]:
+    """Return the answers by a key, in its order."""
+    groups: defaultdict[Key, list[Answer]] = defaultdict(list)
+    for one in answers:
+        groups[key(one)].append(one)
+    return sorted(groups.items(), key=lambda item: item[0])
+
+
+def _limit_and_nodes(answer: Answer) -> tuple[float, int]:
+    return answer.ask.limit_s, answer.ask.sample.nodes

@@ -9,6 +9,9 @@ from pathlib import Path
 from benchmarks.fleets.fleet import Fleet, Start, placed
 from benchmarks.fleets.openb import read_fleet
 from benchmarks.fleets.synthetic import make_fleet
+from benchmarks.optimizer.fleet import LIMIT_S
+from benchmarks.optimizer.session import SEARCHERS
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
 MADE = "made"
 """Instead of a list of the trace's pods: the fleet is made."""
@@ -16,10 +19,7 @@ MADE = "made"
 REAL_SIZES = (150, 500, 1523)
 """Nodes of fleets of the trace; the last are all that it has."""
 
-DEFAULT_LIMIT_S = 1.0
-"""The chart's default."""
-
-OURS = "lexicographic"
+OURS = DEFAULT_STRATEGY
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class Scope:
         """Yield all calls, the first fleet of each kind before the second."""
         if real:
             for seed in range(1, self.small_seeds + 1):
-                sample = Sample("gpuspec25", self.small, FILLS[seed % 3], seed)
+                sample = Sample("gpuspec25", self.small, FILLS[seed % len(FILLS)], seed)
                 yield from self._compared(sample, self.small_s)
         for seed in range(1, self.seeds + 1):
             if real:
                 yield from self._real(seed)
             for nodes in self.made:
                 sample = Sample(MADE, nodes, 0.95, seed)
-                yield Ask(sample, OURS, DEFAULT_LIMIT_S)
+                yield Ask(sample, OURS, LIMIT_S)
                 yield Ask(sample, OURS, self.made_s)
 
     def _real(self, seed: int) -> Iterator[Ask]:
@@ -129,7 +129,7 @@ class Scope:
                 fill = FILLS[(number + size + seed) % len(FILLS)]
                 start = list(Start)[(number + seed) % len(Start)]
                 sample = Sample(pods, nodes, fill, seed, start)
-                yield Ask(sample, OURS, DEFAULT_LIMIT_S)
+                yield Ask(sample, OURS, LIMIT_S)
                 yield from self._compared(sample, self.short_s)
                 if nodes == max(self.sizes) and not number:
                     yield Ask(sample, OURS, self.long_s)
@@ -143,15 +143,14 @@ class Scope:
 
 FILLS = (0.95, 1.05, 0.90)
 LISTS = ("gpuspec25", "default", "gpushare100", "multigpu20", "cpu100")
-RIVALS = ("cpsat-aggregated", "milp")
 
 DEFAULT = Scope(
     lists=LISTS, small=60, small_seeds=10, sizes=REAL_SIZES, seeds=3,
-    made=(5000, 15_000), rivals=RIVALS, small_s=5.0, short_s=10.0, long_s=60.0,
+    made=(5000, 15_000), rivals=SEARCHERS, small_s=5.0, short_s=10.0, long_s=60.0,
     made_s=30.0,
 )  # fmt: skip
 
 SMOKE = Scope(
     lists=LISTS[:1], small=60, small_seeds=1, sizes=(150,), seeds=1, made=(500,),
-    rivals=RIVALS[:1], small_s=2.0, short_s=5.0, long_s=10.0, made_s=5.0,
+    rivals=SEARCHERS[:1], small_s=2.0, short_s=5.0, long_s=10.0, made_s=5.0,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import permutations
 
 from benchmarks.optimizer.record import Record, Value
@@ -73,12 +73,11 @@ def _as_good(own: Value, found: Value, tiers: int) -> bool:
 SHOWN = 3
 
 
-def certificate_figures(session: Session) -> Iterator[Figure]:
-    """Yield claims that some other run refutes, and what they were held against."""
-    records = tuple(session.known.values())
+def refuted(name: str, records: Collection[Record]) -> Figure:
+    """Return how many claims some other run refutes, under ``name``."""
     found = contradictions(records)
-    yield Figure(
-        name="wrong certificates",
+    return Figure(
+        name=name,
         value=len(found) if records else None,
         unit="claims",
         target="<= 0",
@@ -86,6 +85,12 @@ def certificate_figures(session: Session) -> Iterator[Figure]:
         runs=len(records),
         note="; ".join(found[:SHOWN]) or "all runs of an instance against each other",
     )
+
+
+def certificate_figures(session: Session) -> Iterator[Figure]:
+    """Yield claims that some other run refutes, and what they were held against."""
+    records = tuple(session.known.values())
+    yield refuted("wrong certificates", records)
     yield figure(
         "certificates: limits held against other runs", "limits",
         [float(compared(records))] if records else [], sum, spread=False,

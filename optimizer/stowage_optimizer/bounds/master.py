@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import highspy
 import numpy as np
@@ -81,7 +81,7 @@ class Solved:
 
     value: float
     duals: Duals
-    used: Floats = field(repr=False)
+    used: Floats
 
 
 class Master:

@@ -222,9 +222,7 @@ class _Choice:
         contents, scope = self._contents, self._program.scope
         number, mixed = len(columns), len(self._mixed)
         group_of = self._program.groups.group[nodes]
-        groups, group_row, sizes = np.unique(
-            contents.group[columns], return_inverse=True, return_counts=True
-        )
+        groups, group_row = np.unique(contents.group[columns], return_inverse=True)
         sizes = np.bincount(group_of, minlength=int(groups[-1]) + 1)[groups]
         kinds = len(scope.count)
         column_of = np.full(len(contents), -1)

@@ -70,7 +70,7 @@ def best_patterns(
     kinds, width = demand.shape
     _best_patterns(
         demand, room, stay, come, value, bonus, mixes, alike, mix_of, slack, budget,
-        worth, best, np.empty(2 * kinds, np.int64), np.empty((2, width), np.int64),
+        worth, best, np.empty(2 * kinds, np.int64), np.empty(width, np.int64),
         np.empty((MOST_HEAVY, 4 + width), np.int64), np.empty((2, kinds), np.int32),
         *make_tables(kinds, width),
     )  # fmt: skip
@@ -81,6 +81,9 @@ MOST_HEAVY = 12
 
 AMOUNT, WORTH, WHICH, USED, NEED = range(5)
 """Columns of what is set aside: number, value, name, how many are taken, demand."""
+
+NO_LIMIT = 2**62
+"""Above any value: what is returned where the steps ran out before all was tried."""
 
 LISTING = 4
 """Steps that a choice costs for each mix that is tried, when choices are listed."""
@@ -102,16 +105,12 @@ def _best_patterns(
         )  # fmt: skip
         if known < 0:
             mix_of[alike[group]] = mix
-        for d in range(left.shape[1]):
-            left[0, d] = room[group, d]
+        for d in range(len(left)):
+            left[d] = room[group, d]
         worth[group], record, steps = _search(
-            n, needs[SORTED], table, left[0], 0, 0, slack, 0, budget, chosen
+            n, needs[SORTED], table, left, 0, 0, slack, 0, budget, chosen
         )
-        for kind in range(demand.shape[0]):
-            best[group, kind, 0] = best[group, kind, 1] = 0
-        for e in range(n):
-            name = table[NAME, e]
-            best[group, name >> 1, name & 1] = chosen[e]
+        _write(n, table, chosen, best[group])
         heavy = 0
         if steps > budget:
             for kind in range(demand.shape[0]):
@@ -134,12 +133,9 @@ def _set_aside(n: int, need: Ints, table: Ints, aside: Ints, light: Indices) -> 
     """
     heavy = 0
     for e in range(n):
-        heavy += 3 * table[WEIGHT, e] > MERGED + 2
-    if heavy > aside.shape[0]:
-        return 0
-    heavy = 0
-    for e in range(n):
         if 3 * table[WEIGHT, e] > MERGED + 2:
+            if heavy == aside.shape[0]:
+                return 0
             name = table[NAME, e]
             aside[heavy, AMOUNT], aside[heavy, WORTH] = table[MOST, e], table[GAIN, e]
             aside[heavy, WHICH] = name
@@ -167,45 +163,46 @@ def _search_beside(
         for two in range(one if one >= 0 else -1, -2, -1):
             now, fits = 0, True
             for d in range(len(room)):
-                left[0, d] = room[d]
+                left[d] = room[d]
             for h in range(heavy):
                 used = (one == h) + (two == h)
                 aside[h, USED] = used
                 fits &= used <= aside[h, AMOUNT]
                 now += used * aside[h, WORTH]
                 for d in range(len(room)):
-                    left[0, d] -= used * aside[h, NEED + d]
-                    fits &= used * aside[h, NEED + d] == 0 or left[0, d] >= 0
+                    left[d] -= used * aside[h, NEED + d]
+                    fits &= left[d] >= 0
             if not fits:
                 continue
             if steps > budget:
                 return NO_LIMIT
-            for d in range(len(room)):
-                left[1, d] = max(0, left[0, d])
             n, _ = list_choices(
-                demand, left[1], light[0], light[1], value, bonus, 0, mixes, needs,
+                demand, left, light[0], light[1], value, bonus, 0, mixes, needs,
                 table, scratch,
             )  # fmt: skip
             steps += LISTING * n * mixes.shape[0]
             limit, found, steps = _search(
-                n, needs[SORTED], table, left[1], now, record, slack, steps, budget,
+                n, needs[SORTED], table, left, now, record, slack, steps, budget,
                 chosen,
             )  # fmt: skip
             worth = max(worth, limit)
             if found > record:
                 record = found
-                for kind in range(demand.shape[0]):
-                    best[kind, 0] = best[kind, 1] = 0
-                for e in range(n):
-                    name = table[NAME, e]
-                    best[name >> 1, name & 1] = chosen[e]
+                _write(n, table, chosen, best)
                 for h in range(heavy):
                     name = aside[h, WHICH]
                     best[name >> 1, name & 1] = aside[h, USED]
     return worth
 
 
-NO_LIMIT = 2**62
+@inlined
+def _write(n: int, table: Ints, chosen: Ints, best: Indices) -> None:
+    """Write down by kind what is chosen."""
+    for kind in range(best.shape[0]):
+        best[kind, 0] = best[kind, 1] = 0
+    for e in range(n):
+        name = table[NAME, e]
+        best[name >> 1, name & 1] = chosen[e]
 
 
 @inlined

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bench_records import a_record
 
 from benchmarks.fleets.figures import Answer, fleet_figures
 from benchmarks.fleets.fleet import Fleet, Start, placed
 from benchmarks.fleets.openb import NODES, read_fleet
 from benchmarks.fleets.scope import MADE, OURS, SMOKE, Ask, Sample
 from benchmarks.fleets.synthetic import make_fleet
-from benchmarks.optimizer.record import Record, TierClaim
 from stowage_testbed.errors import StowageError
 
 SEED = 3
@@ -106,25 +106,12 @@ def test_without_the_trace_made_fleets_are_measured() -> None:
 
 def _answer(strategy: str, placed_pods: int, bound: int) -> Answer:
     ask = Ask(Sample("gpuspec25", 150, 0.95, 1), strategy, 10.0)
-    tier = TierClaim(0, placed_pods, bound, placed_pods == bound, 0, 0)
-    record = Record(
+    record = a_record(
+        ((0, placed_pods, 0),),
         case=ask.sample.name,
         arm=ask.arm,
-        end_reason="TIME_LIMIT",
-        message="",
-        optimal=False,
-        value=((0, placed_pods, 0),),
-        tiers=(tier,),
-        pending=10,
-        refused=(),
+        upper_bound=bound,
         wall_s=10.02,
-        first_plan_s=0.1,
-        all_placed_s=None,
-        all_placed_solve_s=None,
-        decode_s=0.0,
-        solve_s=10.0,
-        verify_s=0.0,
-        updates=1,
     )
     return Answer(ask, record)
 
