@@ -18,7 +18,6 @@ from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 
@@ -50,7 +49,7 @@ class ReducedSnapshot:
         writer = SolutionWriter(packing, policy)
         plan = encode_plan(writer.write(assignment, trivial_bounds(packing)))
         reached = score(packing, assignment, policy)
-        problem = make_problem(packing)
+        problem = packing.problem
         nodes = np.array([-1 if node is None else node for node in assignment])
         by_priority = {tier.priority: tier for tier in plan.tiers}
         for tier, priority in enumerate(packing.tiers):

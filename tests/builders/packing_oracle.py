@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Assignment, Item, Packing
+from stowage_optimizer.model.packing import Assignment, Item, Packing, packing_of
 
 
 @st.composite
@@ -45,7 +45,7 @@ def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
         )
     tiers = tuple(sorted({item.priority for item in members}, reverse=True))
     names = tuple(f"n{index}" for index in places)
-    return Packing(names, room, tuple(members), tiers, ())
+    return packing_of(names, room, tuple(members), tiers)
 
 
 def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
@@ -101,7 +101,7 @@ def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bo
         one, other = found[at], wanted[at]
         return all(getattr(one, name) >= getattr(other, name) for name in names)
 
-    return all(fine(at, TierScore.__slots__) for at in range(tier)) and fine(tier, own)
+    return all(fine(at, TierScore._fields) for at in range(tier)) and fine(tier, own)
 
 
 def _fits(packing: Packing, assignment: Assignment, node: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, Packing, packing_of
 
 NODES = 4
 
@@ -42,7 +42,7 @@ def random_packing(
         room[0] = (room[0][0] // 2, room[0][1])
     tiers = tuple(sorted({item.priority for item in items}, reverse=True))
     names = tuple(f"node-{index}" for index in range(NODES))
-    return Packing(names, tuple(room), tuple(items), tiers, ())
+    return packing_of(names, tuple(room), tuple(items), tiers)
 
 
 def _fits(demand: tuple[int, ...], left: list[int]) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.search.compiling import inlined
-from stowage_optimizer.search.problem import Indices, Ints
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 from stowage_optimizer.bounds.groups import Groups, at_home
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.scope import Linear, Scope
-from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
+from stowage_optimizer.model.problem import NOWHERE, Indices, Ints
 
 
 def target_of(question: Question, scope: Scope, aim: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats
-from stowage_optimizer.search.problem import Ints
+from stowage_optimizer.model.problem import Ints
 
 STEPS = 2000
 """Most steps."""

@@ -26,7 +26,7 @@ from stowage_optimizer.model.certificate import (
 )
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.search.problem import Ints
+from stowage_optimizer.model.problem import Ints
 
 MOST_ROUNDS = 400
 """Rounds after which nothing more is expected; the limit of a deterministic run."""
@@ -174,7 +174,7 @@ def written(
     for item, kind in zip(
         scope.items[open_to_all], scope.kind_of[open_to_all], strict=True
     ):
-        members[int(kind)].append(packing.items[item].pod_uid)
+        members[int(kind)].append(packing.pod_uids[item])
     return DualBound(
         scale=SCALE,
         pods=tuple(

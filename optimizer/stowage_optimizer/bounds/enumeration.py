@@ -25,7 +25,7 @@ from stowage_optimizer.bounds.question import SCALE, Bound, Phase, Prices, Quest
 from stowage_optimizer.bounds.scope import make_scope, next_worse
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 MOST_PATTERNS = 4_000
 """More patterns than this are not combined."""

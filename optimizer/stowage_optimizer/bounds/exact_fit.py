@@ -14,7 +14,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.search.problem import Ints
+from stowage_optimizer.model.problem import Ints
 from stowage_optimizer.search.search_arrays import overcommitted
 
 MOST_HALVES = 500_000

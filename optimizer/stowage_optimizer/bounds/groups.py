@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowage_optimizer.bounds.scope import Scope, arrivals
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 STEPS = {1: 1, 2: 12, 3: 6, 4: 4}
 """Into how many parts the shares are cut, by number of dimensions."""

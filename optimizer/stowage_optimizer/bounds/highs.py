@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 
 from stowage_optimizer.bounds.question import Floats
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 LONGEST_S = 3600.0
 """Longest time limit that is passed on; the caller's may be endless."""

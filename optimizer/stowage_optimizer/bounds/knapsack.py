@@ -17,7 +17,7 @@ from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.bounds.scope import Scope, make_scope
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.search.problem import Ints
+from stowage_optimizer.model.problem import Ints
 
 WHOLE = 2**36
 """Weight of the total room of a dimension."""

@@ -17,7 +17,7 @@ from stowage_optimizer.bounds.groups import Groups, mixes_of
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Prices
 from stowage_optimizer.bounds.scope import Scope
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 MOST_VALUE = 2**33
 """Values from here on could overflow the pricing."""

@@ -11,7 +11,7 @@ from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.highs import Entries, by_column, quiet_solver, solved
 from stowage_optimizer.bounds.question import Duals, Floats, Phase
 from stowage_optimizer.bounds.scope import Linear, Scope
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 PENALTY, MORE_PENALTY, MOST_PENALTY = 100.0, 8.0, 2048.0
 """Cost of a missing unit of a requirement, until patterns that meet it are found. No

@@ -14,7 +14,7 @@ from stowage_optimizer.bounds.combination import assignment_of
 from stowage_optimizer.bounds.highs import Entries, Program, best_whole
 from stowage_optimizer.bounds.question import SCALE, Floats
 from stowage_optimizer.bounds.tier_program import NEAR, TierProgram
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 MOST_FIRST, FEWEST = 500, 100
 """Nodes that are chosen anew, at first and later."""

@@ -23,8 +23,8 @@ from stowage_optimizer.bounds.choices import (
     list_choices,
     make_tables,
 )
+from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
-from stowage_optimizer.search.problem import Indices, Ints
 
 
 def best_patterns(

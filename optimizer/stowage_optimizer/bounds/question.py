@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.search.problem import Ints, Problem
+from stowage_optimizer.model.problem import Ints, Problem
 
 SCALE = 2**20
 """A price of one unit of the objective. Prices are whole numbers of its parts, so that

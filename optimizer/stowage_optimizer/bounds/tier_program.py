@@ -19,7 +19,7 @@ from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
 from stowage_optimizer.bounds.scope import Linear, Scope, make_scope, phases, weighted
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.search.problem import Indices, Ints
+from stowage_optimizer.model.problem import Indices, Ints
 
 STEPS_AT_ONCE = 50
 """Steps down the slope that count as one round."""

@@ -9,16 +9,15 @@ from stowage_optimizer.model.packing import (
     Allowance,
     Assignment,
     Disrupted,
-    Item,
     Packing,
 )
 
 
 def keeps_allowances(packing: Packing, assignment: Assignment) -> bool:
     """Return whether ``assignment`` disrupts no more of any than it allows."""
-    items = packing.items
     return all(
-        len(disrupted(one, items, assignment)) <= one.most for one in packing.allowances
+        len(disrupted(one, packing.current, assignment)) <= one.most
+        for one in packing.allowances
     )
 
 
@@ -29,16 +28,16 @@ def within_allowances(packing: Packing, assignment: Assignment) -> Assignment:
     """
     kept = list(assignment)
     for one in packing.allowances:
-        for index in disrupted(one, packing.items, assignment)[one.most :]:
-            kept[index] = packing.items[index].home
+        for index in disrupted(one, packing.current, assignment)[one.most :]:
+            kept[index] = packing.current[index]
     return tuple(kept)
 
 
 def disrupted(
-    allowance: Allowance, items: Sequence[Item], assignment: Assignment
+    allowance: Allowance, current: Assignment, assignment: Assignment
 ) -> list[int]:
     """Return the members that count, ascending."""
-    away = [one for one in allowance.members if assignment[one] != items[one].home]
+    away = [one for one in allowance.members if assignment[one] != current[one]]
     if allowance.counts is Disrupted.EITHER:
         return away
     moves = allowance.counts is Disrupted.MOVES

@@ -12,9 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from stowage_optimizer.constraints.pod_selection import selects
 from stowage_optimizer.constraints.refusing import class_refusal
-from stowage_optimizer.model.packing import Allowance, Item
+from stowage_optimizer.model.packing import Allowance
+from stowage_optimizer.model.pods import Numbers
+from stowage_optimizer.model.problem import NOWHERE, Indices
 from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Snapshot
 
 
@@ -44,9 +48,7 @@ def budgets_of(snapshot: Snapshot) -> Budgets:
     by_namespace: defaultdict[str, list[int]] = defaultdict(list)
     for index, budget in enumerate(snapshot.budgets):
         by_namespace[budget.namespace].append(index)
-    for class_id in {
-        pod.class_id: None for pod in snapshot.pods if pod.node is not None
-    }:
+    for class_id in snapshot.pods.running_classes:
         pod_class = snapshot.classes[class_id]
         found = [
             index
@@ -64,26 +66,28 @@ def budgets_of(snapshot: Snapshot) -> Budgets:
 
 
 def allowances(
-    snapshot: Snapshot,
-    budgets: Budgets,
-    items: Sequence[Item],
-    class_of: Sequence[str],
+    snapshot: Snapshot, budgets: Budgets, home: Indices, class_number: Numbers
 ) -> Iterator[Allowance]:
-    """Yield what budgets allow of ``items``, where that is not all of them.
+    """Yield what budgets allow of the items, where that is not all of them.
 
     Parameters
     ----------
-    class_of
-        Class id of each item.
+    home
+        Node by item or ``NOWHERE``, shape ``(items,)``.
+    class_number
+        Class by item, as in `Pods.classes`, shape ``(items,)``.
     """
-    members: defaultdict[int, list[int]] = defaultdict(list)
-    for index, (item, class_id) in enumerate(zip(items, class_of, strict=True)):
-        if item.home is not None and class_id in budgets.covering:
-            members[budgets.covering[class_id]].append(index)
-    for number in sorted(members):
-        most = snapshot.budgets[number].disruptions_allowed
-        if len(members[number]) > most:
-            yield Allowance(tuple(members[number]), most)
+    none = len(snapshot.budgets)
+    covering = np.array(
+        [budgets.covering.get(name, none) for name in snapshot.pods.classes], np.int64
+    )
+    if not budgets.covering:
+        return
+    covered = np.where(home == NOWHERE, none, covering[class_number])
+    for number, budget in enumerate(snapshot.budgets):
+        members = np.flatnonzero(covered == number)
+        if len(members) > budget.disruptions_allowed:
+            yield Allowance(tuple(members.tolist()), budget.disruptions_allowed)
 
 
 def _problem(budgets: Sequence[DisruptionBudget]) -> str:

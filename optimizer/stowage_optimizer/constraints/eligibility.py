@@ -32,8 +32,6 @@ class Eligibility:
         self._open: dict[tuple[int, Hashable], Flags] = {}
         self._allowed: dict[tuple[Hashable, ...], tuple[Flags, tuple[int, ...]]] = {}
         self._tuples: dict[bytes, tuple[int, ...]] = {}
-        self._members: dict[int, frozenset[int]] = {}
-        self._with_home: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def nodes(self, pod_class: PodClass) -> tuple[int, ...]:
         """Return the indices of the nodes that all constraints allow, ascending."""
@@ -52,21 +50,6 @@ class Eligibility:
         if key not in self._tuples:
             self._tuples[key] = tuple(np.flatnonzero(allowed).tolist())
         return self._tuples[key]
-
-    def with_home(self, nodes: tuple[int, ...], home: int | None) -> tuple[int, ...]:
-        """Return what `nodes` returned, with ``home``, where a pod may always stay."""
-        if home is None:
-            return nodes
-        # The tuples live as long as this object, so that their identity is a key.
-        members = self._members.get(id(nodes))
-        if members is None:
-            members = self._members[id(nodes)] = frozenset(nodes)
-        if home in members:
-            return nodes
-        key = (id(nodes), home)
-        if key not in self._with_home:
-            self._with_home[key] = tuple(sorted((*nodes, home)))
-        return self._with_home[key]
 
     def _open_to(
         self, number: int, constraint: NodeConstraint, pod_class: PodClass

@@ -73,7 +73,7 @@ def has_preferences(snapshot: Snapshot) -> bool:
 
 def preferences_of(snapshot: Snapshot, class_ids: Collection[str]) -> Preferences:
     """Return what the classes of ``class_ids`` prefer."""
-    present = Counter(pod.class_id for pod in snapshot.pods)
+    present = Counter(snapshot.pods.class_id)
     index = PodIndex(snapshot, present)
     pods: list[PodPreference] = []
     nodes: dict[str, Ints] = {}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
+
+import numpy as np
 
 from stowage_optimizer.constraints.disruption_budgets import (
     Budgets,
@@ -29,9 +31,10 @@ from stowage_optimizer.constraints.shared_dimensions import (
     anti_affinity,
     port_dimensions,
 )
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Kind, Packing
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.model.relations import Relations
-from stowage_optimizer.model.snapshot import Pod, Refusal, Snapshot
+from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
 LEAST_ROOM = -(2**60)
 """An over-committed node lacks more only by pods that no machine could hold."""
@@ -56,6 +59,7 @@ class _Reduction:
     anti_affinity: AntiAffinity = field(init=False)
     names: tuple[str, ...] = field(init=False)
     index: dict[str, int] = field(init=False)
+    home: Indices = field(init=False)
     present: Counter[str] = field(init=False)
     shared: tuple[SharedDimension, ...] = field(init=False)
     demands: dict[str, Amounts] = field(init=False)
@@ -66,7 +70,10 @@ class _Reduction:
         snapshot = self.snapshot
         self.names = dimensions(snapshot)
         self.index = {node.name: index for index, node in enumerate(snapshot.nodes)}
-        self.present = Counter(pod.class_id for pod in snapshot.pods)
+        self.home = np.array(
+            [self.index.get(name, NOWHERE) for name in snapshot.pods.node], np.int32
+        )
+        self.present = Counter(snapshot.pods.class_id)
         self.anti_affinity = anti_affinity(snapshot, self.present)
         self.shared = (
             *port_dimensions(snapshot, self.present),
@@ -87,70 +94,105 @@ class _Reduction:
 
     def packing(self) -> Packing:
         """Return the whole problem, in the smallest equivalent units."""
-        pods = [pod for pod in self.snapshot.pods if self._in_play(pod)]
-        asked = {self.demands[name] for name in {pod.class_id for pod in pods}}
-        room, scaled = scale(self._room({pod.uid for pod in pods}), asked)
-        items = tuple(self._items(pods, scaled))
-        class_of = tuple(pod.class_id for pod in pods)
+        snapshot, pods = self.snapshot, self.snapshot.pods
+        in_play = self._in_play()
+        members = np.flatnonzero(in_play).astype(np.int32)
+        present = np.unique(pods.class_number[members]).tolist()
+        asked = {self.demands[pods.classes[number]] for number in present}
+        room, scaled = scale(self._room(~in_play), asked)
+        kinds, kind = self._kinds(members, scaled)
+        tiers = {one.priority for one in kinds}
         return Packing(
-            node_names=tuple(node.name for node in self.snapshot.nodes),
+            node_names=tuple(node.name for node in snapshot.nodes),
             room=room,
-            items=items,
-            tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
+            kinds=kinds,
+            kind=kind,
+            home=self.home[members],
+            pod_uids=tuple(compress(pods.uid, in_play.tolist())),
+            tiers=tuple(sorted(tiers, reverse=True)),
             refusals=tuple(self._refusals()),
-            relations=self._relations(items, class_of) if self.relational else None,
-            snapshot=self.snapshot,
-            allowances=tuple(allowances(self.snapshot, self.budgets, items, class_of)),
+            relations=self._relations(in_play) if self.relational else None,
+            snapshot=snapshot,
+            allowances=tuple(
+                allowances(
+                    snapshot,
+                    self.budgets,
+                    self.home[members],
+                    pods.class_number[members],
+                )
+            ),
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
         return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
-    def _items(
-        self, pods: Iterable[Pod], scaled: Mapping[Amounts, Amounts]
-    ) -> Iterator[Item]:
-        eligibility = Eligibility(self.snapshot)
-        # What pods of a class share is looked up once: of pods there are thousands.
-        of_class: dict[str, tuple[int, Amounts, tuple[int, ...]]] = {}
-        for pod in pods:
-            if (known := of_class.get(pod.class_id)) is None:
-                one = self.snapshot.class_of(pod)
-                demanded = scaled[self.demands[one.id]]
-                known = one.priority, demanded, eligibility.nodes(one)
-                of_class[one.id] = known
-            priority, demanded, nodes = known
-            home = None if pod.node is None else self.index[pod.node]
-            nodes = eligibility.with_home(nodes, home)
-            yield Item(pod.uid, priority, demanded, nodes, home)
+    def _kinds(
+        self, members: Indices, scaled: Mapping[Amounts, Amounts]
+    ) -> tuple[tuple[Kind, ...], Indices]:
+        """Return the kinds of the pods ``members``, and which one each pod is of.
 
-    def _relations(
-        self, items: tuple[Item, ...], class_of: tuple[str, ...]
-    ) -> Relations | None:
+        Pods of a class are of one kind, but for those at nodes that no other may come
+        to.
+        """
+        pods, classes = self.snapshot.pods, self.snapshot.classes
+        number, home = pods.class_number[members], self.home[members]
+        eligibility = Eligibility(self.snapshot)
+        nodes = {
+            class_number: eligibility.nodes(classes[pods.classes[class_number]])
+            for class_number in np.unique(number).tolist()
+        }
+        allowed = np.zeros((len(pods.classes), len(self.snapshot.nodes)), np.bool_)
+        for class_number, indices in nodes.items():
+            allowed[class_number, list(indices)] = True
+        guest = (home != NOWHERE) & ~allowed[number, home]
+        key = np.column_stack((number, np.where(guest, home, NOWHERE)))
+        unique, first, inverse = np.unique(
+            key, axis=0, return_index=True, return_inverse=True
+        )
+        kinds: dict[Kind, int] = {}
+        kind = np.zeros(len(unique), np.int32)
+        for at in np.argsort(first).tolist():
+            class_number, stays = unique[at].tolist()
+            one = classes[pods.classes[class_number]]
+            eligible = nodes[class_number]
+            if stays != NOWHERE:
+                eligible = tuple(sorted((*eligible, stays)))
+            found = Kind(one.priority, scaled[self.demands[one.id]], eligible)
+            kind[at] = kinds.setdefault(found, len(kinds))
+        return tuple(kinds), kind[inverse.reshape(-1)]
+
+    def _relations(self, in_play: Flags) -> Relations | None:
         compiler = RelationCompiler(self.snapshot, self.present)
         rules = compiler.rules(self.anti_affinity.others)
         if not rules:
             return None
-        in_play = {item.pod_uid for item in items}
+        pods = self.snapshot.pods
+        staying = np.flatnonzero(pods.running & ~in_play).tolist()
         return Relations(
             tallies=tuple(compiler.tallies),
             counting={one: tuple(found) for one, found in compiler.counting.items()},
             rules=rules,
-            class_of=class_of,
+            class_of=tuple(compress(pods.class_id, in_play.tolist())),
             staying=tuple(
-                (pod.class_id, self.index[pod.node], pod.terminating)
-                for pod in self.snapshot.pods
-                if pod.node is not None and pod.uid not in in_play
+                (pods.class_id[one], int(self.home[one]), pods[one].terminating)
+                for one in staying
             ),
         )
 
-    def _in_play(self, pod: Pod) -> bool:
-        if pod.class_id in self.refused:
-            return False
-        if pod.node is None:
-            return True
-        return pod.movable and pod.class_id not in self.budgets.held
+    def _in_play(self) -> Flags:
+        """Return by pod whether a plan may place, move or evict it."""
+        pods = self.snapshot.pods
 
-    def _room(self, in_play: set[str]) -> tuple[Amounts, ...]:
+        def of_class(names: Container[str]) -> Flags:
+            flags = np.array([name in names for name in pods.classes], np.bool_)
+            return flags[pods.class_number]
+
+        movable = np.array(pods.movable, np.bool_) & ~of_class(self.budgets.held)
+        return ~of_class(self.refused) & (movable | ~pods.running)
+
+    def _room(self, staying: Flags) -> tuple[Amounts, ...]:
+        """Return what nodes have left beside the pods ``staying``."""
+        pods = self.snapshot.pods
         room = [
             [
                 *offer(node.allocatable, self.names),
@@ -158,13 +200,22 @@ class _Reduction:
             ]
             for index, node in enumerate(self.snapshot.nodes)
         ]
-        staying = (
-            (pod.node, self.demands[pod.class_id])
-            for pod in self.snapshot.pods
-            if pod.node is not None and pod.uid not in in_play
+        pairs = np.column_stack((self.home, pods.class_number))
+        found, counts = np.unique(
+            pairs[staying & pods.running], axis=0, return_counts=True
         )
-        for node, amounts in chain(staying, held_room(self.snapshot, self.names)):
-            left = room[self.index[node]]
+        taken = (
+            (node, [count * amount for amount in self.demands[pods.classes[number]]])
+            for (node, number), count in zip(
+                found.tolist(), counts.tolist(), strict=True
+            )
+        )
+        held = (
+            (self.index[node], amounts)
+            for node, amounts in held_room(self.snapshot, self.names)
+        )
+        for node, amounts in chain(taken, held):
+            left = room[node]
             for dimension, amount in enumerate(amounts):
                 left[dimension] -= amount
         # No pod that requests anything fits either way; the solver counts in 64 bits.

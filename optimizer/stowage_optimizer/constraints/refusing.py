@@ -66,7 +66,7 @@ def _with_anti_affinity(
     snapshot: Snapshot, others: Sequence[AntiAffinityRule]
 ) -> Iterator[tuple[str, Refusal]]:
     """Yield the carriers of ``others``, and classes that running ones keep off."""
-    running = {pod.class_id for pod in snapshot.pods if pod.node is not None}
+    running = snapshot.pods.running_classes
     for rule in others:
         yield class_refusal(
             snapshot.classes[rule.carrier],

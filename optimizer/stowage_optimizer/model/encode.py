@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
+import numpy as np
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, DualBound
+from stowage_optimizer.model.packing import as_nodes
 from stowage_optimizer.model.snapshot import Refusal
 from stowage_optimizer.model.solution import Solution, TierResult
 
@@ -31,19 +34,16 @@ def encode_plan(solution: Solution) -> pb.Plan:
         ],
         nodes_in_use=None if in_use is None else pb.NodesInUse(**asdict(in_use)),
     )
-    names = packing.node_names
-    for item, node in zip(packing.items, solution.assignment, strict=True):
-        if node == item.home:
-            continue
-        uid = item.pod_uid
-        home = "" if item.home is None else names[item.home]
-        target = "" if node is None else names[node]
-        if not home:
-            plan.placements.add(pod_uid=uid, node=target)
-        elif not target:
-            plan.evictions.add(pod_uid=uid, node=home)
+    names, nodes, homes = packing.node_names, solution.assignment, packing.current
+    for item in np.flatnonzero(as_nodes(nodes) != packing.home).tolist():
+        uid, home, node = packing.pod_uids[item], homes[item], nodes[item]
+        if home is None:
+            assert node is not None  # noqa: S101 - it changes
+            plan.placements.add(pod_uid=uid, node=names[node])
+        elif node is None:
+            plan.evictions.add(pod_uid=uid, node=names[home])
         else:
-            plan.moves.add(pod_uid=uid, from_node=home, to_node=target)
+            plan.moves.add(pod_uid=uid, from_node=names[home], to_node=names[node])
     return plan
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
 
 MOVE = 2
 """Disruption of a move: the paper's weights are 3 stays, 1 moves, 0 is evicted."""
@@ -14,8 +17,7 @@ EVICTION = 3
 """Disruption of a running pod that is left unplaced."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TierScore:
+class TierScore(NamedTuple):
     """What an assignment does for one tier; larger is better.
 
     ``kept`` counts the running pods of exactly the tier's priority that keep a node.
@@ -32,29 +34,32 @@ Score = tuple[TierScore, ...]
 
 
 def score(packing: Packing, assignment: Assignment, policy: Policy) -> Score:
-    """Return the value of ``assignment`` in every tier.
+    """Return the value of ``assignment`` in every tier; see `value_of`."""
+    strict = policy is Policy.STRICT
+    return value_of(packing.problem, as_nodes(assignment), strict=strict)
 
-    Under ``STRICT``, keeping the running pods of a priority comes before placing
-    pending pods of the same priority, so that only pods of strictly higher priority
-    can push one out.
+
+def value_of(problem: Problem, nodes: Indices, *, strict: bool) -> Score:
+    """Return the value of an assignment; no item counts as kept unless ``strict``.
+
+    Keeping the running pods of a priority then comes before placing pending pods of the
+    same priority, so that only pods of strictly higher priority can push one out.
+
+    Parameters
+    ----------
+    nodes
+        Node by item or ``NOWHERE``, shape ``(items,)``.
     """
-    placed = disruption = 0
-    scores = []
-    for tier in packing.tiers:
-        kept = 0
-        for item, node in zip(packing.items, assignment, strict=True):
-            if item.priority != tier:
-                continue
-            placed += node is not None
-            kept += item.home is not None and node is not None
-            disruption += disruption_of(item.home, node)
-        wanted = policy is Policy.STRICT
-        scores.append(TierScore(kept if wanted else 0, placed, -disruption))
-    return tuple(scores)
+    tier = problem.tier[problem.kind]
+    placed = nodes != NOWHERE
+    running = problem.home != NOWHERE
+    away = running & (nodes != problem.home)
 
+    def count(flags: Flags) -> Ints:
+        return np.bincount(tier[flags], minlength=problem.tiers)
 
-def disruption_of(home: int | None, node: int | None) -> int:
-    """Return what it costs that a pod of ``home`` ends on ``node``."""
-    if home is None or node == home:
-        return 0
-    return EVICTION if node is None else MOVE
+    kept = count(running & placed) * int(strict)
+    stability = -MOVE * count(away & placed) - EVICTION * count(away & ~placed)
+    columns = (kept, count(placed).cumsum(), stability.cumsum())
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple(TierScore(*row) for row in rows)

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
+import numpy as np
+
+from stowage_optimizer.model.pods import Pods
+from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, make_problem
 from stowage_optimizer.model.relations import Relations
-from stowage_optimizer.model.snapshot import Pod, Refusal, Snapshot
+from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
 Assignment = tuple[int | None, ...]
 """Node index of each item, None where it has none; shape ``(items,)``."""
 
-NO_SNAPSHOT = Snapshot("", (), {}, ())
+NO_SNAPSHOT = Snapshot("", (), {}, Pods())
 """Of problems that are made without one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """A pod that a plan may place, move or evict.
+class Kind:
+    """What replicas share that a plan may place, move or evict.
 
     Parameters
     ----------
     priority
         Larger is more important.
     demand
-        What it takes of a node, one amount a dimension.
+        What one takes of a node, one amount a dimension.
     eligible
-        Indices of the nodes it may be on, ascending; holds ``home``.
+        Indices of the nodes they may be on, ascending; holds the homes of all of them.
+    """
+
+    priority: int
+    demand: tuple[int, ...]
+    eligible: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One pod of a packing, for those who look at pods one by one.
+
+    Parameters
+    ----------
     home
         Index of the node it runs on (the paper's ``p.where``), None while pending.
     """
@@ -63,7 +82,7 @@ class Allowance:
     counts: Disrupted = Disrupted.EITHER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Packing:
     """Items and the room that they share.
 
@@ -72,6 +91,14 @@ class Packing:
     room
         Room for items, shape ``(nodes, dimensions)``: allocatable less reservations
         and less the pods that stay anyway. Negative on an overcommitted node.
+    kinds
+        What items share, no two the same.
+    kind
+        Index into ``kinds`` by item, shape ``(items,)``.
+    home
+        Node by item or ``NOWHERE``, shape ``(items,)``.
+    pod_uids
+        The pod of each item.
     tiers
         Distinct priorities of the items, highest first.
     relations
@@ -85,20 +112,87 @@ class Packing:
 
     node_names: tuple[str, ...]
     room: tuple[tuple[int, ...], ...]
-    items: tuple[Item, ...]
+    kinds: tuple[Kind, ...]
+    kind: Indices
+    home: Indices
+    pod_uids: Sequence[str]
     tiers: tuple[int, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[Refusal, ...] = ()
     relations: Relations | None = None
     snapshot: Snapshot = NO_SNAPSHOT
     allowances: tuple[Allowance, ...] = ()
 
-    @property
+    @cached_property
+    def problem(self) -> Problem:
+        """The same as flat arrays."""
+        tier_of = {priority: index for index, priority in enumerate(self.tiers)}
+        kinds = [
+            (one.demand, tier_of[one.priority], one.eligible) for one in self.kinds
+        ]
+        return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers))
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """Each item as an object."""
+        return tuple(
+            Item(uid, kind.priority, kind.demand, kind.eligible, home)
+            for uid, kind, home in zip(
+                self.pod_uids,
+                map(self.kinds.__getitem__, self.kind.tolist()),
+                self.current,
+                strict=True,
+            )
+        )
+
+    @cached_property
     def current(self) -> Assignment:
         """The assignment that changes nothing."""
-        return tuple(item.home for item in self.items)
+        return as_assignment(self.home)
 
-    @property
-    def pods(self) -> tuple[Pod, ...]:
-        """The snapshot's pod of each item."""
-        pods = {pod.uid: pod for pod in self.snapshot.pods}
-        return tuple(pods[item.pod_uid] for item in self.items)
+    @cached_property
+    def pod_numbers(self) -> Indices:
+        """Index of each item's pod in the snapshot, shape ``(items,)``."""
+        number = {uid: at for at, uid in enumerate(self.snapshot.pods.uid)}
+        return np.array([number[uid] for uid in self.pod_uids], np.int32)
+
+    @cached_property
+    def class_ids(self) -> tuple[str, ...]:
+        """The id of each item's class."""
+        class_id = self.snapshot.pods.class_id
+        return tuple(class_id[number] for number in self.pod_numbers.tolist())
+
+
+def packing_of(
+    node_names: tuple[str, ...],
+    room: tuple[tuple[int, ...], ...],
+    items: Iterable[Item],
+    tiers: tuple[int, ...],
+    snapshot: Snapshot = NO_SNAPSHOT,
+) -> Packing:
+    """Return the packing of ``items``, which are described one by one."""
+    items = tuple(items)
+    kinds: dict[Kind, int] = {}
+    kind = [
+        kinds.setdefault(Kind(one.priority, one.demand, one.eligible), len(kinds))
+        for one in items
+    ]
+    return Packing(
+        node_names,
+        room,
+        tuple(kinds),
+        np.array(kind, np.int32),
+        as_nodes([one.home for one in items]),
+        tuple(one.pod_uid for one in items),
+        tiers,
+        snapshot=snapshot,
+    )
+
+
+def as_assignment(nodes: Indices) -> Assignment:
+    """Return node indices as strategies exchange them."""
+    return tuple(None if node == NOWHERE else node for node in nodes.tolist())
+
+
+def as_nodes(assignment: Iterable[int | None]) -> Indices:
+    """Return an assignment as compiled code takes it."""
+    return np.array([NOWHERE if n is None else n for n in assignment], np.int32)

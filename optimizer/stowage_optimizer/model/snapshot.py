@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.pods import Pod, Pods
 from stowage_optimizer.model.selectors import LabelSelector
 
 
@@ -27,34 +28,6 @@ class Refusal:
     subject: str
     reason: str
     detail: str
-
-
-TERMINATING = "terminating"
-"""Reason why a pod that is being deleted may not be moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """One pod; ``node`` None means pending.
-
-    ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
-    counts seconds since the pod started.
-    """
-
-    uid: str
-    namespace: str
-    name: str
-    class_id: str
-    node: str | None = None
-    movable: bool = False
-    immovable_reason: str = ""
-    deletion_cost: int = 0
-    age_s: int = 0
-
-    @property
-    def terminating(self) -> bool:
-        """Whether the pod is being deleted; it takes room until it is gone."""
-        return self.immovable_reason == TERMINATING
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +60,7 @@ class Snapshot:
     id: str
     nodes: tuple[Node, ...]
     classes: Mapping[str, PodClass]
-    pods: tuple[Pod, ...]
+    pods: Pods
     budgets: tuple[DisruptionBudget, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from stowage_optimizer.model.certificate import NOTHING_PROVED, Certificate
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.snapshot import Refusal
 
 
@@ -110,10 +111,9 @@ class Solution:
     @property
     def moves(self) -> int:
         """How many running pods change their node."""
-        return sum(
-            node is not None and item.home not in (None, node)
-            for item, node in zip(self.packing.items, self.assignment, strict=True)
-        )
+        nodes, home = as_nodes(self.assignment), self.packing.home
+        moved = (nodes != home) & (nodes != NOWHERE) & (home != NOWHERE)
+        return int(moved.sum())
 
     @property
     def end_reason(self) -> EndReason:
@@ -127,10 +127,8 @@ class Solution:
 
         Pods that are only in the other problem stay where they are.
         """
-        if packing is self.packing:
+        if packing.pod_uids is self.packing.pod_uids:
             return self.assignment
-        after = {
-            item.pod_uid: node
-            for item, node in zip(self.packing.items, self.assignment, strict=True)
-        }
-        return tuple(after.get(item.pod_uid, item.home) for item in packing.items)
+        after = dict(zip(self.packing.pod_uids, self.assignment, strict=True))
+        pairs = zip(packing.pod_uids, packing.current, strict=True)
+        return tuple(after.get(uid, home) for uid, home in pairs)

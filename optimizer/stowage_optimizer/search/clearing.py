@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.placement import (
     enter,
@@ -20,7 +21,6 @@ from stowage_optimizer.search.placement import (
     put,
     take,
 )
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, MASK, NODE, TIER, State
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.neighbourhood import (
     add_waiting,
@@ -22,7 +23,6 @@ from stowage_optimizer.search.neighbourhood import (
     sort_repair_set,
 )
 from stowage_optimizer.search.placement import keep_best, list_moved, settle
-from stowage_optimizer.search.problem import Indices, Ints
 from stowage_optimizer.search.search_arrays import SearchArrays
 from stowage_optimizer.search.state import (
     CHOSEN,

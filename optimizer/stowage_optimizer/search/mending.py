@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
 from stowage_optimizer.search.compiling import compiled, inlined
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
 from stowage_optimizer.search.search_arrays import Floats
 
 SHORTAGE = 1e3

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stowage_optimizer.model.problem import Flags, Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.placement import has_room, may_come, put, take
-from stowage_optimizer.search.problem import Flags, Indices, Ints
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, State
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from stowage_optimizer.model.problem import Flags, Indices, Ints
 from stowage_optimizer.search.compiling import inlined
 from stowage_optimizer.search.placement import has_room, may_come, put, take
-from stowage_optimizer.search.problem import Flags, Indices, Ints
 from stowage_optimizer.search.search_arrays import Floats, Width
 from stowage_optimizer.search.state import (
     AFTER,

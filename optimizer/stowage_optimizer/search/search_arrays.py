@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices, Ints, Problem
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
 
 NARROW = 4
 """Dimensions that the first compilation knows of."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stowage_optimizer.model.problem import NOWHERE, Indices, Ints
 from stowage_optimizer.search.compiling import inlined
-from stowage_optimizer.search.problem import NOWHERE, Indices, Ints
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays
 
 RandomGenerator = NDArray[np.uint64]

@@ -10,13 +10,12 @@ from functools import partial
 
 import numpy as np
 
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, Packing, packing_of
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.search.search_arrays import NARROW, SearchArrays, make_arrays
 from stowage_optimizer.search.state import State, make_state
 
@@ -26,7 +25,7 @@ WIDE = NARROW + 1
 
 def warm_up_mending() -> None:
     """Compile, or load, what assignments are made whole and entered with."""
-    problem = make_problem(_smallest(NARROW))
+    problem = _smallest(NARROW).problem
     Mender(problem, strict=True).mend(problem.home)
     for width in (NARROW, WIDE):
         arrays, state = _ready(width)
@@ -64,7 +63,7 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def _ready(width: int) -> tuple[SearchArrays, State]:
-    problem = make_problem(_smallest(width))
+    problem = _smallest(width).problem
     arrays = make_arrays(problem, strict=True)
     return arrays, make_state(arrays, problem.tiers, seed=0)
 
@@ -76,7 +75,7 @@ def _smallest(width: int) -> Packing:
         Item("pending", 0, (1,) * width, (0, 1), None),
     ]
     room = ((1,) * width, (1,) * width)
-    return Packing(("first", "second"), room, tuple(pods), (0,), ())
+    return packing_of(("first", "second"), room, tuple(pods), (0,))
 
 
 if __name__ == "__main__":

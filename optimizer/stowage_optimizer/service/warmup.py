@@ -21,12 +21,11 @@ from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, packing_of
 from stowage_optimizer.search.cache import (
     BACKGROUND_PARTS,
     BackgroundCompiler,
 )
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.search.warmup import PARTS
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.incumbent import SolutionWriter
@@ -62,14 +61,13 @@ def warm_up(compiler: BackgroundCompiler) -> None:
 
 def _warm_up_bounds() -> None:
     """Ask for one bound, so that its hot loops are compiled or loaded."""
-    packing = Packing(
+    packing = packing_of(
         node_names=("node",),
         room=((2,),),
         items=tuple(Item(str(one), 0, (1,), (0,), None) for one in range(3)),
         tiers=(0,),
-        refusals=(),
     )
-    question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    question = Question(packing.problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
     bound = DualSearch(question, np.full(3, -1), lambda: 0.0).run(deadline=60.0)
     if bound is not None and bound.prices is not None:
         # Something better than 1 exists: all of it runs.

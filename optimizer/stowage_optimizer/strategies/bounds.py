@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import floor
 
+import numpy as np
+
 from stowage_optimizer.model.certificate import (
     Certificate,
     DualBound,
@@ -12,6 +14,7 @@ from stowage_optimizer.model.certificate import (
     ProofStatus,
 )
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.problem import NOWHERE
 
 ROUNDING = 1e-6
 """Slack before a bound that comes as a float is rounded down to an integer."""
@@ -82,8 +85,9 @@ def trivial_bounds(packing: Packing) -> list[TierBounds]:
     bounds = []
     placeable = 0
     for tier in packing.tiers:
-        members = [item for item in packing.items if item.priority == tier]
-        placeable += sum(1 for item in members if item.eligible)
-        running = sum(1 for item in members if item.home is not None)
+        members = np.array([kind.priority == tier for kind in packing.kinds], np.bool_)
+        anywhere = np.array([kind.eligible != () for kind in packing.kinds], np.bool_)
+        placeable += int((members & anywhere)[packing.kind].sum())
+        running = int((members[packing.kind] & (packing.home != NOWHERE)).sum())
         bounds.append(TierBounds(running=running, kept=running, placed=placeable))
     return bounds

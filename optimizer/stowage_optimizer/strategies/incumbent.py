@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.repair import make_whole
@@ -27,15 +30,18 @@ class SolutionWriter:
     def __init__(self, packing: Packing, policy: Policy) -> None:
         self.packing = packing
         self.policy = policy
-        snapshot = packing.snapshot
-        in_play = {item.pod_uid for item in packing.items}
-        priority = {name: one.priority for name, one in snapshot.classes.items()}
-        self._staying = Counter(
-            priority[pod.class_id]
-            for pod in snapshot.pods
-            if pod.uid not in in_play and pod.node is not None
+        pods, classes = packing.snapshot.pods, packing.snapshot.classes
+        running = np.bincount(
+            pods.class_number[pods.running], minlength=len(pods.classes)
         )
-        present = {priority[name] for name in {pod.class_id for pod in snapshot.pods}}
+        self._staying: Counter[int] = Counter()
+        for class_id, count in zip(pods.classes, running.tolist(), strict=True):
+            self._staying[classes[class_id].priority] += count
+        moving = packing.kind[packing.home != NOWHERE]
+        in_play = np.bincount(moving, minlength=len(packing.kinds))
+        for kind, count in zip(packing.kinds, in_play.tolist(), strict=True):
+            self._staying[kind.priority] -= count
+        present = {classes[class_id].priority for class_id in pods.classes}
         self._before = score(packing, packing.current, policy)
         self._priorities = sorted({*present, *packing.tiers}, reverse=True)
 

@@ -70,7 +70,7 @@ class Packings:
     @property
     def waiting(self) -> bool:
         """Whether a pod waits: else there is nothing to gain."""
-        return any(pod.node is None for pod in self.snapshot.pods)
+        return not self.snapshot.pods.running.all()
 
     @property
     def asks_for_relations(self) -> bool:
@@ -141,7 +141,8 @@ def _in_a_hurry(
     snapshot, policy, related = packings.snapshot, budget.policy, packings.related
     pods = len(snapshot.pods)
     waits = any(
-        pod.node is None and snapshot.class_of(pod).demanding for pod in snapshot.pods
+        snapshot.classes[class_id].demanding
+        for class_id in snapshot.pods.waiting_classes
     )
 
     def look(found: Solution) -> None:

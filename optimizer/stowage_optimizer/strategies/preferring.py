@@ -69,7 +69,7 @@ class _Improver:
     packing: Packing
     assignment: Assignment
     budget: Budget
-    _class_of: list[str] = field(init=False)
+    _class_of: tuple[str, ...] = field(init=False)
     _touched: list[int] = field(init=False)
     _builder: AssignmentBuilder = field(init=False)
     _scores: PreferenceScores = field(init=False)
@@ -78,7 +78,7 @@ class _Improver:
 
     def __post_init__(self) -> None:
         items = self.packing.items
-        self._class_of = [pod.class_id for pod in self.packing.pods]
+        self._class_of = self.packing.class_ids
         touched = [
             index
             for index, node in enumerate(self.assignment)
@@ -116,10 +116,11 @@ class _Improver:
                 self._builder.put(index, node)
                 self._scores.put(self._class_of[index], node, touched=index in touched)
         names = {name: node for node, name in enumerate(self.packing.node_names)}
-        in_play = {item.pod_uid for item in self.packing.items}
-        for pod in self.packing.snapshot.pods:
-            if pod.node is not None and pod.uid not in in_play:
-                self._scores.put(pod.class_id, names[pod.node], touched=False)
+        pods = self.packing.snapshot.pods
+        staying = pods.running.copy()
+        staying[self.packing.pod_numbers] = False
+        for pod in np.flatnonzero(staying).tolist():
+            self._scores.put(pods.class_id[pod], names[pods.node[pod]], touched=False)
 
     def _pods(self) -> Iterator[int]:
         for index in self._touched:

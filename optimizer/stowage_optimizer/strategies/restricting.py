@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from stowage_optimizer.constraints.allowances import disrupted
 from stowage_optimizer.model.packing import Allowance, Assignment, Packing
 
@@ -14,7 +16,7 @@ def restricted(
 ) -> Packing:
     """Return the problem of ``members`` alone, in ascending order."""
     kept = sorted(members)
-    others = sorted(set(range(len(packing.items))) - set(kept))
+    others = sorted(set(range(len(packing.kind))) - set(kept))
     room = [list(amounts) for amounts in packing.room]
     staying = []
     for index in others:
@@ -22,7 +24,8 @@ def restricted(
         if node is None:
             continue
         staying.append((index, node))
-        for dimension, amount in enumerate(packing.items[index].demand):
+        kind = packing.kinds[packing.kind[index]]
+        for dimension, amount in enumerate(kind.demand):
             room[node][dimension] -= amount
     relations = packing.relations
     if relations is not None:
@@ -33,12 +36,16 @@ def restricted(
             class_of=tuple(of[index] for index in kept),
             staying=(*relations.staying, *more),
         )
-    items = tuple(packing.items[index] for index in kept)
+    numbers, kind = np.unique(packing.kind[kept], return_inverse=True)
+    kinds = tuple(packing.kinds[number] for number in numbers)
     return replace(
         packing,
         room=tuple(map(tuple, room)),
-        items=items,
-        tiers=tuple(sorted({item.priority for item in items}, reverse=True)),
+        kinds=kinds,
+        kind=kind.astype(np.int32),
+        home=packing.home[kept],
+        pod_uids=tuple(packing.pod_uids[index] for index in kept),
+        tiers=tuple(sorted({one.priority for one in kinds}, reverse=True)),
         relations=relations,
         allowances=tuple(_allowances(packing, kept, assignment)),
     )
@@ -50,7 +57,7 @@ def _allowances(
     """Yield what is left for ``kept`` of what the others have not used."""
     number = {index: at for at, index in enumerate(kept)}
     for one in packing.allowances:
-        gone = disrupted(one, packing.items, assignment)
+        gone = disrupted(one, packing.current, assignment)
         used = sum(index not in number for index in gone)
         members = tuple(number[index] for index in one.members if index in number)
         if len(members) > one.most - used:

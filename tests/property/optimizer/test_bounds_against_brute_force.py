@@ -32,8 +32,8 @@ from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, Packing
-from stowage_optimizer.search.problem import Indices, Ints, make_problem
+from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.problem import Indices, Ints
 
 LONG_S = 5.0
 MANY = settings(
@@ -101,7 +101,7 @@ def _about(
     packing: Packing, scores: set[Score], reached: Score, tier: int, phase: Phase
 ) -> _Asked:
     return _Asked(
-        Question(make_problem(packing), tier, phase, reached),
+        Question(packing.problem, tier, phase, reached),
         best_number(scores, reached, tier, phase),
     )
 
@@ -310,7 +310,7 @@ def _cut_nodes(draw: st.DrawFn) -> Packing:
         for at, size in enumerate(sizes)
     )
     names = tuple(f"n{at}" for at in range(nodes))
-    return Packing(names, (room,) * nodes, items, (0,), ())
+    return packing_of(names, (room,) * nodes, items, (0,))
 
 
 @BRIEF
@@ -322,7 +322,7 @@ def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
     total = len(packing.items)
     scores = feasible_scores(packing, Policy.STRICT)
     most = max(one[0].placed for one in scores)
-    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+    question = Question(packing.problem, 0, Phase.PLACE, min(scores))
 
     bound = exact_fit_bound(question, total)
 
@@ -336,9 +336,9 @@ def test_an_odd_pod_out_is_seen_without_a_search() -> None:
     """Linear programs do not see it: by halves of pods everything fits."""
     sizes = [(3, 7), (7, 4), (4, 6), (6, 3)]
     items = tuple(Item(f"p{at}", 0, s, (0, 1), None) for at, s in enumerate(sizes))
-    packing = Packing(("a", "b"), ((10, 10),) * 2, items, (0,), ())
+    packing = packing_of(("a", "b"), ((10, 10),) * 2, items, (0,))
     scores = feasible_scores(packing, Policy.STRICT)
-    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+    question = Question(packing.problem, 0, Phase.PLACE, min(scores))
 
     bound = exact_fit_bound(question, 4)
 
@@ -349,9 +349,9 @@ def test_an_odd_pod_out_is_seen_without_a_search() -> None:
 def test_where_a_smaller_limit_is_known_already_nothing_is_said() -> None:
     """It could only repeat a worse limit than the known one."""
     items = tuple(Item(f"p{at}", 0, (6, 6), (0, 1), None) for at in range(3))
-    packing = Packing(("a", "b"), ((10, 10),) * 2, items, (0,), ())
+    packing = packing_of(("a", "b"), ((10, 10),) * 2, items, (0,))
     scores = feasible_scores(packing, Policy.STRICT)
-    question = Question(make_problem(packing), 0, Phase.PLACE, min(scores))
+    question = Question(packing.problem, 0, Phase.PLACE, min(scores))
 
     assert exact_fit_bound(question, 2) is None
 

@@ -10,17 +10,14 @@ from packing_oracle import best_number, feasible_assignments, feasible_scores, p
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
-from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import TierBounds, trivial_bounds
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,
     WorkClock,
-    as_assignment,
-    as_nodes,
 )
 
 MANY = settings(
@@ -58,7 +55,7 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
         feasible_assignments(packing), key=lambda plan: score(packing, plan, policy)
     )
     drawn = st.lists(st.integers(0, len(plans) - 1), max_size=PLANS, unique=True)
-    shared = SharedState(make_problem(packing), strict, trivial_bounds(packing))
+    shared = SharedState(packing.problem, strict, trivial_bounds(packing))
     mender = Mender(shared.problem, strict=strict)
     options = SolveOptions(policy=policy, deterministic=True, time_limit_s=10.0)
     work_clock = WorkClock(lambda: 0.0, counted=True)

@@ -20,10 +20,7 @@ from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import Row, total
-from stowage_optimizer.strategies.related.program import (
-    RelatedFormulation,
-    with_class_dimension,
-)
+from stowage_optimizer.strategies.related.program import RelatedFormulation, by_class
 from stowage_optimizer.strategies.repair import make_whole
 from stowage_optimizer.verify import verify_plan
 
@@ -180,7 +177,7 @@ def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:
     """Return which of the rows about relations ``assignment`` does not meet."""
     formulation = RelatedFormulation(packing, tiers)
     values = formulation.values(assignment)
-    others = len(CountFormulation(with_class_dimension(packing), tiers).program.rows)
+    others = len(CountFormulation(by_class(packing)[0], tiers).program.rows)
     return [
         row
         for row in formulation.program.rows[others:]

@@ -15,13 +15,13 @@ from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.model.packing import Item, Packing
-from stowage_optimizer.search.problem import Indices, Ints, make_problem
+from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.problem import Indices, Ints
 
 
 def _packing(*, room: int, nodes: int, demand: int, items: int) -> Packing:
     everywhere = tuple(range(nodes))
-    return Packing(
+    return packing_of(
         node_names=tuple(f"n{index}" for index in everywhere),
         room=((room, 100),) * nodes,
         items=tuple(
@@ -29,12 +29,11 @@ def _packing(*, room: int, nodes: int, demand: int, items: int) -> Packing:
             for index in range(items)
         ),
         tiers=(0,),
-        refusals=(),
     )
 
 
 def _limit(packing: Packing, *, deadline: float = 1.0) -> int:
-    question = Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    question = Question(packing.problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
     bound = knapsack_bound(question, clock=lambda: 0.5, deadline=deadline)
     assert bound is not None
     assert bound.method is ProofMethod.KNAPSACK
@@ -173,8 +172,8 @@ def _question() -> Question:
         for size in SIZES
         for at in range(4)
     )
-    packing = Packing(("a", "b", "c", "d"), ((17, 17),) * NODES, items, (0,), ())
-    return Question(make_problem(packing), 0, Phase.PLACE, (TierScore(0, 0, 0),))
+    packing = packing_of(("a", "b", "c", "d"), ((17, 17),) * NODES, items, (0,))
+    return Question(packing.problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
 
 
 def _nowhere() -> np.ndarray:

@@ -6,15 +6,14 @@ import pytest
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.packing import Item, as_nodes, packing_of
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
     Limit,
     SharedState,
-    as_nodes,
 )
 
 PROOF = Proof(ProofMethod.DUAL_BOUND)
@@ -25,7 +24,7 @@ MOVED = (1, 0, None)
 @pytest.fixture
 def shared() -> SharedState:
     """Return a solve: a pod runs where one that waits would fit, another waits too."""
-    packing = Packing(
+    packing = packing_of(
         ("large", "small"),
         ((4,), (2,)),
         (
@@ -34,11 +33,8 @@ def shared() -> SharedState:
             Item("waits", 0, (2,), (0, 1), None),
         ),
         (1, 0),
-        (),
     )
-    return SharedState(
-        make_problem(packing), strict=True, bounds=trivial_bounds(packing)
-    )
+    return SharedState(packing.problem, strict=True, bounds=trivial_bounds(packing))
 
 
 def _offer(shared: SharedState, nodes: tuple[int | None, ...]) -> bool:
@@ -49,7 +45,7 @@ def test_a_limit_is_void_once_a_better_plan_reaches_less_of_what_it_presumes(
     shared: SharedState,
 ) -> None:
     """Who moves a pod to place one more above may place more below as well."""
-    undisrupted = ((1, 1, 0), ANYTHING)
+    undisrupted = (TierScore(1, 1, 0), ANYTHING)
     shared.limit(Limit(1, Phase.PLACE, undisrupted, 2, PROOF))
     assert shared.bounds[1].placed == 2
 
@@ -71,7 +67,7 @@ def test_a_limit_counts_once_the_plan_reaches_what_it_presumes(
     shared: SharedState,
 ) -> None:
     """A proof may be of better plans than the one that there is when it is done."""
-    shared.limit(Limit(1, Phase.PLACE, ((1, 2, -2), ANYTHING), 2, PROOF))
+    shared.limit(Limit(1, Phase.PLACE, (TierScore(1, 2, -2), ANYTHING), 2, PROOF))
     assert shared.bounds[1].placed == 3
 
     assert _offer(shared, MOVED)

@@ -13,23 +13,16 @@ from random_packings import random_packing
 from solving_in_process import budget_of
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.objective import score
+from stowage_optimizer.model.objective import score, value_of
 from stowage_optimizer.model.options import Policy, SolveOptions
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, without_slack
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
-from stowage_optimizer.search.problem import (
-    NOWHERE,
-    Indices,
-    Problem,
-    make_problem,
-    value_of,
-    without_slack,
-)
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import NODE, PLACED, State, make_state
 from stowage_optimizer.strategies.bounds import trivial_bounds
@@ -74,7 +67,7 @@ def test_the_value_that_the_search_counts_along_is_that_of_its_best(
     seed: int, strict: bool
 ) -> None:
     """Every decision rests on counts that are only ever changed by differences."""
-    problem = make_problem(random_packing(seed))
+    problem = random_packing(seed).problem
 
     state, _ = searched(problem, strict=strict)
 
@@ -86,7 +79,7 @@ def test_the_value_that_the_search_counts_along_is_that_of_its_best(
 def test_the_search_stays_within_room_and_mask(seed: int) -> None:
     """Whatever it finds, the mender takes as it is where nothing is overcommitted."""
     packing = random_packing(seed)
-    problem = make_problem(packing)
+    problem = packing.problem
 
     state, arrays = searched(problem, strict=False)
 
@@ -100,7 +93,7 @@ def test_the_search_stays_within_room_and_mask(seed: int) -> None:
 
 def test_the_same_seed_finds_the_same_answer() -> None:
     """A run that cannot be repeated cannot be debugged."""
-    problem = make_problem(random_packing(3))
+    problem = random_packing(3).problem
 
     first, _ = searched(problem, strict=True, seed=5)
     second, _ = searched(problem, strict=True, seed=5)
@@ -117,7 +110,7 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     """The repair of the other strategies says what whole means, item by item."""
     packing = random_packing(seed, overcommitted=seed % 2 == 0)
     strict = policy is Policy.STRICT
-    problem = make_problem(packing)
+    problem = packing.problem
     wanted = np.random.default_rng(seed).integers(-1, 4, len(packing.items), np.int32)
     for index, item in enumerate(packing.items):
         if wanted[index] not in item.eligible:
@@ -141,8 +134,8 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
         Item("above", 1, (4, 0), (0,), None),
         Item("below", 0, (4, 0), (0, 1), home),
     )
-    packing = Packing(("full", "lacking"), ((4, 9), (4, -(2**60))), items, (1, 0), ())
-    problem = make_problem(packing)
+    packing = packing_of(("full", "lacking"), ((4, 9), (4, -(2**60))), items, (1, 0))
+    problem = packing.problem
 
     mended = Mender(problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
 
@@ -151,7 +144,7 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
 
 def test_a_dimension_is_left_out_only_where_another_one_is_short_before() -> None:
     """Bounds are computed without it: a false step here would be a false proof."""
-    problem = make_problem(random_packing(2))
+    problem = random_packing(2).problem
     ones = np.ones((len(problem.demand), 1), np.int64)
     for pods, short in ((1000, False), (3, True)):
         rooms = np.full((len(problem.room), 1), pods, np.int64)
@@ -166,7 +159,7 @@ def test_a_dimension_is_left_out_only_where_another_one_is_short_before() -> Non
 
 def test_no_dimension_is_left_out_for_pods_that_only_ask_for_it() -> None:
     """A pod without CPU still counts as a pod, also on a node without CPU."""
-    problem = make_problem(random_packing(2))
+    problem = random_packing(2).problem
     demand = np.array([[0, 1]] * len(problem.demand), np.int64)
     for cpu_milli in (0, 5):
         room = np.array([[cpu_milli, 100]] * len(problem.room), np.int64)
@@ -182,9 +175,9 @@ def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     run_with_checked_indices(
         "from random_packings import random_packing\n"
         "from test_local_search import searched\n"
-        "from stowage_optimizer.search.problem import make_problem\n"
+        "from stowage_optimizer.model.problem import make_problem\n"
         "for seed in range(4):\n"
-        "    searched(make_problem(random_packing(seed)), strict=seed % 2 == 0)\n",
+        "    searched(random_packing(seed).problem, strict=seed % 2 == 0)\n",
         __file__,
         pytestconfig.cache,
     )
@@ -253,7 +246,7 @@ MOST_MOVES = 4
 
 def fewest_moves(packing: Packing, steps: int) -> int | None:
     """Return the fewest moves that place all pods, None if more than can be tried."""
-    problem = make_problem(packing)
+    problem = packing.problem
     arrays = make_arrays(problem, strict=False)
     state = make_state(arrays, problem.tiers, seed=0)
     waiting = np.flatnonzero(problem.home == NOWHERE).astype(np.int32)
@@ -331,7 +324,7 @@ def packing(nodes: int, running: list[Item], waiting: list[tuple[int, int]]) -> 
     items = (*running, *pending)
     tiers = tuple(sorted({item.priority for item in items}, reverse=True))
     names = tuple(f"n{node}" for node in everywhere)
-    return Packing(names, ((ROOM, 110),) * nodes, items, tiers, ())
+    return packing_of(names, ((ROOM, 110),) * nodes, items, tiers)
 
 
 def run_on(node: int, sizes: list[int], nodes: int, priority: int = 0) -> list[Item]:
@@ -364,7 +357,7 @@ def test_each_waiting_pod_takes_the_place_of_one_where_that_is_enough() -> None:
     """500 pods that need 500 moves got a plan of 5,462, and seconds later a better."""
     nodes = 40
     running = [one for node in range(nodes) for one in run_on(node, [1] * 10, nodes)]
-    problem = make_problem(packing(nodes, running, [(7, 0)] * 20))
+    problem = packing(nodes, running, [(7, 0)] * 20).problem
 
     found = cleared(problem)
 
@@ -375,7 +368,7 @@ def test_each_waiting_pod_takes_the_place_of_one_where_that_is_enough() -> None:
 def test_several_make_way_for_one_that_needs_a_whole_node() -> None:
     """250 pods of a whole node each were one of the cases that a user tried."""
     running = [one for node in range(4) for one in run_on(node, [4, 4], 4)]
-    problem = make_problem(packing(4, running, [(ROOM, 0), (ROOM, 0)]))
+    problem = packing(4, running, [(ROOM, 0), (ROOM, 0)]).problem
 
     found = cleared(problem)
 
@@ -386,7 +379,7 @@ def test_several_make_way_for_one_that_needs_a_whole_node() -> None:
 def test_nobody_moves_for_a_pod_of_a_lower_tier() -> None:
     """Above, less disruption counts for more than any pod placed below."""
     running = [one for node in range(4) for one in run_on(node, [4, 4], 4, priority=1)]
-    problem = make_problem(packing(4, running, [(ROOM, 0)]))
+    problem = packing(4, running, [(ROOM, 0)]).problem
 
     found = cleared(problem)
 
@@ -397,7 +390,7 @@ def test_nobody_moves_for_a_pod_of_a_lower_tier() -> None:
 def test_who_cannot_be_helped_stays_out_and_holds_nobody_up() -> None:
     """What makes way in vain would be disrupted for nothing."""
     running = [one for node in range(3) for one in run_on(node, [4] * 3, 3)]
-    problem = make_problem(packing(3, running, [(ROOM + 1, 0), (ROOM, 0), (8, 0)]))
+    problem = packing(3, running, [(ROOM + 1, 0), (ROOM, 0), (8, 0)]).problem
 
     found = cleared(problem)
 
@@ -428,7 +421,7 @@ def test_the_first_plan_is_whole_and_never_worse_than_the_present(seed: int) -> 
                     )
                 )
     waiting = [(int(draw.integers(2, 9)), int(draw.integers(0, 3))) for _ in range(9)]
-    problem = make_problem(packing(nodes, items, waiting))
+    problem = packing(nodes, items, waiting).problem
 
     found = cleared(problem)
 
@@ -448,7 +441,7 @@ def test_a_large_problem_has_a_plan_before_any_search() -> None:
     nodes = MANY_ITEMS // 10 + 1
     running = [one for node in range(nodes) for one in run_on(node, [1] * 10, nodes)]
     whole = packing(nodes, running, [(7, 0)] * 50)
-    problem = make_problem(whole)
+    problem = whole.problem
     shared = SharedState(problem, strict=True, bounds=trivial_bounds(whole))
 
     LocalSearch(shared, WorkClock(lambda: 0.0, counted=True), seed=0).start()

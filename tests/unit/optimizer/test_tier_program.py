@@ -13,8 +13,7 @@ from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import TierScore, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, Packing
-from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.model.packing import Item, Packing, packing_of
 
 NODES = FEW + 50
 KINDS = 12
@@ -41,7 +40,7 @@ def _packing() -> Packing:
             items.append(Item(pod, 0, tuple(demand[kind]), everywhere, node))
             items.append(Item(f"{pod}-waits", 0, tuple(demand[kind]), everywhere, None))
     names = tuple(f"n{node}" for node in range(NODES))
-    return Packing(names, tuple(rooms), tuple(items), (0,), ())
+    return packing_of(names, tuple(rooms), tuple(items), (0,))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def packing() -> Packing:
 
 
 def _question(packing: Packing, phase: Phase) -> Question:
-    return Question(make_problem(packing), 0, phase, NOTHING)
+    return Question(packing.problem, 0, phase, NOTHING)
 
 
 def _home(packing: Packing) -> np.ndarray:

@@ -19,10 +19,10 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, Packing
+from stowage_optimizer.model.packing import Item, packing_of
+from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution, TierResult
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.service.metrics import Metrics
 from stowage_optimizer.service.outbox import Outbox
@@ -56,8 +56,8 @@ class Letters:
 
 
 def a_plan(name: str, node: int | None = 0) -> Solution:
-    pod, snapshot = Item("pod", 0, (), (0,), None), Snapshot(name, (), {}, ())
-    packing = Packing(("node",), ((),), (pod,), (0,), (), snapshot=snapshot)
+    pod, snapshot = Item("pod", 0, (), (0,), None), Snapshot(name, (), {}, Pods())
+    packing = packing_of(("node",), ((),), (pod,), (0,), snapshot=snapshot)
     return Solution(packing, (node,))
 
 
@@ -160,7 +160,7 @@ def a_bounded_plan(upper_bound: int) -> Solution:
         disruption=0,
         disruption_lower_bound=0,
     )
-    packing = Packing(("n",), ((),), (Item("p", 7, (), (0,), None),), (7,), ())
+    packing = packing_of(("n",), ((),), (Item("p", 7, (), (0,), None),), (7,))
     return Solution(packing, (0,), (tier,))
 
 
@@ -183,7 +183,7 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     packing = reduce_snapshot(decoded(figure_1()))
     bounds = trivial_bounds(packing)
     bounds[-1].placed += 2
-    shared = SharedState(make_problem(packing), strict=True, bounds=bounds)
+    shared = SharedState(packing.problem, strict=True, bounds=bounds)
     published: list[Solution] = []
     moments = count(0.0, PROOF_INTERVAL_S / 10)
     publisher = _Publisher(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -28,7 +28,6 @@ from stowage_optimizer.model.pod_class import (
     TopologySpread,
 )
 from stowage_optimizer.model.selectors import LabelSelector
-from stowage_optimizer.model.snapshot import Pod
 
 LARGEST_PORT = 65535
 
@@ -269,14 +268,19 @@ LARGEST_TOTAL = 2**60
 
 
 def within_totals(
-    pods: Sequence[Pod], classes: Mapping[str, PodClass], issues: Issues
+    class_ids: Iterable[str], classes: Mapping[str, PodClass], issues: Issues
 ) -> dict[str, PodClass]:
     """Return ``classes``; those whose pods request too much together are unsupported.
 
     The classes that request most are left out, as few as possible: they must not keep
     others from being planned.
+
+    Parameters
+    ----------
+    class_ids
+        The class of each pod.
     """
-    counts = Counter(pod.class_id for pod in pods)
+    counts = Counter(class_ids)
     asked: dict[str, dict[str, int]] = {}
     totals: Counter[str] = Counter()
     for class_id, pod_class in classes.items():

@@ -14,10 +14,10 @@ from stowage_optimizer.model.decode.shared import (
 )
 from stowage_optimizer.model.node import Node, Resources, Taint, TaintEffect
 from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.selectors import LabelSelector
 from stowage_optimizer.model.snapshot import (
     DisruptionBudget,
-    Pod,
     Refusal,
     Reservation,
     Snapshot,
@@ -78,71 +78,69 @@ def _pods(
     classes: Mapping[str, PodClass],
     nodes: set[str],
     issues: Issues,
-) -> tuple[Pod, ...]:
+) -> Pods:
     """Return the pods in their order; UIDs and names must be unique."""
-    uids: set[str] = set()
-    names: set[str] = set()
-    pods = []
-    for index, message in enumerate(messages):
-        pod = _pod(message)
-        pods.append(pod)
-        full_name = f"{pod.namespace}/{pod.name}"
-        # Nearly all are sound: what is wrong is looked for in the others only.
-        if not (
-            pod.uid
-            and pod.name
-            and pod.uid not in uids
-            and full_name not in names
-            and pod.age_s >= 0
-            and (pod.node is None or pod.node in nodes)
-            and (pod_class := classes.get(pod.class_id)) is not None
-            and pod_class.namespace == pod.namespace
-        ):
-            where = f"pods[{index}]"
-            issues.unique(f"{where}.uid", "pod UID", uids, pod.uid)
-            issues.unique(f"{where}.name", "pod", names, full_name)
-            _check(where, pod, classes, nodes, issues)
-        uids.add(pod.uid)
-        names.add(full_name)
-    return tuple(pods)
+    # Each look at an element of a repeated field makes a new object.
+    rows = list(messages)
+    pods = Pods(
+        uid=[one.uid for one in rows],
+        namespace=[one.namespace for one in rows],
+        name=[one.name for one in rows],
+        class_id=[one.class_id for one in rows],
+        node=[one.node for one in rows],
+        movable=[one.movable for one in rows],
+        immovable_reason=[one.immovable_reason for one in rows],
+        deletion_cost=[one.deletion_cost for one in rows],
+        age_s=[one.age_s for one in rows],
+    )
+    if not _sound(pods, classes, nodes):
+        _check(pods, classes, nodes, issues)
+    return pods
+
+
+def _sound(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str]) -> bool:
+    """Return whether nothing is wrong with any pod; nearly always so."""
+    number = len(pods)
+    return (
+        len({*pods.uid} - {""}) == number
+        and "" not in pods.name
+        and len({*zip(pods.namespace, pods.name, strict=True)}) == number
+        and {*pods.node} <= {"", *nodes}
+        and min(pods.age_s, default=0) >= 0
+        and all(
+            class_id in classes and classes[class_id].namespace == namespace
+            for class_id, namespace in {
+                *zip(pods.class_id, pods.namespace, strict=True)
+            }
+        )
+    )
 
 
 def _check(
-    where: str,
-    pod: Pod,
-    classes: Mapping[str, PodClass],
-    nodes: set[str],
-    issues: Issues,
+    pods: Pods, classes: Mapping[str, PodClass], nodes: set[str], issues: Issues
 ) -> None:
-    issues.require(f"{where}.uid", pod.uid)
-    issues.require(f"{where}.name", pod.name)
-    if pod.age_s < 0:
-        issues.add(f"{where}.age_s", f"is negative ({pod.age_s})")
-    pod_class = classes.get(pod.class_id)
-    if pod_class is None:
-        issues.known(f"{where}.class_id", "class", classes, pod.class_id)
-    elif pod.namespace != pod_class.namespace:
-        issues.add(
-            f"{where}.namespace",
-            f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
-            f"namespace {pod_class.namespace!r}",
-        )
-    if pod.node is not None:
-        issues.known(f"{where}.node", "node", nodes, pod.node)
-
-
-def _pod(message: pb.Pod) -> Pod:
-    return Pod(
-        message.uid,
-        message.namespace,
-        message.name,
-        message.class_id,
-        message.node or None,
-        message.movable,
-        message.immovable_reason,
-        message.deletion_cost,
-        message.age_s,
-    )
+    """Note what is wrong with each pod."""
+    uids: set[str] = set()
+    names: set[str] = set()
+    for index, pod in enumerate(pods):
+        where = f"pods[{index}]"
+        issues.unique(f"{where}.uid", "pod UID", uids, pod.uid)
+        issues.unique(f"{where}.name", "pod", names, f"{pod.namespace}/{pod.name}")
+        issues.require(f"{where}.uid", pod.uid)
+        issues.require(f"{where}.name", pod.name)
+        if pod.age_s < 0:
+            issues.add(f"{where}.age_s", f"is negative ({pod.age_s})")
+        pod_class = classes.get(pod.class_id)
+        if pod_class is None:
+            issues.known(f"{where}.class_id", "class", classes, pod.class_id)
+        elif pod.namespace != pod_class.namespace:
+            issues.add(
+                f"{where}.namespace",
+                f"is {pod.namespace!r}, but class {pod_class.id!r} is of "
+                f"namespace {pod_class.namespace!r}",
+            )
+        if pod.node is not None:
+            issues.known(f"{where}.node", "node", nodes, pod.node)
 
 
 def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
@@ -156,7 +154,7 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     names = {node.name for node in nodes}
     classes = decode_pod_classes(message.pod_classes, issues)
     pods = _pods(message.pods, classes, names, issues)
-    classes = within_totals(pods, classes, issues)
+    classes = within_totals(pods.class_id, classes, issues)
     budgets, spent = _budgets(message, issues)
     reservations, clipped = _reservations(message, names, issues)
     return Snapshot(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from stowage_optimizer.model.packing import Assignment, Packing
 
 EVERYWHERE = "daemonset"
@@ -12,14 +14,14 @@ EVERYWHERE = "daemonset"
 
 def nodes_of_others(packing: Packing) -> frozenset[int]:
     """Return the nodes that pods outside of ``packing`` keep in use, by index."""
-    in_play = {item.pod_uid for item in packing.items}
     index = {name: node for node, name in enumerate(packing.node_names)}
+    pods = packing.snapshot.pods
+    staying = pods.running.copy()
+    staying[packing.pod_numbers] = False
     return frozenset(
-        index[pod.node]
-        for pod in packing.snapshot.pods
-        if pod.node is not None
-        and pod.uid not in in_play
-        and (pod.movable or pod.immovable_reason != EVERYWHERE)
+        index[pods.node[pod]]
+        for pod in np.flatnonzero(staying).tolist()
+        if pods.movable[pod] or pods.immovable_reason[pod] != EVERYWHERE
     )
 
 

@@ -9,76 +9,86 @@ the others moved.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.snapshot import Pod
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
+from stowage_optimizer.model.problem import NOWHERE, Flags
 from stowage_optimizer.model.solution import Solution
 
-Place = tuple[str, int | None]
-"""A class, and the node that some of its pods are on."""
+Places = NDArray[np.int64]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Replicas:
     """The replicas on each node, looked for once however many solutions there are."""
 
     packing: Packing
-    _pods: tuple[Pod, ...] = field(init=False, default=())
-    _varied: set[str] = field(init=False, default_factory=set)
-    _running: defaultdict[Place, list[int]] = field(
-        init=False, default_factory=lambda: defaultdict(list)
-    )
 
     def disrupt_cheapest(self, solution: Solution) -> Solution:
         """Return ``solution`` with other replicas disrupted in place of dearer ones."""
         return replace(solution, assignment=self._swapped(solution.assignment))
 
     def _swapped(self, assignment: Assignment) -> Assignment:
-        items = self.packing.items
-        disrupted = [
-            index
-            for index, (item, node) in enumerate(zip(items, assignment, strict=True))
-            if item.home is not None and node != item.home
-        ]
-        if not disrupted:
-            return assignment
-        if not self._pods:
-            self._index_pods()
-        going: defaultdict[Place, list[int]] = defaultdict(list)
+        home = self.packing.home
+        away = (home != NOWHERE) & (as_nodes(assignment) != home)
+        # If all of a class cost the same there is no choice.
+        disrupted: list[int] = []
+        if away.any():
+            disrupted = np.flatnonzero(away & self._varied).tolist()
+        going: defaultdict[int, list[int]] = defaultdict(list)
         # The cheapest are evicted.
         for index in sorted(disrupted, key=lambda one: assignment[one] is not None):
-            going[self._pods[index].class_id, items[index].home].append(index)
+            going[int(self._places[index])].append(index)
         swapped = list(assignment)
         for place, members in going.items():
-            if place[0] in self._varied:
-                for index in members:
-                    swapped[index] = items[index].home
-                for index, member in zip(
-                    self._cheapest(place, members), members, strict=False
-                ):
-                    swapped[index] = assignment[member]
+            for index in members:
+                swapped[index] = self.packing.current[index]
+            cheapest = self._cheapest(place, members)
+            for index, member in zip(cheapest, members, strict=False):
+                swapped[index] = assignment[member]
         return tuple(swapped)
 
-    def _cheapest(self, place: Place, members: list[int]) -> list[int]:
+    def _cheapest(self, place: int, members: list[int]) -> list[int]:
         rank = {index: number for number, index in enumerate(members)}
+        pods, number = self.packing.snapshot.pods, self.packing.pod_numbers
 
         def cost(index: int) -> tuple[int, int, int]:
-            pod = self._pods[index]
+            pod = int(number[index])
             # Among pods of equal cost those already named stay named.
-            return pod.deletion_cost, pod.age_s, rank.get(index, len(rank))
+            ranked = rank.get(index, len(rank))
+            return pods.deletion_cost[pod], pods.age_s[pod], ranked
 
-        return sorted(self._running[place], key=cost)
+        first, last = np.searchsorted(self._places[self._order], (place, place + 1))
+        return sorted(self._order[first:last].tolist(), key=cost)
 
-    def _index_pods(self) -> None:
-        self._pods = self.packing.pods
+    @cached_property
+    def _places(self) -> Places:
+        """A number by item, the same for the replicas on one node."""
+        packing = self.packing
+        class_number = packing.snapshot.pods.class_number[packing.pod_numbers]
+        width = len(packing.node_names) + 1
+        return class_number.astype(np.int64) * width + packing.home
+
+    @cached_property
+    def _order(self) -> Places:
+        """The items, those of one place together."""
+        return np.argsort(self._places, kind="stable")
+
+    @cached_property
+    def _varied(self) -> Flags:
+        """Whether pods of the item's class differ in what they cost."""
+        pods = self.packing.snapshot.pods
         costs: dict[str, tuple[int, int]] = {}
-        for pod in self.packing.snapshot.pods:
-            cost = (pod.deletion_cost, pod.age_s)
-            if costs.setdefault(pod.class_id, cost) != cost:
-                self._varied.add(pod.class_id)
-        # If all cost the same there is no choice, and lists take time.
-        for index, pod in enumerate(self._pods):
-            if pod.class_id in self._varied and pod.node is not None:
-                place = (pod.class_id, self.packing.items[index].home)
-                self._running[place].append(index)
+        varied = {
+            class_id
+            for class_id, *cost in zip(
+                pods.class_id, pods.deletion_cost, pods.age_s, strict=True
+            )
+            if costs.setdefault(class_id, (cost[0], cost[1])) != (cost[0], cost[1])
+        }
+        flags = np.array([one in varied for one in pods.classes], np.bool_)
+        return flags[pods.class_number[self.packing.pod_numbers]]

@@ -12,6 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.packing import (
     Allowance,
@@ -19,6 +21,7 @@ from stowage_optimizer.model.packing import (
     Disrupted,
     Packing,
 )
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.strategies.finish.steps import Step, Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 from stowage_optimizer.strategies.repair import keeps_relations
@@ -30,7 +33,8 @@ ROUNDS = 8
 
 def owners_of(packing: Packing) -> tuple[str, ...]:
     """Return the UID of each item's owner, empty where it has none."""
-    owners = (packing.snapshot.class_of(pod).owner for pod in packing.pods)
+    classes = packing.snapshot.classes
+    owners = (classes[class_id].owner for class_id in packing.class_ids)
     return tuple("" if owner is None else owner.uid for owner in owners)
 
 
@@ -48,9 +52,7 @@ def within_limits(packing: Packing, limits: Limits) -> Packing:
 
 
 def _allowances(packing: Packing, limits: Limits) -> Iterator[Allowance]:
-    running = tuple(
-        index for index, item in enumerate(packing.items) if item.home is not None
-    )
+    running = tuple(np.flatnonzero(packing.home != NOWHERE).tolist())
     for most, counts in (
         (limits.max_moves, Disrupted.MOVES),
         (limits.max_evictions, Disrupted.EVICTIONS),
@@ -160,7 +162,7 @@ class Trimming:
             if self.stop():
                 return self._filled(self.packing.current)
             kept |= unjust
-        return self._trim(assignment, frozenset(range(len(self.packing.items))))
+        return self._trim(assignment, frozenset(range(len(self.packing.kind))))
 
     def _trim(self, assignment: Assignment, kept: frozenset[int]) -> Assignment:
         tally = Tally(self.limits, self.owners, kept)

@@ -9,11 +9,11 @@ import numpy as np
 from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
-from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.problem import Indices, Problem
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import Indices, Problem, Value
 from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
@@ -39,20 +39,19 @@ class OpenPhase:
 
     tier: int
     phase: Phase
-    value: Value
+    value: Score
     after: int = 0
 
     def question(self, problem: Problem) -> Question:
         """Return what the bounds are asked."""
-        reached = [TierScore(*scores) for scores in self.value]
-        return Question(problem, self.tier, self.phase, reached)
+        return Question(problem, self.tier, self.phase, self.value)
 
     @property
     def premises(self) -> tuple[object, ...]:
         """Everything that the answer depends on."""
         return (self.tier, self.phase, self.least())
 
-    def least(self, value: Value | None = None) -> Value:
+    def least(self, value: Score | None = None) -> Score:
         """Return what the assignments in question have at least.
 
         Parameters
@@ -62,12 +61,11 @@ class OpenPhase:
         """
         value = self.value if value is None else value
         kept, placed, _ = value[self.tier]
-        least_kept, least_placed, any_stability = ANYTHING
+        own = ANYTHING
         if self.phase is not Phase.KEEP:
-            least_kept = kept
+            own = own._replace(kept=kept)
         if self.phase is Phase.DISRUPT:
-            least_placed = placed
-        own = (least_kept, least_placed, any_stability)
+            own = own._replace(placed=placed)
         below = (ANYTHING,) * (len(value) - self.tier - 1)
         return (*value[: self.tier], own, *below)
 
@@ -136,9 +134,9 @@ class AttemptContext:
     problem: Problem
     mender: Mender
     searches: dict[int, MoveSearch] = field(default_factory=dict)
-    programs: dict[int, tuple[Value, TierProgram]] = field(default_factory=dict)
+    programs: dict[int, tuple[Score, TierProgram]] = field(default_factory=dict)
     chosen: dict[int, Neighbourhoods] = field(default_factory=dict)
-    limited: set[tuple[int, Phase, Value]] = field(default_factory=set)
+    limited: set[tuple[int, Phase, Score]] = field(default_factory=set)
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
@@ -178,7 +176,7 @@ class AttemptContext:
         return self.work_clock.now() + NEVER_S if self.work_clock.counted else end
 
     def limit(
-        self, phase: OpenPhase, limit: int, proof: Proof, value: Value | None = None
+        self, phase: OpenPhase, limit: int, proof: Proof, value: Score | None = None
     ) -> None:
         """Note that ``phase`` cannot be better than ``limit``.
 

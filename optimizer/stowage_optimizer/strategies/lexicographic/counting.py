@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.search.problem import Value
+from stowage_optimizer.model.objective import Score
+from stowage_optimizer.model.packing import as_assignment, as_nodes
 from stowage_optimizer.strategies.bounds import TierBounds
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,
-)
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    as_assignment,
-    as_nodes,
 )
 from stowage_optimizer.strategies.linear.counts import CountFormulation
 from stowage_optimizer.strategies.linear.program import STAY, Values, running_items
@@ -43,7 +40,7 @@ def worth_counting(context: AttemptContext, phase: OpenPhase, seconds: float) ->
 
 def counted(
     context: AttemptContext, phase: OpenPhase, seconds: float
-) -> tuple[Value, int | None, float]:
+) -> tuple[Score, int | None, float]:
     """Return what was reached, the limit proved for it, and the seconds it took.
 
     The limit is of all assignments that have as much of each earlier number; None if
@@ -80,7 +77,7 @@ def _hold(
     context: AttemptContext,
     phase: OpenPhase,
     counts: CountFormulation,
-    value: Value,
+    value: Score,
     limits: Sequence[TierBounds],
 ) -> None:
     """Add a row for each phase: from what is reached to what is proved."""

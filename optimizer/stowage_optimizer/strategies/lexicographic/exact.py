@@ -8,6 +8,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import (
     EXHAUSTED,
@@ -18,7 +19,6 @@ from stowage_optimizer.search.moves import (
     seek,
 )
 from stowage_optimizer.search.placement import enter
-from stowage_optimizer.search.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.search.search_arrays import (
     SearchArrays,
     make_arrays,
@@ -143,7 +143,7 @@ class MoveSearch:
         """Note the fewest moves that place all pods; such a plan displaces none."""
         above = self.shared.value[: self.tier]
         below = (ANYTHING,) * (self.shared.problem.tiers - self.tier - 1)
-        least = (*above, (0, self._total, ANYTHING[2]), *below)
+        least = (*above, ANYTHING._replace(placed=self._total), *below)
         self.shared.limit(
             Limit(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED)
         )

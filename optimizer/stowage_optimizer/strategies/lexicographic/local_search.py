@@ -7,11 +7,12 @@ from math import inf
 
 import numpy as np
 
+from stowage_optimizer.model.objective import Score
+from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.placement import enter
-from stowage_optimizer.search.problem import Indices, Value
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import (
     IMPROVED,
@@ -67,7 +68,7 @@ class LocalSearch:
     _state: State = field(init=False)
     _mender: Mender = field(init=False)
     _seen: int = 0
-    _entered: Value = ()
+    _entered: Score = ()
     _next_offer: float = -inf
 
     def __post_init__(self) -> None:

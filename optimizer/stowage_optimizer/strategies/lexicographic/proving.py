@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.problem import without_slack
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import Value, without_slack
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
@@ -46,7 +47,7 @@ class Prover:
     _context: AttemptContext = field(init=False)
     _attempts: dict[Name, Attempt] = field(default_factory=dict)
     _turns: Counter[Name] = field(default_factory=Counter)
-    _above: dict[int, Value] = field(default_factory=dict)
+    _above: dict[int, Score] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shared = self.shared
@@ -122,7 +123,7 @@ class Prover:
                 yield OpenPhase(tier, Phase.DISRUPT, presumed, after)
             open_above += not shared.proved(tier)
 
-    def _presumed(self, tier: int, value: Value) -> Value:
+    def _presumed(self, tier: int, value: Score) -> Score:
         """Return what an early limit of ``tier`` presumes: the same as long as it may.
 
         Prices that are found need not be found again then.

@@ -6,20 +6,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.objective import Score, TierScore, value_of
 from stowage_optimizer.model.options import Clock
-from stowage_optimizer.model.packing import Assignment
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Problem
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.search.problem import (
-    NOWHERE,
-    Flags,
-    Indices,
-    Problem,
-    Value,
-    value_of,
-)
 from stowage_optimizer.strategies.bounds import Proof, TierBounds
 
 COUNTED_RATE = 100_000.0
@@ -77,7 +68,7 @@ class WorkClock:
             self._worked_s += seconds
 
 
-ANYTHING = (0, 0, -(2**40))
+ANYTHING = TierScore(0, 0, -(2**40))
 """What every assignment reaches in a tier."""
 
 
@@ -95,16 +86,16 @@ class Limit:
 
     tier: int
     phase: Phase
-    least: Value
+    least: Score
     value: int
     proof: Proof
 
-    def holds_for(self, value: Value) -> bool:
+    def holds_for(self, value: Score) -> bool:
         """Return whether an assignment of this value is in question."""
         return reaches(value, self.least)
 
 
-def reaches(value: Value, least: Value) -> bool:
+def reaches(value: Score, least: Score) -> bool:
     """Return whether each number of ``value`` is as large as that of ``least``."""
     return all(
         have >= want
@@ -131,7 +122,7 @@ class SharedState:
     strict: bool
     bounds: list[TierBounds]
     assignment: Indices = field(init=False)
-    value: Value = field(init=False)
+    value: Score = field(init=False)
     version: int = 0
     closed: bool = False
     failure: Exception | None = None
@@ -164,7 +155,7 @@ class SharedState:
             bounds = [replace(one) for one in self.bounds]
             return self.version, self.assignment, bounds
 
-    def snapshot(self) -> tuple[Value, Indices, list[TierBounds]]:
+    def snapshot(self) -> tuple[Score, Indices, list[TierBounds]]:
         """Return the best value, its assignment, and what is proved of it."""
         with self._changed:
             return self.value, self.assignment, [replace(one) for one in self.bounds]
@@ -272,13 +263,3 @@ def _tighten(bounds: TierBounds, limit: Limit) -> None:
         bounds.placed, bounds.place = limit.value, limit.proof
     elif limit.phase is Phase.DISRUPT and limit.value > bounds.disruption:
         bounds.disruption, bounds.disrupt = limit.value, limit.proof
-
-
-def as_assignment(nodes: Indices) -> Assignment:
-    """Return node indices as strategies exchange them."""
-    return tuple(None if node == NOWHERE else node for node in nodes.tolist())
-
-
-def as_nodes(assignment: Assignment) -> Indices:
-    """Return an assignment as compiled code takes it."""
-    return np.array([NOWHERE if n is None else n for n in assignment], np.int32)

@@ -12,16 +12,12 @@ import threading
 from dataclasses import dataclass, field
 
 from stowage_optimizer.model.options import Clock, Policy
-from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.model.solution import Solution, TierResult
-from stowage_optimizer.search.problem import make_problem
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.lexicographic.shared_state import (
-    SharedState,
-    as_assignment,
-)
+from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.lexicographic.work import MARGIN_S, Work
 from stowage_optimizer.strategies.strategy import Publish
 
@@ -48,7 +44,7 @@ class LexicographicStrategy:
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
         """Return the best solution found in time; see `Strategy.solve`."""
         strict = budget.policy is Policy.STRICT
-        shared = SharedState(make_problem(packing), strict, trivial_bounds(packing))
+        shared = SharedState(packing.problem, strict, trivial_bounds(packing))
         work = Work(shared, packing, budget)
         # Not a daemon: an interpreter that ends before its solver does would crash it.
         thread = threading.Thread(target=work.run, name="lexicographic")

@@ -7,12 +7,13 @@ which is better and needs no more room.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.strategies.linear.program import (
     ARRIVAL,
     STAY,
@@ -44,30 +45,24 @@ class Replicas:
         return len(self.pending) + self.running
 
 
-def replicas_of(packing: Packing, tiers: int) -> list[Replicas]:
-    """Return the items of the first ``tiers`` tiers by kind, in order of appearance."""
-    if not tiers:
-        return []
-    lowest = packing.tiers[tiers - 1]
-    kinds: dict[tuple[object, ...], dict[int | None, list[int]]] = {}
-    for index, item in enumerate(packing.items):
-        if item.priority >= lowest:
-            key = (item.priority, item.demand, item.eligible)
-            kinds.setdefault(key, defaultdict(list))[item.home].append(index)
-    return [_replicas(packing, homes) for homes in kinds.values()]
-
-
-def _replicas(packing: Packing, homes: Mapping[int | None, list[int]]) -> Replicas:
-    item = packing.items[next(iter(homes.values()))[0]]
-    return Replicas(
-        priority=item.priority,
-        demand=item.demand,
-        eligible=item.eligible,
-        pending=tuple(homes.get(None, ())),
-        at_home={
-            home: tuple(members) for home, members in homes.items() if home is not None
-        },
-    )
+def replicas_of(packing: Packing, tiers: int) -> dict[int, Replicas]:
+    """Return the items of the first ``tiers`` tiers by the number of their kind."""
+    lowest = packing.tiers[tiers - 1] if tiers else inf
+    places: list[dict[int, list[int]]] = [{} for _ in packing.kinds]
+    pairs = zip(packing.kind.tolist(), packing.home.tolist(), strict=True)
+    for index, (kind, home) in enumerate(pairs):
+        places[kind].setdefault(home, []).append(index)
+    return {
+        number: Replicas(
+            kind.priority,
+            kind.demand,
+            kind.eligible,
+            pending=tuple(found.pop(NOWHERE, ())),
+            at_home={home: tuple(members) for home, members in found.items()},
+        )
+        for number, (kind, found) in enumerate(zip(packing.kinds, places, strict=True))
+        if found and kind.priority >= lowest
+    }
 
 
 @dataclass(slots=True)
@@ -82,12 +77,21 @@ class Kind:
 
 @dataclass(slots=True)
 class CountFormulation(Formulation):
-    """Variables for each kind of pod and node."""
+    """Variables for each kind of pod and node.
 
-    kinds: list[Kind] = field(init=False, default_factory=list)
+    Parameters
+    ----------
+    numbers
+        Which kind of the packing each of ``kinds`` is.
+    """
+
+    numbers: list[int] = field(init=False)
+    kinds: list[Kind] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.kinds += map(self._kind, replicas_of(self.packing, self.tiers))
+        replicas = replicas_of(self.packing, self.tiers)
+        self.numbers = list(replicas)
+        self.kinds = [self._kind(one) for one in replicas.values()]
         self.add_capacities(
             (node, Presence(variable, kind.replicas.demand, stays))
             for kind in self.kinds
@@ -100,7 +104,7 @@ class CountFormulation(Formulation):
         """Return about how many variables the program will have."""
         return sum(
             len(kind.eligible) + len(kind.at_home) + 1
-            for kind in replicas_of(packing, tiers)
+            for kind in replicas_of(packing, tiers).values()
         )
 
     def metric(self, phase: Phase, tier: int) -> Terms:

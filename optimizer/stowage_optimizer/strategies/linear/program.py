@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import NOWHERE
 
 Terms = Sequence[tuple[int, int]]
 """A sum: pairs of variable and coefficient."""
@@ -148,7 +149,6 @@ class Formulation(ABC):
 
 def running_items(packing: Packing, tier: int) -> int:
     """Return how many items of ``tier`` and the tiers above run now."""
-    lowest = packing.tiers[tier]
-    return sum(
-        item.home is not None and item.priority >= lowest for item in packing.items
-    )
+    problem = packing.problem
+    in_play = problem.tier[problem.kind] <= tier
+    return int((in_play & (problem.home != NOWHERE)).sum())

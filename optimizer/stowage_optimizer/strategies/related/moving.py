@@ -11,14 +11,12 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
-from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.constraints.relaxing import relaxed
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.snapshot import Snapshot
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.finish.finishing import finished
@@ -30,6 +28,7 @@ from stowage_optimizer.strategies.related.pinning import (
     held_back,
     perturbed,
     pinned,
+    undemanding,
 )
 from stowage_optimizer.strategies.strategy import Publish, Strategy
 
@@ -95,20 +94,15 @@ class _Moving:
     packing: Packing
     budget: Budget
     publish: Publish
-    _snapshot: Snapshot = field(init=False)
     _easier: Packing = field(init=False)
     _bounded: Packing = field(init=False)
     _wholes_s: float = field(init=False, default=0.0)
     _preparing_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        packing = self.packing
-        self._snapshot = packing.snapshot
-        self._easier = packing
-        if packing.relations is not None:
-            self._easier = reduce_snapshot(relaxed(self._snapshot))
-        self._bounded = within_limits(packing, self.budget.options.limits)
-        self._preparing_s = repairing_s(packing)
+        self._easier = replace(self.packing, relations=None)
+        self._bounded = within_limits(self.packing, self.budget.options.limits)
+        self._preparing_s = repairing_s(self.packing)
 
     def solve(self) -> Solution:
         checker = RelationChecker(self.packing, self.budget, self.publish, self._hurry)
@@ -188,9 +182,8 @@ class _Moving:
         number = 0
         while share := self._share(number):
             if number == 1:
-                # As if pods with demands could not move at all.
-                plain = held_back(self._snapshot, self.packing, self.packing.current)
-                yield reduce_snapshot(plain), share
+                plain = undemanding(self.packing)
+                yield held_back(plain, plain.current), share
             else:
                 yield self._pinned(checker, rng if number else None), share
             number += 1
@@ -202,12 +195,11 @@ class _Moving:
         if rng is not None:
             proposal = perturbed(packing, proposal, checker.best, rng)
         began = self.budget.clock()
-        snapshot = self._snapshot
+        easier = packing
         if packing.relations is not None:
             proposal = domains_for(packing, proposal, self.budget.policy)
-            snapshot = pinned(packing, proposal)
-        snapshot = held_back(snapshot, packing, proposal, rng, exceeded=rng is None)
-        easier = reduce_snapshot(snapshot)
+            easier = pinned(packing, proposal)
+        easier = held_back(easier, proposal, rng, exceeded=rng is None)
         self._preparing_s = self.budget.clock() - began
         return easier
 
@@ -253,7 +245,7 @@ class _Moving:
         return share * max(0.0, self.budget.left_s()) / limit_s
 
     def _soon_filled(self) -> bool:
-        waiting = sum(item.home is None for item in self.packing.items)
+        waiting = int((self.packing.home == NOWHERE).sum())
         return waiting * len(self.packing.room) <= MOST_FILLED_PAIRS
 
     def _hurry(self) -> bool:

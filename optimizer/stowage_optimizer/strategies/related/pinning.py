@@ -11,22 +11,19 @@ fit: the strategy finds the room.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from stowage_optimizer.constraints.relaxing import relaxed
+import numpy as np
+
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import Assignment, Kind, Packing
 from stowage_optimizer.model.relations import Relations, Rules
-from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.strategies.repair import make_whole, repair_relations
+from stowage_optimizer.strategies.restricting import restricted
 
 PERTURBED_SHARE = 0.5
 """Of the pods with demands that have a node, when others are tried."""
-
-OUT_OF_PLAY = "stays"
-"""Why a pod may not be moved that the whole problem leaves where it is."""
 
 
 def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
@@ -34,7 +31,11 @@ def domains_for(packing: Packing, wanted: Assignment, policy: Policy) -> Assignm
 
     If that is impossible, the present state.
     """
-    everything = [sum(amounts) for amounts in _columns(packing)]
+    counts = np.bincount(packing.kind, minlength=len(packing.kinds)).tolist()
+    everything = [
+        sum(count * amount for count, amount in zip(counts, amounts, strict=True))
+        for amounts in zip(*(kind.demand for kind in packing.kinds), strict=True)
+    ]
     room = tuple(
         tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True))
         for amounts in packing.room
@@ -66,8 +67,8 @@ def perturbed(
     return tuple(changed)
 
 
-def pinned(packing: Packing, proposal: Assignment) -> Snapshot:
-    """Return the snapshot of ``packing`` with relations put as forbidden pairs.
+def pinned(packing: Packing, proposal: Assignment) -> Packing:
+    """Return ``packing`` without relations, with pods kept to domains instead.
 
     Parameters
     ----------
@@ -75,27 +76,33 @@ def pinned(packing: Packing, proposal: Assignment) -> Snapshot:
         Where pods with demands would like to be; they may go to any node of the same
         domains.
     """
-    snapshot, relations = packing.snapshot, packing.relations
+    relations = packing.relations
     if relations is None:
-        return snapshot
-    allowed: dict[str, frozenset[int]] = {}
+        return packing
     signatures = _Signatures(relations, len(packing.node_names))
-    for index, item in enumerate(packing.items):
-        node, class_id = proposal[index], relations.class_of[index]
-        if node is not None and class_id in relations.rules:
-            allowed[item.pod_uid] = signatures.like(class_id, node)
-    return _split(relaxed(snapshot), packing, allowed)
+    kinds = dict(zip(packing.kinds, range(len(packing.kinds)), strict=True))
+    kind = packing.kind.copy()
+    for index, (item, node) in enumerate(zip(packing.items, proposal, strict=True)):
+        class_id = relations.class_of[index]
+        if node is None or class_id not in relations.rules:
+            continue
+        allowed = signatures.like(class_id, node)
+        eligible = tuple(
+            one for one in item.eligible if one in allowed or one == item.home
+        )
+        own = Kind(item.priority, item.demand, eligible)
+        kind[index] = kinds.setdefault(own, len(kinds))
+    return replace(packing, kinds=tuple(kinds), kind=kind, relations=None)
 
 
 def held_back(
-    snapshot: Snapshot,
     packing: Packing,
     proposal: Assignment,
     rng: Random | None = None,
     *,
     exceeded: bool = False,
-) -> Snapshot:
-    """Return ``snapshot`` with pods pinned, so that no allowance can be exceeded.
+) -> Packing:
+    """Return ``packing`` without pods that stay, so that no allowance can be exceeded.
 
     Those stay movable that ``proposal`` moves, then those that are cheapest to disrupt.
 
@@ -106,13 +113,14 @@ def held_back(
     exceeded
         Only of allowances that the proposal exceeds.
     """
-    pods, current = packing.pods, packing.current
-    stay: set[str] = set()
+    current = packing.current
+    stay: set[int] = set()
 
     def rank(index: int) -> tuple[bool, float, int, int]:
-        pod, stays = pods[index], proposal[index] == current[index]
+        stays = proposal[index] == current[index]
         if rng is None:
-            return stays, 0.0, pod.deletion_cost, pod.age_s
+            pods, pod = packing.snapshot.pods, packing.pod_numbers[index]
+            return stays, 0.0, pods.deletion_cost[pod], pods.age_s[pod]
         other = rng.random() < PERTURBED_SHARE
         return stays and not other, rng.random(), 0, 0
 
@@ -120,14 +128,22 @@ def held_back(
         gone = sum(proposal[index] != current[index] for index in one.members)
         if gone > one.most or not exceeded:
             ranked = sorted(one.members, key=rank)
-            stay.update(pods[index].uid for index in ranked[one.most :])
-    pinned_pods = tuple(
-        replace(pod, movable=False, immovable_reason=OUT_OF_PLAY)
-        if pod.uid in stay
-        else pod
-        for pod in snapshot.pods
-    )
-    return replace(snapshot, pods=pinned_pods)
+            stay.update(ranked[one.most :])
+    return restricted(packing, {*range(len(current))} - stay, current)
+
+
+def undemanding(packing: Packing) -> Packing:
+    """Return ``packing`` as if pods with demands could not move at all."""
+    relations = packing.relations
+    if relations is None:
+        return packing
+    members = [
+        index
+        for index, class_id in enumerate(relations.class_of)
+        if class_id not in relations.rules
+    ]
+    part = restricted(packing, members, packing.current)
+    return replace(part, relations=None)
 
 
 class _Signatures:
@@ -170,49 +186,3 @@ class _Signatures:
 def _tallies(rules: Rules) -> tuple[int, ...]:
     near = () if rules.affinity is None else rules.affinity.tallies
     return (*rules.anti_affinity, *near, *(spread.tally for spread in rules.spread))
-
-
-def _split(
-    snapshot: Snapshot, packing: Packing, allowed: Mapping[str, frozenset[int]]
-) -> Snapshot:
-    """Return ``snapshot`` with classes split by the nodes that their pods may go to."""
-    in_play = {item.pod_uid for item in packing.items}
-    classes = dict(snapshot.classes)
-    forbidden = set(snapshot.forbidden)
-    known_pairs: defaultdict[str, list[str]] = defaultdict(list)
-    for class_id, node in snapshot.forbidden:
-        known_pairs[class_id].append(node)
-    parts: dict[tuple[str, frozenset[int]], str] = {}
-    pods = []
-    for pod in snapshot.pods:
-        if pod.uid not in in_play:
-            stays = replace(pod, movable=False)
-            if not pod.immovable_reason:
-                stays = replace(stays, immovable_reason=OUT_OF_PLAY)
-            pods.append(stays)
-            continue
-        nodes = allowed.get(pod.uid)
-        if nodes is None:
-            pods.append(pod)
-            continue
-        key = (pod.class_id, nodes)
-        if key not in parts:
-            name = parts[key] = f"{pod.class_id}\n{len(parts)}"
-            classes[name] = replace(snapshot.classes[pod.class_id], id=name)
-            forbidden.update((name, node) for node in known_pairs[pod.class_id])
-            forbidden.update(
-                (name, node)
-                for index, node in enumerate(packing.node_names)
-                if index not in nodes
-            )
-        pods.append(replace(pod, class_id=parts[key]))
-    return replace(
-        snapshot, classes=classes, pods=tuple(pods), forbidden=frozenset(forbidden)
-    )
-
-
-def _columns(packing: Packing) -> Sequence[Sequence[int]]:
-    """Return all demands by dimension."""
-    if not packing.items:
-        return [() for _ in range(len(packing.room[0]))] if packing.room else []
-    return list(zip(*(item.demand for item in packing.items), strict=True))

@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from stowage_optimizer.model.packing import (
     Allowance,
     Assignment,
@@ -41,13 +43,12 @@ class RelatedFormulation(CountFormulation):
 
     def __post_init__(self) -> None:
         relations, class_of = self.packing.relations, classes_of(self.packing)
-        self.packing = with_class_dimension(self.packing)
+        self.packing, names = by_class(self.packing)
         self.tiers = tiers_in_play(self.packing, self.tiers)
         CountFormulation.__post_init__(self)
-        names = sorted(set(class_of))
         kinds: defaultdict[str, list[Kind]] = defaultdict(list)
-        for kind in self.kinds:
-            kinds[names[kind.replicas.demand[-1]] if names else ""].append(kind)
+        for number, kind in zip(self.numbers, self.kinds, strict=True):
+            kinds[names[number]].append(kind)
         for allowance in self.packing.allowances:
             covered = {class_of[index] for index in allowance.members}
             self._add_allowance(
@@ -56,8 +57,10 @@ class RelatedFormulation(CountFormulation):
         if relations is None:
             return
         lowest = self.packing.tiers[self.tiers - 1]
-        pairs = zip(self.packing.items, relations.class_of, strict=True)
-        missing = Counter(name for item, name in pairs if item.priority < lowest)
+        below = [kind.priority < lowest for kind in self.packing.kinds]
+        missing = Counter(
+            names[number] for number in self.packing.kind.tolist() if below[number]
+        )
         self._rows = RelationRows(relations, self.program, kinds, missing)
         self._rows.add()
 
@@ -65,7 +68,7 @@ class RelatedFormulation(CountFormulation):
     def variables(packing: Packing, tiers: int) -> int:
         """Return about how many variables the program will have."""
         return CountFormulation.variables(
-            with_class_dimension(packing), tiers_in_play(packing, tiers)
+            by_class(packing)[0], tiers_in_play(packing, tiers)
         )
 
     def values(self, assignment: Assignment) -> Values:
@@ -105,28 +108,25 @@ def classes_of(packing: Packing) -> tuple[str, ...]:
     if packing.relations is not None:
         return packing.relations.class_of
     if packing.allowances:
-        return tuple(pod.class_id for pod in packing.pods)
+        return packing.class_ids
     return ()
 
 
-def with_class_dimension(packing: Packing) -> Packing:
-    """Return ``packing`` with one more dimension, of which there is plenty.
+def by_class(packing: Packing) -> tuple[Packing, tuple[str, ...]]:
+    """Return ``packing`` with kinds of one class each, and their class ids.
 
-    Pods of one class take the same amount of it, and others another one.
+    Kinds of several classes may be the same then. Where classes do not matter, nothing
+    is changed, and the ids are empty.
     """
     class_of = classes_of(packing)
     if not class_of:
-        return packing
-    number = {name: at for at, name in enumerate(sorted(set(class_of)))}
-    plenty = len(number) * len(packing.items)
-    return replace(
-        packing,
-        room=tuple((*amounts, plenty) for amounts in packing.room),
-        items=tuple(
-            replace(item, demand=(*item.demand, number[class_id]))
-            for item, class_id in zip(packing.items, class_of, strict=True)
-        ),
-    )
+        return packing, ("",) * len(packing.kinds)
+    parts: dict[tuple[int, str], int] = {}
+    pairs = zip(packing.kind.tolist(), class_of, strict=True)
+    kind = [parts.setdefault(pair, len(parts)) for pair in pairs]
+    kinds = tuple(packing.kinds[number] for number, _ in parts)
+    names = tuple(name for _, name in parts)
+    return replace(packing, kinds=kinds, kind=np.array(kind, np.int32)), names
 
 
 @dataclass(slots=True)

@@ -6,12 +6,11 @@ group are interchangeable: the same room, and open to the same kinds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-
-from stowage_optimizer.model.packing import Packing
 
 Ints = NDArray[np.int64]
 Indices = NDArray[np.int32]
@@ -23,7 +22,7 @@ NOWHERE = -1
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What compiled loops need of a `Packing`; nothing of it is ever written to.
+    """What compiled loops need of a packing; nothing of it is ever written to.
 
     Parameters
     ----------
@@ -57,38 +56,38 @@ class Problem:
     tiers: int
 
 
-def make_problem(packing: Packing) -> Problem:
-    """Return the arrays of ``packing``."""
-    tier_of = {priority: index for index, priority in enumerate(packing.tiers)}
-    # Items of one class share one tuple of nodes, so that identity finds most of them.
+def make_problem(
+    kinds: Sequence[tuple[tuple[int, ...], int, tuple[int, ...]]],
+    kind: Indices,
+    home: Indices,
+    room: Sequence[tuple[int, ...]],
+    tiers: int,
+) -> Problem:
+    """Return the problem of items in the order of ``kind`` and ``home``.
+
+    Parameters
+    ----------
+    kinds
+        Demand, tier and open nodes of each kind.
+    """
     masks: dict[tuple[int, ...], int] = {}
-    known: dict[int, int] = {}
-    kinds: dict[tuple[tuple[int, ...], int, int], int] = {}
-    kind_of = np.empty(len(packing.items), np.int32)
-    home = np.empty(len(packing.items), np.int32)
-    for index, item in enumerate(packing.items):
-        mask = known.get(id(item.eligible))
-        if mask is None:
-            mask = masks.setdefault(item.eligible, len(masks))
-            known[id(item.eligible)] = mask
-        key = (item.demand, tier_of[item.priority], mask)
-        kind_of[index] = kinds.setdefault(key, len(kinds))
-        home[index] = NOWHERE if item.home is None else item.home
-    nodes, width = len(packing.room), len(packing.room[0]) if packing.room else 0
+    mask = [masks.setdefault(nodes, len(masks)) for _, _, nodes in kinds]
+    nodes, width = len(room), len(room[0]) if room else 0
     allowed = np.zeros((len(masks), nodes), np.bool_)
     for eligible, row in masks.items():
         allowed[row, list(eligible)] = True
-    room = np.array(packing.room, np.int64).reshape(nodes, width)
+    rooms = np.array(room, np.int64).reshape(nodes, width)
+    demand = np.array([amounts for amounts, _, _ in kinds], np.int64)
     return Problem(
-        demand=np.array([key[0] for key in kinds], np.int64).reshape(len(kinds), width),
-        tier=np.array([key[1] for key in kinds], np.int32),
-        mask=np.array([key[2] for key in kinds], np.int32),
+        demand=demand.reshape(len(kinds), width),
+        tier=np.array([tier for _, tier, _ in kinds], np.int32),
+        mask=np.array(mask, np.int32),
         allowed=allowed,
-        kind=kind_of,
+        kind=kind,
         home=home,
-        room=room,
-        group=_groups(room, allowed),
-        tiers=len(packing.tiers),
+        room=rooms,
+        group=_groups(rooms, allowed),
+        tiers=tiers,
     )
 
 
@@ -102,26 +101,6 @@ def _groups(room: Ints, allowed: Flags) -> Indices:
         ],
         np.int32,
     )
-
-
-Value = tuple[tuple[int, int, int], ...]
-"""Kept, placed and stability by tier, highest first; compared lexicographically."""
-
-
-def value_of(problem: Problem, assignment: Indices, *, strict: bool) -> Value:
-    """Return the value of ``assignment``; no item counts as kept unless ``strict``."""
-    tier = problem.tier[problem.kind]
-    placed = assignment != NOWHERE
-    running = problem.home != NOWHERE
-    away = running & (assignment != problem.home)
-
-    def count(flags: Indices) -> Ints:
-        return np.bincount(tier[flags], minlength=problem.tiers)
-
-    kept = count(running & placed) * int(strict)
-    stability = -2 * count(away & placed) - 3 * count(away & ~placed)
-    columns = (kept, count(placed).cumsum(), stability.cumsum())
-    return tuple(zip(*(column.tolist() for column in columns), strict=True))
 
 
 MOST_GROUPS = 64

@@ -1,0 +1,119 @@
+"""The pods of a snapshot, a column for each thing that is known of them.
+
+A cluster has thousands of pods and hundreds of classes. A pod becomes an object only
+where somebody asks for that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int32]
+
+TERMINATING = "terminating"
+"""Reason why a pod that is being deleted may not be moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod; ``node`` None means pending.
+
+    ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
+    counts seconds since the pod started.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    class_id: str
+    node: str | None = None
+    movable: bool = False
+    immovable_reason: str = ""
+    deletion_cost: int = 0
+    age_s: int = 0
+
+    @property
+    def terminating(self) -> bool:
+        """Whether the pod is being deleted; it takes room until it is gone."""
+        return self.immovable_reason == TERMINATING
+
+
+@dataclass(frozen=True)
+class Pods(Sequence[Pod]):
+    """Columns of equal length, one entry a pod; ``node`` is empty where it is pending.
+
+    The columns have the names that `Pod` has.
+    """
+
+    uid: Sequence[str] = ()
+    namespace: Sequence[str] = ()
+    name: Sequence[str] = ()
+    class_id: Sequence[str] = ()
+    node: Sequence[str] = ()
+    movable: Sequence[bool] = ()
+    immovable_reason: Sequence[str] = ()
+    deletion_cost: Sequence[int] = ()
+    age_s: Sequence[int] = ()
+
+    def __len__(self) -> int:
+        return len(self.uid)
+
+    @overload
+    def __getitem__(self, index: int) -> Pod: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Pod]: ...
+    def __getitem__(self, index: int | slice) -> Pod | Sequence[Pod]:
+        if isinstance(index, slice):
+            return [self[one] for one in range(len(self))[index]]
+        return Pod(
+            self.uid[index],
+            self.namespace[index],
+            self.name[index],
+            self.class_id[index],
+            self.node[index] or None,
+            self.movable[index],
+            self.immovable_reason[index],
+            self.deletion_cost[index],
+            self.age_s[index],
+        )
+
+    def __iter__(self) -> Iterator[Pod]:
+        return (self[index] for index in range(len(self)))
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The ids of the classes that have pods, in the order of their first ones."""
+        return tuple(dict.fromkeys(self.class_id))
+
+    @cached_property
+    def class_number(self) -> Numbers:
+        """Index into ``classes`` by pod, shape ``(pods,)``."""
+        number = {class_id: at for at, class_id in enumerate(self.classes)}
+        return np.array([number[one] for one in self.class_id], np.int32)
+
+    @cached_property
+    def running(self) -> NDArray[np.bool_]:
+        """Whether each pod has a node, shape ``(pods,)``."""
+        return np.array([one != "" for one in self.node], np.bool_)
+
+    @cached_property
+    def running_classes(self) -> tuple[str, ...]:
+        """The ids of the classes that have running pods, as `classes` orders them."""
+        return self._classes_of(self.running)
+
+    @cached_property
+    def waiting_classes(self) -> tuple[str, ...]:
+        """The ids of the classes that have pending pods, in the same order."""
+        return self._classes_of(~self.running)
+
+    def _classes_of(self, members: NDArray[np.bool_]) -> tuple[str, ...]:
+        numbers = self.class_number[members]
+        count = np.bincount(numbers, minlength=len(self.classes))
+        return tuple(compress(self.classes, count.tolist()))
