@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,27 @@ from stowage_optimizer.constraints.node_constraints import (
     node_constraints,
 )
 from stowage_optimizer.constraints.resources import ResourceFit, dimensions
+from stowage_optimizer.model.node import Node
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
 Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenNodes:
+    """Nodes that some pods may newly come to.
+
+    Parameters
+    ----------
+    indices
+        Ascending.
+    flags
+        The same by node, shape ``(nodes,)``.
+    """
+
+    indices: tuple[int, ...]
+    flags: Flags
 
 
 class Eligibility:
@@ -28,28 +47,35 @@ class Eligibility:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._constraints = node_constraints(snapshot)
+        self._alike = AlikeNodes(snapshot)
         self._size = ResourceFit(snapshot.nodes, dimensions(snapshot))
         self._open: dict[tuple[int, Hashable], Flags] = {}
-        self._allowed: dict[tuple[Hashable, ...], tuple[Flags, tuple[int, ...]]] = {}
-        self._tuples: dict[bytes, tuple[int, ...]] = {}
+        self._allowed: dict[tuple[Hashable, ...], Flags] = {}
+        self._known: dict[tuple[Hashable, ...], OpenNodes] = {}
+        self._distinct: dict[bytes, OpenNodes] = {}
 
-    def nodes(self, pod_class: PodClass) -> tuple[int, ...]:
-        """Return the indices of the nodes that all constraints allow, ascending."""
+    def nodes(self, pod_class: PodClass) -> OpenNodes:
+        """Return the nodes that all constraints allow."""
         reads = tuple(one.reads(pod_class) for one in self._constraints)
-        if reads not in self._allowed:
-            allowed = np.ones(len(self._snapshot.nodes), np.bool_)
-            for number, constraint in enumerate(self._constraints):
-                allowed &= self._open_to(number, constraint, pod_class)
-            self._allowed[reads] = allowed, self._indices(allowed)
-        allowed, indices = self._allowed[reads]
-        size = self._size.allowed(pod_class)
-        return indices if size is None else self._indices(allowed & size)
+        size = self._size.reads(pod_class)
+        key = (reads, size)
+        if key not in self._known:
+            if reads not in self._allowed:
+                allowed = np.ones(len(self._snapshot.nodes), np.bool_)
+                for number, constraint in enumerate(self._constraints):
+                    allowed &= self._open_to(number, constraint, pod_class)
+                self._allowed[reads] = allowed
+            self._known[key] = self._made(
+                self._allowed[reads] & self._size.allowed(size)
+            )
+        return self._known[key]
 
-    def _indices(self, allowed: Flags) -> tuple[int, ...]:
+    def _made(self, allowed: Flags) -> OpenNodes:
         key = np.packbits(allowed).tobytes()
-        if key not in self._tuples:
-            self._tuples[key] = tuple(np.flatnonzero(allowed).tolist())
-        return self._tuples[key]
+        if key not in self._distinct:
+            indices = tuple(np.flatnonzero(allowed).tolist())
+            self._distinct[key] = OpenNodes(indices, allowed)
+        return self._distinct[key]
 
     def _open_to(
         self, number: int, constraint: NodeConstraint, pod_class: PodClass
@@ -57,9 +83,50 @@ class Eligibility:
         key = (number, constraint.reads(pod_class))
         found = self._open.get(key)
         if found is None:
-            found = self._open[key] = np.fromiter(
-                (constraint.allows(pod_class, node) for node in self._snapshot.nodes),
-                np.bool_,
-                len(self._snapshot.nodes),
-            )
+            alike = self._alike.examples
+            allows = [constraint.allows(pod_class, node) for node in alike]
+            found = np.array(allows, np.bool_)[self._alike.number]
+            self._open[key] = found
         return found
+
+
+class AlikeNodes:
+    """Nodes that no class of a snapshot distinguishes, but by their room.
+
+    Parameters
+    ----------
+    examples
+        One node of each sort.
+    number
+        Which sort each node is of, shape ``(nodes,)``.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        keys, names = _mentioned(snapshot)
+        sorts: dict[Hashable, int] = {}
+        self.examples: list[Node] = []
+        number = []
+        for node in snapshot.nodes:
+            sort = (
+                node.unschedulable,
+                node.taints,
+                *map(node.labels.get, keys),
+                node.name if node.name in names else "",
+            )
+            if sort not in sorts:
+                self.examples.append(node)
+            number.append(sorts.setdefault(sort, len(sorts)))
+        self.number = np.array(number, np.intp)
+
+
+def _mentioned(snapshot: Snapshot) -> tuple[list[str], set[str]]:
+    """Return the labels and the names of nodes that some class asks for."""
+    keys: set[str] = set()
+    names = {node for _, node in snapshot.forbidden}
+    for one in snapshot.classes.values():
+        names.add(one.node_name)
+        keys.update(one.node_selector)
+        for term in chain(one.required_node_affinity, *one.volume_node_affinity):
+            keys.update(each.key for each in term.match_expressions)
+            names.update(*(each.values for each in term.match_fields))
+    return sorted(keys), names

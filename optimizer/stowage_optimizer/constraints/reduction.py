@@ -142,24 +142,29 @@ class _Reduction:
             for class_number in np.unique(number).tolist()
         }
         allowed = np.zeros((len(pods.classes), len(self.snapshot.nodes)), np.bool_)
-        for class_number, indices in nodes.items():
-            allowed[class_number, list(indices)] = True
+        for class_number, found in nodes.items():
+            allowed[class_number] = found.flags
         guest = (home != NOWHERE) & ~allowed[number, home]
-        key = np.column_stack((number, np.where(guest, home, NOWHERE)))
+        # One number for class and node, so that they are compared as one.
+        width = len(self.snapshot.nodes) + 1
+        stays = np.where(guest, home, NOWHERE) + 1
         unique, first, inverse = np.unique(
-            key, axis=0, return_index=True, return_inverse=True
+            number.astype(np.int64) * width + stays,
+            return_index=True,
+            return_inverse=True,
         )
         kinds: dict[Kind, int] = {}
         kind = np.zeros(len(unique), np.int32)
         for at in np.argsort(first).tolist():
-            class_number, stays = unique[at].tolist()
+            class_number, host = divmod(int(unique[at]), width)
             one = classes[pods.classes[class_number]]
-            eligible = nodes[class_number]
-            if stays != NOWHERE:
-                eligible = tuple(sorted((*eligible, stays)))
-            found = Kind(one.priority, scaled[self.demands[one.id]], eligible)
-            kind[at] = kinds.setdefault(found, len(kinds))
-        return tuple(kinds), kind[inverse.reshape(-1)]
+            eligible = nodes[class_number].indices
+            if host:
+                eligible = tuple(sorted((*eligible, host - 1)))
+            demanded = scaled[self.demands[one.id]]
+            same = Kind(one.priority, demanded, eligible)
+            kind[at] = kinds.setdefault(same, len(kinds))
+        return tuple(kinds), kind[inverse]
 
     def _relations(self, in_play: Flags) -> Relations | None:
         compiler = RelationCompiler(self.snapshot, self.present)
@@ -200,15 +205,13 @@ class _Reduction:
             ]
             for index, node in enumerate(self.snapshot.nodes)
         ]
-        pairs = np.column_stack((self.home, pods.class_number))
-        found, counts = np.unique(
-            pairs[staying & pods.running], axis=0, return_counts=True
+        here = staying & pods.running
+        counts = Counter(
+            zip(self.home[here].tolist(), pods.class_number[here].tolist(), strict=True)
         )
         taken = (
             (node, [count * amount for amount in self.demands[pods.classes[number]]])
-            for (node, number), count in zip(
-                found.tolist(), counts.tolist(), strict=True
-            )
+            for (node, number), count in counts.items()
         )
         held = (
             (self.index[node], amounts)

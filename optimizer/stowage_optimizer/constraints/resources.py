@@ -36,21 +36,21 @@ class ResourceFit:
 
     def __init__(self, nodes: Sequence[Node], names: tuple[str, ...]) -> None:
         self._names = names
-        self._offered = np.array(
-            [offer(node.allocatable, names) for node in nodes], np.int64
-        ).reshape(len(nodes), len(names))
-        self._least = self._offered.min(axis=0, initial=LARGEST).tolist()
+        sizes: dict[Amounts, int] = {}
+        offers = [offer(node.allocatable, names) for node in nodes]
+        number = [sizes.setdefault(one, len(sizes)) for one in offers]
+        self._number = np.array(number, np.intp)
+        self._sizes = np.array(list(sizes), np.int64).reshape(-1, len(names))
 
-    def allowed(self, pod_class: PodClass) -> NDArray[np.bool_] | None:
-        """Return by node whether the empty one has room; None if all have."""
-        amounts = demand(pod_class, self._names)
-        if all(one <= least for one, least in zip(amounts, self._least, strict=True)):
-            return None
-        wanted = np.array(amounts, np.int64)
-        fits: NDArray[np.bool_] = ((wanted <= self._offered) | (wanted == 0)).all(
-            axis=1
-        )
-        return fits
+    def reads(self, pod_class: PodClass) -> bytes:
+        """Return what of the class decides: which sizes of nodes have room."""
+        wanted = np.array(demand(pod_class, self._names), np.int64)
+        fits = ((wanted <= self._sizes) | (wanted == 0)).all(axis=1)
+        return bytes(fits)
+
+    def allowed(self, reads: bytes) -> NDArray[np.bool_]:
+        """Return by node whether the empty one has room, given what `reads` said."""
+        return np.frombuffer(reads, np.bool_)[self._number]
 
 
 def dimensions(snapshot: Snapshot) -> tuple[str, ...]:

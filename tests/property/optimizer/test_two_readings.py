@@ -98,7 +98,7 @@ def test_both_codebases_name_the_same_nodes(snapshot: pb.Snapshot) -> None:
     model = decoded(snapshot)
     case = Case(snapshot, pb.Plan(), pb.POLICY_STRICT)
 
-    eligible = Eligibility(model).nodes(model.classes["wants"])
+    eligible = Eligibility(model).nodes(model.classes["wants"]).indices
 
     welcome = [
         index for index, name in enumerate(NAMES) if not turned_away(case, "pod", name)

@@ -58,7 +58,9 @@ def _node(where: str, message: pb.Node, issues: Issues) -> Node:
         taints=tuple(
             _taint(f"{where}.taints[{index}]", taint, issues)
             for index, taint in enumerate(message.taints)
-        ),
+        )
+        if len(message.taints)
+        else (),
         unschedulable=message.unschedulable,
     )
 
@@ -101,18 +103,17 @@ def _pods(
 def _sound(pods: Pods, classes: Mapping[str, PodClass], nodes: set[str]) -> bool:
     """Return whether nothing is wrong with any pod; nearly always so."""
     number = len(pods)
+    namespace_of = {class_id: one.namespace for class_id, one in classes.items()}
     return (
         len({*pods.uid} - {""}) == number
         and "" not in pods.name
-        and len({*zip(pods.namespace, pods.name, strict=True)}) == number
+        and (
+            len({*pods.name}) == number
+            or len({*zip(pods.namespace, pods.name, strict=True)}) == number
+        )
         and {*pods.node} <= {"", *nodes}
         and min(pods.age_s, default=0) >= 0
-        and all(
-            class_id in classes and classes[class_id].namespace == namespace
-            for class_id, namespace in {
-                *zip(pods.class_id, pods.namespace, strict=True)
-            }
-        )
+        and list(map(namespace_of.get, pods.class_id)) == pods.namespace
     )
 
 
