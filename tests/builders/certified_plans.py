@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from packing_oracle import items_of
 from solving_in_process import decoded
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
@@ -78,7 +79,7 @@ class ReducedSnapshot:
 
     def staying(self, priority: int) -> int:
         """Return how many running pods of ``priority`` and above stay in any case."""
-        in_play = {item.pod_uid for item in self.packing.items}
+        in_play = {item.pod_uid for item in items_of(self.packing)}
         return sum(
             pod.node is not None
             and pod.uid not in in_play

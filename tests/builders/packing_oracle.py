@@ -48,6 +48,15 @@ def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
     return packing_of(names, room, tuple(members), tiers)
 
 
+def items_of(packing: Packing) -> tuple[Item, ...]:
+    """Return each item of ``packing`` by itself."""
+    rows = zip(packing.pod_uids, packing.kind_of, packing.current, strict=True)
+    return tuple(
+        Item(uid, kind.priority, kind.demand, kind.eligible, home)
+        for uid, kind, home in rows
+    )
+
+
 def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
     """Return the scores of all feasible assignments."""
     return {score(packing, one, policy) for one in feasible_assignments(packing)}
@@ -55,7 +64,7 @@ def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:
 
 def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
     """Yield every assignment in which all coming pods fit their nodes."""
-    choices = [(None, *item.eligible) for item in packing.items]
+    choices = [(None, *item.eligible) for item in items_of(packing)]
     for assignment in product(*choices):
         if all(_fits(packing, assignment, node) for node in range(len(packing.room))):
             yield assignment
@@ -64,7 +73,7 @@ def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
 def overcommitted(packing: Packing) -> bool:
     """Return whether on some node more runs than fits."""
     return any(
-        sum(item.demand[d] for item in packing.items if item.home == node) > room
+        sum(item.demand[d] for item in items_of(packing) if item.home == node) > room
         for node, amounts in enumerate(packing.room)
         for d, room in enumerate(amounts)
     )
@@ -107,7 +116,7 @@ def at_least(found: Score, wanted: Score, tier: int, own: tuple[str, ...]) -> bo
 def _fits(packing: Packing, assignment: Assignment, node: int) -> bool:
     here = [
         item
-        for item, where in zip(packing.items, assignment, strict=True)
+        for item, where in zip(items_of(packing), assignment, strict=True)
         if where == node
     ]
     return all(

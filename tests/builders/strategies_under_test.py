@@ -105,6 +105,6 @@ def _crash(_packing: Packing, _publish: Publish) -> Solution:
 
 def _lie(packing: Packing, publish: Publish) -> Solution:
     # Every pod to one node, whatever room there is, and no word about the tiers.
-    wrong = Solution(packing, (0,) * len(packing.items))
+    wrong = Solution(packing, (0,) * len(packing.current))
     publish(wrong)
     return wrong

@@ -132,17 +132,9 @@ class Packing:
         return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers))
 
     @cached_property
-    def items(self) -> tuple[Item, ...]:
-        """Each item as an object."""
-        return tuple(
-            Item(uid, kind.priority, kind.demand, kind.eligible, home)
-            for uid, kind, home in zip(
-                self.pod_uids,
-                map(self.kinds.__getitem__, self.kind.tolist()),
-                self.current,
-                strict=True,
-            )
-        )
+    def kind_of(self) -> tuple[Kind, ...]:
+        """The kind of each item."""
+        return tuple(self.kinds[number] for number in self.kind.tolist())
 
     @cached_property
     def current(self) -> Assignment:

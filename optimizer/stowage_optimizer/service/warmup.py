@@ -93,7 +93,7 @@ def warm_up_child() -> None:
         default_workers=0,
     )
     packing = reduce_snapshot(snapshot)
-    elsewhere = tuple((item.home or 0) ^ 1 for item in packing.items)
+    elsewhere = tuple((home or 0) ^ 1 for home in packing.current)
     writer = SolutionWriter(packing, Policy.STRICT)
     solution = writer.write(elsewhere, trivial_bounds(packing))
     encode_plan(solution).SerializeToString()

@@ -21,23 +21,23 @@ class NodeLoads:
 
     def add(self, item: int, node: int, sign: int = 1) -> None:
         """Count ``item`` on ``node``; with a ``sign`` of -1, no more."""
-        comes = self._packing.items[item].home != node
+        comes = self._packing.current[item] != node
         used, newcomers = self._used[node], self._newcomers[node]
-        for dimension, amount in enumerate(self._packing.items[item].demand):
+        for dimension, amount in enumerate(self._packing.kind_of[item].demand):
             used[dimension] += sign * amount
             if comes and amount:
                 newcomers[dimension] += sign
 
     def leave_room_for(self, item: int, node: int) -> bool:
         """Return whether ``item`` may join what is on ``node`` now."""
-        comes = self._packing.items[item].home != node
+        comes = self._packing.current[item] != node
         room, used = self._packing.room[node], self._used[node]
         newcomers = self._newcomers[node]
         return not any(
             amount
             and used[dimension] + amount > room[dimension]
             and (comes or newcomers[dimension])
-            for dimension, amount in enumerate(self._packing.items[item].demand)
+            for dimension, amount in enumerate(self._packing.kind_of[item].demand)
         )
 
     def overfull(self, node: int) -> int | None:
@@ -60,9 +60,9 @@ class AssignmentBuilder:
 
     def __init__(self, packing: Packing) -> None:
         relations = packing.relations
-        self._items = packing.items
+        self._current = packing.current
         self._loads = NodeLoads(packing)
-        self._node_of: list[int | None] = [None] * len(packing.items)
+        self._node_of: list[int | None] = [None] * len(packing.current)
         self._class_of = () if relations is None else relations.class_of
         self._domain_counts = None if relations is None else DomainCounts(relations)
 
@@ -86,7 +86,7 @@ class AssignmentBuilder:
         counts = self._domain_counts
         if counts is None:
             return True
-        if self._items[item].home != node:
+        if self._current[item] != node:
             return counts.anti_affinity_allows(self._class_of[item], node)
         return counts.allows_staying(self._class_of[item], node)
 
@@ -110,5 +110,5 @@ class AssignmentBuilder:
     def _add(self, item: int, node: int, sign: int) -> None:
         self._loads.add(item, node, sign)
         if self._domain_counts is not None:
-            comes = self._items[item].home != node
+            comes = self._current[item] != node
             self._domain_counts.add(self._class_of[item], node, sign, comes=comes)

@@ -55,7 +55,7 @@ class Boreas:
         return solution
 
     def _batches(self, packing: Packing) -> Iterator[Sequence[int]]:
-        pending = [i for i, item in enumerate(packing.items) if item.home is None]
+        pending = [i for i, home in enumerate(packing.current) if home is None]
         for begin in range(0, len(pending), self.batch_pods):
             yield pending[begin : begin + self.batch_pods]
 
@@ -109,7 +109,7 @@ def _solve(best: _Best, budget: Budget, *, whole: bool) -> None:
     start = list(formulation.values(best.assignment))
     metric: Terms = placed
     if whole:
-        size = len(best.batch.items)
+        size = len(best.batch.current)
         formulation.program.between(placed, size, size)
         used = formulation.used_nodes()
         metric = [(variable, -1) for variable in used.values()]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.budget import Budget
@@ -41,21 +42,19 @@ def filled(packing: Packing, assignment: Assignment) -> Assignment:
     """
     waiting = [
         index
-        for index, (item, node) in enumerate(
-            zip(packing.items, assignment, strict=True)
-        )
-        if node is None and item.home is None and item.eligible
+        for index in np.flatnonzero(packing.home == NOWHERE).tolist()
+        if assignment[index] is None and packing.kind_of[index].eligible
     ]
     if not waiting:
         return assignment
     left = _left(packing, assignment)
     size = _sizes(packing, waiting)
-    waiting.sort(key=lambda index: (-packing.items[index].priority, -size[index]))
+    waiting.sort(key=lambda index: (-packing.kind_of[index].priority, -size[index]))
     placed = list(assignment)
     # Pods of one class share one tuple of nodes: its array is made once.
     nodes: dict[int, NDArray[np.intp]] = {}
     for index in waiting:
-        item = packing.items[index]
+        item = packing.kind_of[index]
         if id(item.eligible) not in nodes:
             nodes[id(item.eligible)] = np.array(item.eligible, np.intp)
         eligible = nodes[id(item.eligible)]
@@ -74,7 +73,7 @@ def _left(packing: Packing, assignment: Assignment) -> Ints:
     left = np.array(packing.room, np.int64)
     there = [index for index, node in enumerate(assignment) if node is not None]
     if there:
-        demand = np.array([packing.items[index].demand for index in there], np.int64)
+        demand = np.array([packing.kind_of[index].demand for index in there], np.int64)
         on = np.array([assignment[index] for index in there], np.intp)
         np.subtract.at(left, on, demand)
     return left
@@ -83,6 +82,6 @@ def _left(packing: Packing, assignment: Assignment) -> Ints:
 def _sizes(packing: Packing, items: list[int]) -> dict[int, float]:
     """Return the largest share of all room that each of ``items`` asks for."""
     room = np.maximum(np.array(packing.room, np.int64), 0).sum(axis=0)
-    demand = np.array([packing.items[index].demand for index in items], np.float64)
+    demand = np.array([packing.kind_of[index].demand for index in items], np.float64)
     sizes = (demand / np.maximum(room, 1)).max(axis=1, initial=0.0)
     return dict(zip(items, sizes.tolist(), strict=True))

@@ -95,9 +95,9 @@ class PaperModel:
 
     def add_tier(self, priority: int) -> None:
         """Add the items of ``priority`` and the capacities of all items so far."""
-        for index, item in enumerate(self.packing.items):
-            if item.priority == priority:
-                row = {node: self.cp.new_bool_var("") for node in item.eligible}
+        for index, kind in enumerate(self.packing.kind_of):
+            if kind.priority == priority:
+                row = {node: self.cp.new_bool_var("") for node in kind.eligible}
                 self._x[index] = row
                 # Equation (3): on at most one node.
                 self.cp.add_at_most_one(row.values())
@@ -116,14 +116,14 @@ class PaperModel:
         terms: list[cp_model.IntVar] = []
         weights: list[int] = []
         for index, row in self._x.items():
-            item = self.packing.items[index]
-            if phase is not Phase.PLACE and item.home is None:
+            kind, home = self.packing.kind_of[index], self.packing.current[index]
+            if phase is not Phase.PLACE and home is None:
                 continue
-            if phase is Phase.KEEP and item.priority != priority:
+            if phase is Phase.KEEP and kind.priority != priority:
                 continue
             stay = STAY if phase is Phase.DISRUPT else 1
             terms.extend(row.values())
-            weights.extend(stay if node == item.home else 1 for node in row)
+            weights.extend(stay if node == home else 1 for node in row)
         return cp_model.LinearExpr.weighted_sum(terms, weights)
 
     def maximise(
@@ -177,15 +177,17 @@ class PaperModel:
         self, node: int, dimension: int, members: list[tuple[int, cp_model.IntVar]]
     ) -> None:
         """Add equation (1) or (2) for one node and one resource."""
-        items, room = self.packing.items, self.packing.room[node][dimension]
+        packing, room = self.packing, self.packing.room[node][dimension]
         asking = [
-            (items[index], x) for index, x in members if items[index].demand[dimension]
+            (amount, packing.current[index] == node, x)
+            for index, x in members
+            if (amount := packing.kind_of[index].demand[dimension])
         ]
-        amounts = [item.demand[dimension] for item, _ in asking]
+        amounts = [amount for amount, _, _ in asking]
         if sum(amounts) <= room:
             return
-        load = cp_model.LinearExpr.weighted_sum([x for _, x in asking], amounts)
-        at_home = sum(item.demand[dimension] for item, _ in asking if item.home == node)
+        load = cp_model.LinearExpr.weighted_sum([x for _, _, x in asking], amounts)
+        at_home = sum(amount for amount, stays, _ in asking if stays)
         if at_home <= room:
             self.cp.add(load <= room)
             return
@@ -193,6 +195,6 @@ class PaperModel:
         # resource may come until everything fits.
         open_ = self.cp.new_bool_var(f"open_{node}_{dimension}")
         self.cp.add(load + (at_home - room) * open_ <= at_home)
-        for item, x in asking:
-            if item.home != node:
+        for _, stays, x in asking:
+            if not stays:
                 self.cp.add_implication(x, open_)

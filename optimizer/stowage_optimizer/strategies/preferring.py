@@ -77,12 +77,12 @@ class _Improver:
     _tries: int = 0
 
     def __post_init__(self) -> None:
-        items = self.packing.items
+        current = self.packing.current
         self._class_of = self.packing.class_ids
         touched = [
             index
             for index, node in enumerate(self.assignment)
-            if node is not None and node != items[index].home
+            if node is not None and node != current[index]
         ]
         classes = dict.fromkeys(self._class_of[index] for index in touched)
         self._scores = PreferenceScores(preferences_of(self.packing.snapshot, classes))
@@ -92,7 +92,7 @@ class _Improver:
             if not self._scores.indifferent(self._class_of[index])
         ]
         self._evicts = any(
-            node is None and items[index].home is not None
+            node is None and current[index] is not None
             for index, node in enumerate(self.assignment)
         )
         self._builder = AssignmentBuilder(self.packing)
@@ -143,11 +143,11 @@ class _Improver:
         before = self._node(index)
         self._take(index)
         worth = self._scores.worth(self._class_of[index])
-        item = self.packing.items[index]
-        nodes = np.array(item.eligible, np.intp)
+        home = self.packing.current[index]
+        nodes = np.array(self.packing.kind_of[index].eligible, np.intp)
         gaining = nodes[worth[nodes] > worth[before]]
         for node in gaining[np.argsort(-worth[gaining], kind="stable")].tolist():
-            if node != item.home and self._builder.fits(index, node):
+            if node != home and self._builder.fits(index, node):
                 self._put(index, node)
                 if self._holds({index: node}):
                     return True
@@ -158,11 +158,12 @@ class _Improver:
     def _swap(self, one: int, other: int) -> bool:
         """Let two pods change places, if they gain; return whether they did."""
         here, there = self._node(one), self._node(other)
-        items = self.packing.items
+        current, kind_of = self.packing.current, self.packing.kind_of
         same = here == there or self._class_of[one] == self._class_of[other]
-        if same or there == items[one].home or here == items[other].home:
+        if same or there == current[one] or here == current[other]:
             return False
-        if there not in items[one].eligible or here not in items[other].eligible:
+        open_to_one, open_to_other = kind_of[one].eligible, kind_of[other].eligible
+        if there not in open_to_one or here not in open_to_other:
             return False
         before = self._take(other) + self._take(one)
         after = self._place_both(one, there, other, here)

@@ -64,7 +64,7 @@ def repair_relations(
         settled, placed = _place_the_rest(packing, wanted, given_up, stop)
         late = _arrive(AssignmentBuilder(packing), packing, settled) if placed else []
         homeless = any(
-            packing.items[item].home is not None and wanted[item] is not None
+            packing.current[item] is not None and wanted[item] is not None
             for item in (*late, *_lost(wanted, settled))
         )
         if homeless:
@@ -91,7 +91,7 @@ def _place_the_rest(
     rest = {*late, *waiting} - given_up
     places = _OpenNodes(packing, builder, stop)
     placed = False
-    for item in sorted(rest, key=lambda one: (-packing.items[one].priority, one)):
+    for item in sorted(rest, key=lambda one: (-packing.kind_of[one].priority, one)):
         placed = places.place(item) or placed
     return builder.assignment, placed
 
@@ -119,13 +119,13 @@ def _put_who_stays(
     """Put the pods that stay; return those that move and those that are placed."""
     moves: list[int] = []
     placements: list[int] = []
-    for index, (item, node) in enumerate(zip(packing.items, wanted, strict=True)):
+    for index, (home, node) in enumerate(zip(packing.current, wanted, strict=True)):
         if node is None:
             continue
-        if node == item.home:
+        if node == home:
             builder.put(index, node)
         else:
-            (placements if item.home is None else moves).append(index)
+            (placements if home is None else moves).append(index)
     return moves, placements
 
 
@@ -175,7 +175,7 @@ class _OpenNodes:
 
     def place(self, item: int) -> bool:
         """Put ``item`` home, or on any node that is open to it."""
-        builder, home = self._builder, self._packing.items[item].home
+        builder, home = self._builder, self._packing.current[item]
         if home is not None and builder.fits(item, home):
             builder.put(item, home)
             return True
@@ -188,7 +188,7 @@ class _OpenNodes:
         return node is not None
 
     def _open_to(self, item: int) -> dict[int, None]:
-        relations, placed = self._packing.relations, self._packing.items[item]
+        relations, placed = self._packing.relations, self._packing.kind_of[item]
         class_id = "" if relations is None else relations.class_of[item]
         alike = class_id, placed.demand, placed.eligible
         if alike not in self._open:
@@ -202,7 +202,7 @@ class _OpenNodes:
         for node in nodes:
             if self._stop():
                 return
-            if node == self._packing.items[item].home:
+            if node == self._packing.current[item]:
                 continue
             if not self._builder.fits(item, node):
                 full.append(node)
@@ -249,10 +249,10 @@ def _one_round(packing: Packing, wanted: Assignment, policy: Policy) -> Assignme
     builder = AssignmentBuilder(packing)
     for tier in packing.tiers:
         members = [
-            index for index, item in enumerate(packing.items) if item.priority == tier
+            index for index, kind in enumerate(packing.kind_of) if kind.priority == tier
         ]
-        running = [i for i in members if packing.items[i].home is not None]
-        pending = [i for i in members if packing.items[i].home is None]
+        running = [i for i in members if packing.current[i] is not None]
+        pending = [i for i in members if packing.current[i] is None]
         _put_where_wanted(builder, wanted, running)
         if policy is Policy.STRICT:
             _put_anywhere(packing, builder, running)
@@ -277,10 +277,10 @@ def _put_anywhere(
     packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
 ) -> None:
     # Large pods first: small ones find room more easily.
-    for item in sorted(members, key=lambda i: packing.items[i].demand, reverse=True):
+    for item in sorted(members, key=lambda i: packing.kind_of[i].demand, reverse=True):
         if builder.node_of(item) is None:
-            home = packing.items[item].home
-            nodes = packing.items[item].eligible
+            home = packing.current[item]
+            nodes = packing.kind_of[item].eligible
             for node in sorted(nodes, key=lambda node: node != home):
                 if builder.fits(item, node):
                     builder.put(item, node)
@@ -291,7 +291,7 @@ def _send_home(
     packing: Packing, builder: AssignmentBuilder, members: Sequence[int]
 ) -> None:
     for item in members:
-        home, node = packing.items[item].home, builder.node_of(item)
+        home, node = packing.current[item], builder.node_of(item)
         if node is None or home is None or node == home:
             continue
         builder.take(item)

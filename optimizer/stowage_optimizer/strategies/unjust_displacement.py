@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 
@@ -16,9 +17,9 @@ def unjustly_displaced(packing: Packing, assignment: Assignment) -> Iterator[int
     Pods of its own priority that were running count among these.
     """
     higher: dict[int, _HigherPriorityPods] = {}
-    for index, item in enumerate(packing.items):
-        if item.home is None or assignment[index] is not None:
-            continue
+    evicted = (packing.home != NOWHERE) & (as_nodes(assignment) == NOWHERE)
+    for index in np.flatnonzero(evicted).tolist():
+        item = packing.kind_of[index]
         if item.priority not in higher:
             higher[item.priority] = _HigherPriorityPods(
                 packing, assignment, item.priority
@@ -45,37 +46,37 @@ class _HigherPriorityPods:
         # The pods of an allowance that stay need not make way either: not all may.
         limited = {index for one in packing.allowances for index in one.members}
         for index, node in enumerate(assignment):
-            item = packing.items[index]
-            stays = item.home is not None and (
-                item.priority == priority or (index in limited and node == item.home)
+            item, home = packing.kind_of[index], packing.current[index]
+            stays = home is not None and (
+                item.priority == priority or (index in limited and node == home)
             )
             if node is None or not (item.priority > priority or stays):
                 continue
             if self._builder is not None:
                 self._builder.put(index, node)
             used[node] += item.demand
-            if node != item.home:
+            if node != home:
                 newcomers[node] += np.array(item.demand) > 0
         self._left = room - used
         self._newcomers = newcomers
 
     def leave_room_for(self, index: int) -> bool:
         """Return whether the item ``index`` fits anywhere beside them."""
-        item = self._packing.items[index]
+        item, home = self._packing.kind_of[index], self._packing.current[index]
         if self._builder is not None:
             builder = self._builder
             return any(
                 builder.fits(index, node)
-                and (node == item.home or builder.relations_allow(index, node))
+                and (node == home or builder.relations_allow(index, node))
                 for node in item.eligible
             )
         # The same without relations, for all nodes at once.
         demand = np.array(item.demand, np.int64)
         asked = np.flatnonzero(demand)
-        nodes = np.array([n for n in item.eligible if n != item.home], np.intp)
+        nodes = np.array([n for n in item.eligible if n != home], np.intp)
         roomy = self._left[np.ix_(nodes, asked)] >= demand[asked]
         if bool(roomy.all(axis=1).any()):
             return True
         # At home it may stay even on an overcommitted node, if no pod came.
-        fits = self._left[item.home, asked] >= demand[asked]
-        return bool((fits | (self._newcomers[item.home, asked] == 0)).all())
+        fits = self._left[home, asked] >= demand[asked]
+        return bool((fits | (self._newcomers[home, asked] == 0)).all())

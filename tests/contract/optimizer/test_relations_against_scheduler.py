@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from google.protobuf.message import Message
+from packing_oracle import items_of
 from solving_in_process import decoded
 
 from benchmarks.agreement.manifests import (
@@ -151,7 +152,7 @@ def truth(simulator: Simulator, snapshot: pb.Snapshot) -> list[str]:
 def evaluated(snapshot: pb.Snapshot) -> list[str]:
     packing = reduce_snapshot(decoded(snapshot), relations=True)
     assert packing.refusals == ()
-    (item,) = packing.items
+    (item,) = items_of(packing)
     builder = AssignmentBuilder(packing)
     return [
         NODES[node]

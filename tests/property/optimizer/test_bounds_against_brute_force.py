@@ -48,7 +48,7 @@ PRICED = pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 
 
 def _nowhere(packing: Packing) -> Ints:
-    return np.full(len(packing.items), -1)
+    return np.full(len(packing.current), -1)
 
 
 def _named(nodes: Indices) -> tuple[int | None, ...]:
@@ -319,7 +319,7 @@ def test_nodes_that_can_be_filled_are_not_said_to_be_unfillable(
     packing: Packing,
 ) -> None:
     """The claim comes from pairs of halves; one overlooked would refute a true plan."""
-    total = len(packing.items)
+    total = len(packing.current)
     scores = feasible_scores(packing, Policy.STRICT)
     most = max(one[0].placed for one in scores)
     question = Question(packing.problem, 0, Phase.PLACE, min(scores))

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from brute_force import Where
+from packing_oracle import items_of
 from small_plans import feasible
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, decoded, finished_answer_to
@@ -52,7 +53,7 @@ def test_any_proposal_becomes_a_plan_that_keeps_every_relation(
     snapshot = crowded_pods(rng)
     packing = reduce_snapshot(decoded(snapshot), relations=True)
     proposal: Assignment = tuple(
-        rng.choice([None, item.home, *item.eligible]) for item in packing.items
+        rng.choice([None, item.home, *item.eligible]) for item in items_of(packing)
     )
 
     whole = make_whole(packing, proposal, policy)
@@ -170,7 +171,7 @@ def anywhere(snapshot: pb.Snapshot, rng: Random) -> Where:
 
 def as_assignment(packing: Packing, where: Where) -> Assignment:
     number = {name: node for node, name in enumerate(packing.node_names)}
-    return tuple(number.get(where[item.pod_uid]) for item in packing.items)
+    return tuple(number.get(where[item.pod_uid]) for item in items_of(packing))
 
 
 def unmet(packing: Packing, assignment: Assignment, tiers: int) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from packing_oracle import feasible_assignments, packings
+from packing_oracle import feasible_assignments, items_of, packings
 
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
@@ -19,7 +19,7 @@ def _thesis(packing: Packing, assignment: Assignment) -> tuple[int, ...]:
     for tier in packing.tiers:
         ends = [
             (item.home, node)
-            for item, node in zip(packing.items, assignment, strict=True)
+            for item, node in zip(items_of(packing), assignment, strict=True)
             if item.priority == tier
         ]
         running = [(home, node) for home, node in ends if home is not None]

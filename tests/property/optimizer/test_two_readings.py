@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import decoded
 
@@ -156,7 +157,7 @@ def test_both_codebases_take_the_same_pods_together(
     packing = reduce_snapshot(decoded(snapshot))
     builder, plan = AssignmentBuilder(packing), pb.Plan(snapshot_id=snapshot.id)
     fits = True
-    for index, item in enumerate(packing.items):
+    for index, item in enumerate(items_of(packing)):
         # Where running pods stay or go is drawn too: both are part of a plan.
         node = data.draw(st.sampled_from([None, *item.eligible]))
         if node is not None:

@@ -9,6 +9,7 @@ import pytest
 from certified_plans import ReducedSnapshot, reduced_snapshot
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
+from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.cli import main
@@ -247,7 +248,7 @@ def test_prices_count_every_pod_of_a_budget() -> None:
         disruptions_allowed=1,
     )
     reduced = reduced_snapshot(builder.message)
-    assert {item.pod_uid for item in reduced.packing.items} >= {"a", "b"}
+    assert {item.pod_uid for item in items_of(reduced.packing)} >= {"a", "b"}
     plan = reduced.plan(reduced.packing.current, Policy.STRICT)
     assert not reduced.left_alone
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import pytest
+from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import decoded, empty, finished_answer_to
 
@@ -319,12 +320,12 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
         packing,
         policy,
         replace(Limits(), max_moves=0),
-        owners=("",) * len(packing.items),
+        owners=("",) * len(packing.current),
         stop=lambda: True,
     )
 
     trimmed = trimming.trim((1, 1, 0, None))
 
-    homes = [item.home for item in packing.items]
+    homes = [item.home for item in items_of(packing)]
     assert list(trimmed[:3]) == homes[:3]
     assert trimmed[3] is not None

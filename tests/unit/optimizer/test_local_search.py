@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from checked_indices import run_with_checked_indices
+from packing_oracle import items_of
 from random_packings import random_packing
 from solving_in_process import budget_of
 
@@ -87,7 +88,7 @@ def test_the_search_stays_within_room_and_mask(seed: int) -> None:
     placed = state.best != NOWHERE
     np.add.at(load, state.best[placed], arrays.demand[placed])
     assert (load <= arrays.room).all()
-    for item, node in zip(packing.items, state.best.tolist(), strict=True):
+    for item, node in zip(items_of(packing), state.best.tolist(), strict=True):
         assert node == NOWHERE or node in item.eligible
 
 
@@ -111,8 +112,8 @@ def test_nothing_is_left_to_repair_in_a_mended_assignment(
     packing = random_packing(seed, overcommitted=seed % 2 == 0)
     strict = policy is Policy.STRICT
     problem = packing.problem
-    wanted = np.random.default_rng(seed).integers(-1, 4, len(packing.items), np.int32)
-    for index, item in enumerate(packing.items):
+    wanted = np.random.default_rng(seed).integers(-1, 4, len(packing.current), np.int32)
+    for index, item in enumerate(items_of(packing)):
         if wanted[index] not in item.eligible:
             wanted[index] = NOWHERE
 
@@ -253,7 +254,7 @@ def fewest_moves(packing: Packing, steps: int) -> int | None:
     frozen = nothing_frozen(arrays)
     for moves in range(MOST_MOVES + 1):
         enter(problem.home, problem.tiers - 1, frozen, arrays, state)
-        stack = make_stack(waiting, moves, frozen, len(packing.items))
+        stack = make_stack(waiting, moves, frozen, len(packing.current))
         while (ended := seek(steps, stack, arrays, state)[0]) == PAUSED:
             pass
         if ended == FOUND:
@@ -269,7 +270,7 @@ def fewest_moves(packing: Packing, steps: int) -> int | None:
 def fewest_by_cp_sat(packing: Packing) -> int | None:
     """Return the same, by a model that knows nothing of the search."""
     counts = CountFormulation(packing, len(packing.tiers))
-    total = len(packing.items)
+    total = len(packing.current)
     lowest = len(packing.tiers) - 1
     placed = counts.metric(Phase.PLACE, lowest)
     # What is missing is punished, since the current placement must be a solution.
@@ -286,7 +287,7 @@ def fewest_by_cp_sat(packing: Packing) -> int | None:
     values = best[-1]
     if sum(weight * values[variable] for variable, weight in placed) < total:
         return None
-    running = sum(item.home is not None for item in packing.items)
+    running = sum(item.home is not None for item in items_of(packing))
     stability = sum(
         weight * values[variable]
         for variable, weight in counts.metric(Phase.DISRUPT, lowest)

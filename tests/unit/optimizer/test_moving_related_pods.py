@@ -229,7 +229,7 @@ class Chatty:
         found = FirstFitDecreasing().solve(packing, budget, _unheard)
         for node in ("c", "b") if self.talks else ():
             elsewhere = packing.node_names.index(node)
-            moved_on = (elsewhere,) * len(packing.items)
+            moved_on = (elsewhere,) * len(packing.current)
             publish(replace(found, assignment=moved_on))
         return found
 

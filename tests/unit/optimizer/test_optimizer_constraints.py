@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from packing_oracle import items_of
 from snapshot_builder import GB, SnapshotBuilder
 from solving_in_process import answer_to, decoded, empty, finished_answer_to
 
@@ -17,7 +18,7 @@ def packing_of(snapshot: pb.Snapshot) -> Packing:
 
 def eligible(snapshot: pb.Snapshot) -> list[str]:
     packing = packing_of(snapshot)
-    return [packing.node_names[node] for node in packing.items[0].eligible]
+    return [packing.node_names[node] for node in items_of(packing)[0].eligible]
 
 
 def wanting(**fields: object) -> tuple[SnapshotBuilder, pb.PodClass]:
@@ -198,7 +199,7 @@ def test_units_are_the_largest_exact_ones() -> None:
     packing = packing_of(builder.message)
 
     memory = 1
-    assert [item.demand[memory] for item in packing.items] == [2, 3]
+    assert [item.demand[memory] for item in items_of(packing)] == [2, 3]
     assert packing.room[0][memory] == 7
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from packing_oracle import items_of
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.descent import FEW
@@ -54,7 +55,7 @@ def _question(packing: Packing, phase: Phase) -> Question:
 
 
 def _home(packing: Packing) -> np.ndarray:
-    return np.array([-1 if one.home is None else one.home for one in packing.items])
+    return np.array([-1 if one.home is None else one.home for one in items_of(packing)])
 
 
 def test_steps_down_the_slope_bring_patterns_before_the_first_program_is_solved(
@@ -138,7 +139,7 @@ def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(
     program, nodes = _ready(packing), _home(packing)
     neighbourhoods = Neighbourhoods(program, seed=0)
     room = np.array(packing.room)
-    demand = np.array([one.demand for one in packing.items])
+    demand = np.array([one.demand for one in items_of(packing)])
     scores = [_scores(packing, nodes)]
     while not neighbourhoods.finished:
         found = neighbourhoods.improve(nodes, 60.0, counted=True)

@@ -41,10 +41,10 @@ class _Emptying:
     def __post_init__(self) -> None:
         self._builder = AssignmentBuilder(self.packing)
         self._spent = Spent(self.packing)
-        for index, item in enumerate(self.packing.items):
-            if item.home is not None:
-                self._builder.put(index, item.home)
-                self._on.setdefault(item.home, []).append(index)
+        for index, home in enumerate(self.packing.current):
+            if home is not None:
+                self._builder.put(index, home)
+                self._on.setdefault(home, []).append(index)
 
     def run(self) -> Assignment:
         """Empty what can be emptied."""
@@ -53,7 +53,7 @@ class _Emptying:
             if self.stop():
                 break
             # A pod that came here from another node would be moved twice.
-            if all(self.packing.items[item].home == node for item in self._on[node]):
+            if all(self.packing.current[item] == node for item in self._on[node]):
                 self._empty(node)
         return self._builder.assignment
 
@@ -62,7 +62,7 @@ class _Emptying:
 
     def _empty(self, node: int) -> None:
         members = sorted(
-            self._on[node], key=lambda i: self.packing.items[i].demand, reverse=True
+            self._on[node], key=lambda i: self.packing.kind_of[i].demand, reverse=True
         )
         moved = []
         for item in members:
@@ -86,7 +86,7 @@ class _Emptying:
                 self._on.setdefault(target, []).append(item)
 
     def _target(self, item: int, leaving: int) -> int | None:
-        for node in self.packing.items[item].eligible:
+        for node in self.packing.kind_of[item].eligible:
             used = node in self.others or node in self._on
             if node != leaving and used and self._builder.fits(item, node):
                 return node

@@ -39,9 +39,9 @@ def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
     needed = 0
     for dimension in range(len(packing.room[0]) if packing.room else 0):
         at_home: Counter[int] = Counter()
-        for item in packing.items:
-            if item.home is not None:
-                at_home[item.home] += item.demand[dimension]
+        for home, kind in zip(packing.current, packing.kind_of, strict=True):
+            if home is not None:
+                at_home[home] += kind.demand[dimension]
         most = {
             node: max(amounts[dimension], at_home[node])
             for node, amounts in enumerate(packing.room)
@@ -62,6 +62,6 @@ def fewest_moves(packing: Packing, others: frozenset[int], after: int) -> int:
     At least so many nodes must be emptied, and all pods on them move.
     """
     emptied = len(nodes_in_use(packing.current, others)) - after
-    on_node = Counter(item.home for item in packing.items)
+    on_node = Counter(packing.current)
     counts = sorted(count for node, count in on_node.items() if node not in others)
     return sum(counts[: max(0, emptied)])

@@ -35,7 +35,7 @@ class FewestNodes:
     _used: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        tiers, count = len(self.packing.tiers), len(self.packing.items)
+        tiers, count = len(self.packing.tiers), len(self.packing.current)
         self._formulation = RelatedFormulation(
             replace(self.packing, relations=None), tiers
         )
@@ -62,7 +62,7 @@ class FewestNodes:
         if bound is None:
             return 0
         # Rounded up: what the sum loses is a whole number of moves.
-        return -(-(STAY * len(self.packing.items) - bound) // MOVED)
+        return -(-(STAY * len(self.packing.current) - bound) // MOVED)
 
     def _maximise(self, metric: Terms, budget: Budget) -> int | None:
         start = list(self._formulation.values(self.assignment))

@@ -100,7 +100,7 @@ class _Run:
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
-        if not self._packing.items or self._proved() or not self._may_build():
+        if not self._packing.kinds or self._proved() or not self._may_build():
             return
         program = FewestNodes(self._packing, self._others, CpSat(), self._assignment)
         fewest, moves, given = 0, 0, 0
@@ -162,8 +162,8 @@ class _Run:
     def _proved(self) -> bool:
         """Return whether no plan empties more nodes, or as many with fewer moves."""
         in_use, kept = self._in_use(), self._kept()
-        pairs = zip(self._packing.items, kept, strict=True)
-        moves = sum(item.home != node for item, node in pairs)
+        pairs = zip(self._packing.current, kept, strict=True)
+        moves = sum(home != node for home, node in pairs)
         return (in_use.lower_bound, in_use.moves_lower_bound) == (in_use.after, moves)
 
     def _nodes(self, assignment: Assignment) -> int:
@@ -180,5 +180,5 @@ class _Run:
 
 def _running(packing: Packing) -> Packing:
     """Return the problem of the pods that run."""
-    running = [i for i, item in enumerate(packing.items) if item.home is not None]
+    running = [i for i, home in enumerate(packing.current) if home is not None]
     return restricted(packing, running, packing.current)

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from stowage_optimizer.model.packing import Assignment, Packing
+import numpy as np
+
+from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
+from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.strategies.assignment_builder import NodeLoads
 
 
@@ -30,11 +33,11 @@ class Partial:
         # Pods that leave a node and are still there.
         self._leaving: list[dict[int, None]] = [{} for _ in packing.room]
         self._made: list[int] = []
-        for index, item in enumerate(packing.items):
-            if item.home is not None:
-                self._loads.add(index, item.home)
-                if wanted[index] != item.home:
-                    self._leaving[item.home][index] = None
+        for index, home in enumerate(packing.current):
+            if home is not None:
+                self._loads.add(index, home)
+                if wanted[index] != home:
+                    self._leaving[home][index] = None
 
     @property
     def assignment(self) -> Assignment:
@@ -68,7 +71,7 @@ class Partial:
         """Undo every change after the first ``since``."""
         while len(self._made) > since:
             item = self._made.pop()
-            home = self._packing.items[item].home
+            home = self._packing.current[item]
             node = self._node_of[item]
             if node is not None:
                 self._loads.add(item, node, -1)
@@ -79,7 +82,7 @@ class Partial:
 
     def _make(self, item: int) -> list[int]:
         """Make one change and return the node that may be too full by it."""
-        home, node = self._packing.items[item].home, self._wanted[item]
+        home, node = self._packing.current[item], self._wanted[item]
         if home is not None:
             self._loads.add(item, home, -1)
             del self._leaving[home][item]
@@ -92,13 +95,13 @@ class Partial:
 
     def _leaver(self, node: int, dimension: int) -> int:
         """Return the best pod to leave: not evicted, fits elsewhere, large."""
-        items = self._packing.items
+        kind_of = self._packing.kind_of
         return min(
-            (item for item in self._leaving[node] if items[item].demand[dimension]),
+            (item for item in self._leaving[node] if kind_of[item].demand[dimension]),
             key=lambda item: (
                 self._wanted[item] is None,
                 not self.fits(item),
-                -items[item].demand[dimension],
+                -kind_of[item].demand[dimension],
                 item,
             ),
         )
@@ -146,8 +149,8 @@ class Steps:
         self._allowed = allowed
         self._stop = stop
         self._bound_for: dict[int | None, list[int]] = {}
-        for index, item in enumerate(packing.items):
-            if item.home is None and wanted[index] is not None:
+        for index, home in enumerate(packing.current):
+            if home is None and wanted[index] is not None:
                 self._bound_for.setdefault(wanted[index], []).append(index)
 
     def __iter__(self) -> Iterator[Step]:
@@ -157,21 +160,14 @@ class Steps:
 
     def whole(self) -> Step:
         """Return every change of the plan as one step, without making it."""
-        items = self._packing.items
-        return self._step(
-            tuple(
-                index
-                for index, node in enumerate(self._wanted)
-                if node != items[index].home
-            )
-        )
+        changed = as_nodes(self._wanted) != self._packing.home
+        return self._step(tuple(np.flatnonzero(changed).tolist()))
 
     def _tier(self, tier: int) -> Iterator[Step]:
         waiting = {
             index: None
-            for index, item in enumerate(self._packing.items)
-            if item.priority == tier
-            and item.home is None
+            for index in np.flatnonzero(self._packing.home == NOWHERE).tolist()
+            if self._packing.kind_of[index].priority == tier
             and self._wanted[index] is not None
         }
         queue = [(0, 0, item) for item in waiting]
@@ -201,10 +197,10 @@ class Steps:
         before = self.partial.made
         self.partial.bring(item)
         changed = self.partial.changed(before)
-        items = self._packing.items
-        if any(items[one].priority > tier for one in changed):
+        packing = self._packing
+        if any(packing.kind_of[one].priority > tier for one in changed):
             return None
-        nodes = [items[one].home for one in changed] + [self._wanted[item]]
+        nodes = [packing.current[one] for one in changed] + [self._wanted[item]]
         for node in dict.fromkeys(nodes):
             for other in self._bound_for.get(node, ()):
                 alongside = other in waiting and other != item
@@ -213,10 +209,10 @@ class Steps:
         return self._step(self.partial.changed(before))
 
     def _step(self, changed: tuple[int, ...]) -> Step:
-        items = self._packing.items
-        running = [one for one in changed if items[one].home is not None]
+        current = self._packing.current
+        running = [one for one in changed if current[one] is not None]
         return Step(
-            placed=tuple(one for one in changed if items[one].home is None),
+            placed=tuple(one for one in changed if current[one] is None),
             moved=tuple(one for one in running if self._wanted[one] is not None),
             evicted=tuple(one for one in running if self._wanted[one] is None),
         )

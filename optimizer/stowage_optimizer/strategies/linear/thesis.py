@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.packing import Assignment, Item, Packing
+from stowage_optimizer.model.packing import Assignment, Kind, Packing
 from stowage_optimizer.strategies.linear.program import (
     ARRIVAL,
     STAY,
@@ -42,37 +42,36 @@ class ItemFormulation(Formulation):
 
     def __post_init__(self) -> None:
         members = _members(self.packing, self.tiers)
-        for index, item in members:
-            self.x[index] = {node: self.program.variable() for node in item.eligible}
+        for index, kind in members:
+            self.x[index] = {node: self.program.variable() for node in kind.eligible}
             # Equation (3): on at most one node.
             self.program.at_most([(x, 1) for x in self.x[index].values()], 1)
         self.add_capacities(
-            (node, Presence(x, item.demand, node == item.home))
-            for index, item in members
+            (node, Presence(x, kind.demand, node == self.packing.current[index]))
+            for index, kind in members
             for node, x in self.x[index].items()
         )
 
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:
         """Return how many variables the program will have."""
-        return sum(len(item.eligible) for _, item in _members(packing, tiers))
+        return sum(len(kind.eligible) for _, kind in _members(packing, tiers))
 
     def metric(self, phase: Phase, tier: int) -> Terms:
         """Return what ``phase`` of ``tier`` maximises."""
         lowest = self.packing.tiers[tier]
         terms = []
         for index, row in self.x.items():
-            item = self.packing.items[index]
-            if item.priority < lowest:
+            kind, home = self.packing.kind_of[index], self.packing.current[index]
+            if kind.priority < lowest:
                 continue
             if phase is Phase.PLACE:
                 terms += [(x, 1) for x in row.values()]
-            elif item.home is not None and phase is Phase.DISRUPT:
+            elif home is not None and phase is Phase.DISRUPT:
                 terms += [
-                    (x, STAY if node == item.home else ARRIVAL)
-                    for node, x in row.items()
+                    (x, STAY if node == home else ARRIVAL) for node, x in row.items()
                 ]
-            elif item.home is not None and item.priority == lowest:
+            elif home is not None and kind.priority == lowest:
                 terms += [(x, 1) for x in row.values()]
         return terms
 
@@ -94,12 +93,12 @@ class ItemFormulation(Formulation):
         return tuple(assignment)
 
 
-def _members(packing: Packing, tiers: int) -> list[tuple[int, Item]]:
+def _members(packing: Packing, tiers: int) -> list[tuple[int, Kind]]:
     lowest = packing.tiers[tiers - 1]
     return [
-        (index, item)
-        for index, item in enumerate(packing.items)
-        if item.priority >= lowest
+        (index, kind)
+        for index, kind in enumerate(packing.kind_of)
+        if kind.priority >= lowest
     ]
 
 
@@ -115,10 +114,8 @@ class SymmetryFormulation(ItemFormulation):
     def _order_pods(self) -> None:
         equal: dict[object, list[int]] = {}
         for index in self.x:
-            item = self.packing.items[index]
             # The same nodes are open to pods of the same affinity and anti-affinity.
-            key = (item.demand, item.priority, item.eligible)
-            equal.setdefault(key, []).append(index)
+            equal.setdefault(self.packing.kind_of[index], []).append(index)
         for members in equal.values():
             for first, second in combinations(members, 2):
                 of_first, of_second = self.x[first], self.x[second]
@@ -131,7 +128,7 @@ class SymmetryFormulation(ItemFormulation):
     def _order_nodes(self) -> None:
         loads: dict[int, list[tuple[int, int]]] = {}
         for index, row in self.x.items():
-            memory = self.packing.items[index].demand[MEMORY]
+            memory = self.packing.kind_of[index].demand[MEMORY]
             for node, x in row.items():
                 loads.setdefault(node, []).append((x, memory))
         for one, other in combinations(sorted(loads), 2):

@@ -68,8 +68,8 @@ class RelationChecker:
         if settled is not None and self._score(settled) > self.value:
             self.best, self.value = settled, self._score(settled)
             self._placed_as_it_is = sum(
-                node is not None and item.home is None
-                for item, node in zip(packing.items, settled, strict=True)
+                node is not None and home is None
+                for home, node in zip(packing.current, settled, strict=True)
             )
             self.publish(self.solution())
 

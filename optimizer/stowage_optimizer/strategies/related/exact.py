@@ -32,7 +32,7 @@ MOST_PAIRS = 20_000
 
 def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     """Return whether pods are tied, and the problem small enough to be written down."""
-    pairs = len(packing.items) * len(packing.node_names)
+    pairs = len(packing.current) * len(packing.node_names)
     if packing.relations is None:
         return bool(packing.allowances) and pairs <= most
     compared = sum(

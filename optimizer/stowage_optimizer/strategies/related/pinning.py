@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Assignment, Kind, Packing
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.strategies.repair import make_whole, repair_relations
 from stowage_optimizer.strategies.restricting import restricted
@@ -57,12 +57,12 @@ def perturbed(
     if relations is None:
         return wanted
     changed = list(wanted)
-    for index, item in enumerate(packing.items):
+    for index, item in enumerate(packing.kind_of):
         if relations.class_of[index] not in relations.rules or not item.eligible:
             continue
         if best[index] is None or rng.random() < PERTURBED_SHARE:
             changed[index] = rng.choice(item.eligible)
-        elif item.home is None:
+        elif packing.current[index] is None:
             changed[index] = best[index]
     return tuple(changed)
 
@@ -82,15 +82,14 @@ def pinned(packing: Packing, proposal: Assignment) -> Packing:
     signatures = _Signatures(relations, len(packing.node_names))
     kinds = dict(zip(packing.kinds, range(len(packing.kinds)), strict=True))
     kind = packing.kind.copy()
-    for index, (item, node) in enumerate(zip(packing.items, proposal, strict=True)):
-        class_id = relations.class_of[index]
+    for index, node in enumerate(proposal):
+        class_id, home = relations.class_of[index], packing.current[index]
         if node is None or class_id not in relations.rules:
             continue
         allowed = signatures.like(class_id, node)
-        eligible = tuple(
-            one for one in item.eligible if one in allowed or one == item.home
-        )
-        own = Kind(item.priority, item.demand, eligible)
+        whole = packing.kind_of[index]
+        eligible = tuple(one for one in whole.eligible if one in allowed or one == home)
+        own = replace(whole, eligible=eligible)
         kind[index] = kinds.setdefault(own, len(kinds))
     return replace(packing, kinds=tuple(kinds), kind=kind, relations=None)
 
