@@ -1,0 +1,109 @@
+"""A large cluster is read and planned by kinds and classes, not pod by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from solving_in_process import Answer, budget_of, decoded
+
+from stowage_optimizer.constraints import node_constraints
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.node import Node
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.pods import Pods
+from stowage_optimizer.strategies.lexicographic.strategy import LexicographicStrategy
+from stowage_optimizer.strategies.pipeline import Packings, solve
+
+NODES = 15_000
+ZONES = ("a", "b", "c")
+CLASSES = 12
+ON_A_NODE = 4
+WAITING = 2_000
+
+
+@pytest.fixture(scope="module")
+def fleet() -> pb.Snapshot:
+    """Return nodes of three zones, with four pods each, and pods that wait."""
+    snapshot = pb.Snapshot(
+        id="fleet",
+        nodes=(
+            pb.Node(
+                name=f"node-{number}",
+                allocatable=pb.Resources(cpu_milli=8_000, pods=110),
+                labels={
+                    "zone": ZONES[number % len(ZONES)],
+                    "kubernetes.io/hostname": f"node-{number}",
+                },
+            )
+            for number in range(NODES)
+        ),
+        pod_classes=(
+            pb.PodClass(
+                id=f"class-{number}",
+                namespace="default",
+                priority=number % 3,
+                requests=pb.Resources(cpu_milli=1_000 + 100 * number),
+                node_selector={"zone": ZONES[number % len(ZONES)]},
+            )
+            for number in range(CLASSES)
+        ),
+    )
+    snapshot.pods.extend(_pods())
+    return snapshot
+
+
+def _pods() -> Iterator[pb.Pod]:
+    homes = [*range(NODES)] * ON_A_NODE + [None] * WAITING
+    for number, home in enumerate(homes):
+        zone = (number if home is None else home) % len(ZONES)
+        class_number = zone + len(ZONES) * (number % (CLASSES // len(ZONES)))
+        yield pb.Pod(
+            uid=f"pod-{number}",
+            namespace="default",
+            name=f"pod-{number}",
+            class_id=f"class-{class_number}",
+            node="" if home is None else f"node-{home}",
+            movable=True,
+        )
+
+
+def test_a_node_is_looked_at_once_a_sort(
+    fleet: pb.Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 15,000 nodes and a thousand classes, each pair would take minutes."""
+    looks = 0
+    real = node_constraints.has_wanted_labels
+
+    def counted(pod_class: PodClass, node: Node) -> bool:
+        nonlocal looks
+        looks += 1
+        return real(pod_class, node)
+
+    monkeypatch.setattr(node_constraints, "has_wanted_labels", counted)
+
+    packing = Packings(decoded(fleet)).plain
+
+    assert 0 < looks <= CLASSES * len(ZONES)
+    assert len(packing.kinds) == CLASSES
+
+
+def test_no_pod_becomes_an_object_on_the_way_to_a_plan(
+    fleet: pb.Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Objects of 130,000 pods took longer than finding the first plan."""
+
+    def refused(_pods: Pods, index: int) -> None:
+        raise AssertionError(f"somebody looked at pod {index} by itself")
+
+    monkeypatch.setattr(Pods, "__getitem__", refused)
+
+    found = solve(
+        LexicographicStrategy(),
+        Packings(decoded(fleet)),
+        budget_of(SolveOptions(time_limit_s=0.5, deterministic=True)),
+        lambda _solution: None,
+    )
+
+    assert len(Answer(found).plan.placements) == WAITING
