@@ -10,11 +10,11 @@ from benchmarks.proofs.cases import make_case
 from benchmarks.proofs.manifests import question_of
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.pipeline import Packings, solve
+from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate import SchedulerVerifier

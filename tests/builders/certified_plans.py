@@ -8,8 +8,10 @@ import numpy as np
 from packing_oracle import items_of
 from solving_in_process import decoded
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch, written
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -19,8 +21,6 @@ from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.incumbent import SolutionWriter
 
 
 @dataclass(frozen=True, slots=True)

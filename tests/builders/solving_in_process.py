@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.pipeline import Packings, solve
+from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import trivial_bounds
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.strategies.paper import PaperStrategy
 from stowage_optimizer.strategies.registry import shipped_strategies
-from stowage_optimizer.strategies.strategy import Publish, Strategy
+from stowage_optimizer.strategies.strategy import Strategy
 
 PATH = "strategies_under_test:strategies"
 """The path under which a service's children find these."""

@@ -103,10 +103,10 @@ class Packing:
         Distinct priorities of the items, highest first.
     relations
         What pods demand of each other beyond room, None if nothing. Assignments must
-        go through `stowage_optimizer.strategies.repair` then.
+        go through `stowage_optimizer.assignments.repair` then.
     allowances
         What disruption budgets allow, of those only that do not allow for all of their
-        pods. Strategies leave them out: `stowage_optimizer.strategies.related` keeps
+        pods. Strategies leave them out: `stowage_optimizer.stages.related` keeps
         them.
     """
 

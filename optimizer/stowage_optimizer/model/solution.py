@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -132,3 +133,7 @@ class Solution:
         after = dict(zip(self.packing.pod_uids, self.assignment, strict=True))
         pairs = zip(packing.pod_uids, packing.current, strict=True)
         return tuple(after.get(uid, home) for uid, home in pairs)
+
+
+Publish = Callable[[Solution], None]
+"""Called with each solution that is better than the one before."""

@@ -22,6 +22,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.encode import encode_plan, encode_refusals
@@ -41,8 +42,7 @@ from stowage_optimizer.service.settings import (
 )
 from stowage_optimizer.service.updates import progress_of_tiers
 from stowage_optimizer.service.warmup import warm_up, warm_up_child
-from stowage_optimizer.strategies import pipeline
-from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.stages import pipeline
 from stowage_optimizer.strategies.registry import load_strategies
 from stowage_optimizer.strategies.strategy import Strategy
 

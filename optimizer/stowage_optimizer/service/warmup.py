@@ -11,8 +11,10 @@ import gc
 import numpy as np
 from ortools.sat.python import cp_model
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.enumeration import Enumeration
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -27,8 +29,6 @@ from stowage_optimizer.search.cache import (
     BackgroundCompiler,
 )
 from stowage_optimizer.search.warmup import PARTS
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.incumbent import SolutionWriter
 
 
 def warm_up(compiler: BackgroundCompiler) -> None:

@@ -13,19 +13,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.repair import keeps_relations
+from stowage_optimizer.assignments.restricting import restricted
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.programs.program import Terms, Values
+from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.programs.solver import CpSat, Task
 from stowage_optimizer.strategies.first_fit_decreasing import filled
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.linear.program import Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Task
-from stowage_optimizer.strategies.related.program import RelatedFormulation
-from stowage_optimizer.strategies.repair import keeps_relations
-from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Publish
 
 BATCH_PODS = 99
 """Pods in a batch, at the most; the paper's default (section 3)."""

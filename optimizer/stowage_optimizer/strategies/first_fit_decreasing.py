@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.bounds.proofs import trivial_bounds
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.model.solution import Publish, Solution
 
 Ints = NDArray[np.int64]
 

@@ -20,17 +20,16 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
+from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.program import STAY, Values
-from stowage_optimizer.strategies.linear.solver import Outcome, run_cp_sat
-from stowage_optimizer.strategies.linear.tiers import TierLoop
-from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.programs.program import STAY, Values
+from stowage_optimizer.programs.solver import Outcome, run_cp_sat
+from stowage_optimizer.programs.tiers import TierLoop
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.strategy import Publish, Strategy
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.strategies.strategy import Strategy
 
 MEMBERS = ("first-fit-decreasing", "lexicographic", "cpsat-aggregated", "paper")
 """The members, in this order; those that are not installed are skipped."""

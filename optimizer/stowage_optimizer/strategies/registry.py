@@ -14,16 +14,16 @@ from stowage_optimizer.strategies.strategy import Strategy
 SHIPPED_STRATEGIES = {
     "lexicographic": "lexicographic.strategy:LexicographicStrategy",
     "paper": "paper:PaperStrategy",
-    "cpsat-aggregated": "linear.tiers:cpsat_aggregated",
-    "cpsat-items": "linear.thesis:cpsat_items",
-    "cpsat-items-symmetry": "linear.thesis:cpsat_items_symmetry",
-    "milp": "linear.highs:milp",
+    "cpsat-aggregated": "linear:cpsat_aggregated",
+    "cpsat-items": "thesis:cpsat_items",
+    "cpsat-items-symmetry": "thesis:cpsat_items_symmetry",
+    "milp": "milp:milp",
     "boreas": "boreas:Boreas",
     "first-fit-decreasing": "first_fit_decreasing:FirstFitDecreasing",
 }
 """Module and maker of each strategy by its name; a new one is one more line."""
 
-Z3_STRATEGIES = {"z3": "linear.z3:z3_items", "z3-symmetry": "linear.z3:z3_symmetry"}
+Z3_STRATEGIES = {"z3": "z3:z3_items", "z3-symmetry": "z3:z3_symmetry"}
 """Those that need another package."""
 
 SHIPPED = "stowage_optimizer.strategies.registry:available_strategies"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.budget import Budget
-
-Publish = Callable[[Solution], None]
-"""Called with each solution that is better than the one before."""
+from stowage_optimizer.model.solution import Publish, Solution
 
 
 class Strategy(Protocol):

@@ -17,9 +17,9 @@ from benchmarks.agreement.manifests import (
     pod_manifest,
 )
 from benchmarks.agreement.related_pods import NODES, related_pods
+from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate import Instance, Simulator
 

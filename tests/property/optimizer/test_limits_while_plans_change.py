@@ -7,13 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from packing_oracle import best_number, feasible_assignments, feasible_scores, packings
 
+from stowage_optimizer.bounds.proofs import TierBounds, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.bounds import TierBounds, trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,

@@ -17,8 +17,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies import pipeline
-from stowage_optimizer.strategies.preferring import preferred
+from stowage_optimizer.stages import pipeline
+from stowage_optimizer.stages.preferring import preferred
 from stowage_optimizer.verify import verify_plan
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)

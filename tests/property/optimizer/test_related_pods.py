@@ -12,17 +12,17 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, decoded, finished_answer_to
 
 from benchmarks.agreement.related_pods import NODES, crowded_pods
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.repair import make_whole
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.program import Row, total
-from stowage_optimizer.strategies.related.program import RelatedFormulation, by_class
-from stowage_optimizer.strategies.repair import make_whole
+from stowage_optimizer.programs.counts import CountFormulation
+from stowage_optimizer.programs.program import Row, total
+from stowage_optimizer.programs.relations import RelatedFormulation, by_class
 from stowage_optimizer.verify import verify_plan
 
 CASES = 100

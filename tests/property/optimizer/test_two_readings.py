@@ -8,10 +8,10 @@ from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import decoded
 
+from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.places import check_ports, turned_away

@@ -13,8 +13,8 @@ from stowage_optimizer.model.node import Node
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.pods import Pods
+from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.lexicographic.strategy import LexicographicStrategy
-from stowage_optimizer.strategies.pipeline import Packings, solve
 
 NODES = 15_000
 ZONES = ("a", "b", "c")

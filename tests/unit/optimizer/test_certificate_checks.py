@@ -12,6 +12,8 @@ from google.protobuf.message import Message
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.cli import main
 from stowage_optimizer.cli.files import write_answer
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -19,8 +21,6 @@ from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.certificate import DualBound, ProofMethod
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment
-from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
-from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.verify.certificate import verify_certificates
 from stowage_optimizer.verify.certificate.pods import Claim, claims
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.packing import Item, as_nodes, packing_of
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
     Limit,

@@ -13,11 +13,16 @@ from packing_oracle import items_of
 from random_packings import random_packing
 from solving_in_process import budget_of
 
+from stowage_optimizer.assignments.repair import repair
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import score, value_of
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Item, Packing, packing_of
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, without_slack
+from stowage_optimizer.programs.counts import CountFormulation
+from stowage_optimizer.programs.program import STAY
+from stowage_optimizer.programs.solver import CpSat, Task
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
@@ -26,7 +31,6 @@ from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import NODE, PLACED, State, make_state
-from stowage_optimizer.strategies.bounds import trivial_bounds
 from stowage_optimizer.strategies.lexicographic.local_search import (
     MANY_ITEMS,
     LocalSearch,
@@ -35,10 +39,6 @@ from stowage_optimizer.strategies.lexicographic.shared_state import (
     SharedState,
     WorkClock,
 )
-from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.program import STAY
-from stowage_optimizer.strategies.linear.solver import CpSat, Task
-from stowage_optimizer.strategies.repair import repair
 
 SEEDS = range(12)
 

@@ -10,14 +10,13 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, budget_of, decoded, finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.model.solution import EndReason, Publish, Solution
+from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
-from stowage_optimizer.strategies.pipeline import Packings, solve
-from stowage_optimizer.strategies.strategy import Publish
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})

@@ -12,16 +12,15 @@ from solving_in_process import answer_to, decoded
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.strategies import registry
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.linear.thesis import SymmetryFormulation
 from stowage_optimizer.strategies.portfolio import Portfolio
-from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.strategies.thesis import SymmetryFormulation
 
 
 def test_every_strategy_of_the_issue_is_there() -> None:

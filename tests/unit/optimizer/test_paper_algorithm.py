@@ -10,9 +10,9 @@ from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget, TimeSplit
 from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.strategies.budget import Budget, TimeSplit
-from stowage_optimizer.strategies.linear.solver import (
+from stowage_optimizer.programs.solver import (
     Outcome,
     SolverContradictionError,
 )

@@ -8,16 +8,15 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import budget_of, decoded, finished_answer_to
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import NodesInUse, Solution
-from stowage_optimizer.strategies import pipeline
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
+from stowage_optimizer.stages import pipeline
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})

@@ -12,6 +12,8 @@ from google.protobuf.json_format import MessageToDict
 from snapshot_builder import figure_1
 from solving_in_process import decoded
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.cli import main
 from stowage_optimizer.cli.solve import ProgressLines
@@ -27,8 +29,6 @@ from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.service.metrics import Metrics
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.updates import progress_line, progress_of
-from stowage_optimizer.strategies.bounds import Proof, trivial_bounds
-from stowage_optimizer.strategies.incumbent import SolutionWriter
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
     Limit,

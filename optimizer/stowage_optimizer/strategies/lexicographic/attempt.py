@@ -9,9 +9,9 @@ from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import written
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
+from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Indices, Problem
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.bounds import Proof
-from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,

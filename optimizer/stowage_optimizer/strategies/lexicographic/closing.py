@@ -8,9 +8,9 @@ import numpy as np
 
 from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, written
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
+from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase, Prices
 from stowage_optimizer.model.problem import Problem
-from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stowage_optimizer.bounds.proofs import TierBounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import as_assignment, as_nodes
-from stowage_optimizer.strategies.bounds import TierBounds
+from stowage_optimizer.programs.counts import CountFormulation
+from stowage_optimizer.programs.program import STAY, Values, running_items
+from stowage_optimizer.programs.solver import CpSat, Task
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,
 )
-from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.program import STAY, Values, running_items
-from stowage_optimizer.strategies.linear.solver import CpSat, Task
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
@@ -25,7 +26,6 @@ from stowage_optimizer.search.search_arrays import (
     overcommitted,
 )
 from stowage_optimizer.search.state import NODE, State, make_state
-from stowage_optimizer.strategies.bounds import Proof
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
     Limit,

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import without_slack
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.attempt import Attempt
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.bounds.proofs import Proof, TierBounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score, TierScore, value_of
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Problem
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.bounds import Proof, TierBounds
 
 COUNTED_RATE = 100_000.0
 """Steps that count as one second where work is counted; a third of what a busy core

@@ -11,15 +11,14 @@ import math
 import threading
 from dataclasses import dataclass, field
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import trivial_bounds
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing, as_assignment
-from stowage_optimizer.model.solution import Solution, TierResult
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import SolutionWriter
+from stowage_optimizer.model.solution import Publish, Solution, TierResult
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState
 from stowage_optimizer.strategies.lexicographic.work import MARGIN_S, Work
-from stowage_optimizer.strategies.strategy import Publish
 
 LARGEST_MARGIN = 0.3
 """Largest share of the limit that is kept back."""

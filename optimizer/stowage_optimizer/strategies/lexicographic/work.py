@@ -6,9 +6,9 @@ import os
 import threading
 from dataclasses import dataclass, field
 
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.budget import Budget
 from stowage_optimizer.strategies.lexicographic.closing import beyond_prices
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch

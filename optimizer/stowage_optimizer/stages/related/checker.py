@@ -9,26 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.repair import make_whole, repair_relations
+from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.constraints.allowances import (
     keeps_allowances,
     within_allowances,
 )
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import GainPoint, Solution, TierResult
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.finish.cheapest import Replicas
-from stowage_optimizer.strategies.finish.finishing import curve_of, gain_by_moves
-from stowage_optimizer.strategies.finish.limits import Tally, owners_of
-from stowage_optimizer.strategies.finish.steps import Steps
+from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
+from stowage_optimizer.stages.finish.cheapest import Replicas
+from stowage_optimizer.stages.finish.finishing import curve_of, gain_by_moves
+from stowage_optimizer.stages.finish.limits import Tally, owners_of
+from stowage_optimizer.stages.finish.steps import Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.repair import make_whole, repair_relations
-from stowage_optimizer.strategies.strategy import Publish
-from stowage_optimizer.strategies.unjust_displacement import has_unjust_displacement
 
 
 @dataclass(slots=True)

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_optimizer.constraints.allowances import keeps_allowances
-from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.objective import score
-from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import (
+from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.assignments.repair import keeps_relations, make_whole
+from stowage_optimizer.bounds.proofs import (
     TRIVIAL,
     Proof,
     TierBounds,
     trivial_bounds,
 )
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.solver import CpSat
-from stowage_optimizer.strategies.linear.tiers import LinearLoop
-from stowage_optimizer.strategies.related.program import RelatedFormulation
-from stowage_optimizer.strategies.repair import keeps_relations, make_whole
+from stowage_optimizer.constraints.allowances import keeps_allowances
+from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.objective import score
+from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.programs.solver import CpSat
+from stowage_optimizer.programs.tiers import LinearLoop
 
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 
 def unjustly_displaced(packing: Packing, assignment: Assignment) -> Iterator[int]:

@@ -16,11 +16,11 @@ from random import Random
 
 import numpy as np
 
+from stowage_optimizer.assignments.repair import make_whole, repair_relations
+from stowage_optimizer.assignments.restricting import restricted
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
-from stowage_optimizer.strategies.repair import make_whole, repair_relations
-from stowage_optimizer.strategies.restricting import restricted
 
 PERTURBED_SHARE = 0.5
 """Of the pods with demands that have a node, when others are tried."""

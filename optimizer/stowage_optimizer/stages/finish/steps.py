@@ -13,9 +13,9 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from stowage_optimizer.assignments.builder import NodeLoads
 from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.strategies.assignment_builder import NodeLoads
 
 
 class Partial:

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
+from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
 
 ROUNDS = 5
 """Repairing and settling may undo each other; then nothing is changed at all."""

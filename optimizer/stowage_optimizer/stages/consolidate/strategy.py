@@ -8,31 +8,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.repair import keeps_relations
+from stowage_optimizer.assignments.restricting import restricted
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.constraints.allowances import keeps_allowances
+from stowage_optimizer.model.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import NodesInUse, Solution
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import SHORTEST_SOLVE_S, Budget
-from stowage_optimizer.strategies.consolidate.emptying import emptied
-from stowage_optimizer.strategies.consolidate.nodes import (
+from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
+from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.programs.solver import CpSat
+from stowage_optimizer.programs.tiers import BUILT_PER_S
+from stowage_optimizer.stages.consolidate.emptying import emptied
+from stowage_optimizer.stages.consolidate.nodes import (
     fewest_moves,
     fewest_nodes,
     nodes_in_use,
     nodes_of_others,
 )
-from stowage_optimizer.strategies.consolidate.program import FewestNodes
-from stowage_optimizer.strategies.finish.limits import (
+from stowage_optimizer.stages.consolidate.program import FewestNodes
+from stowage_optimizer.stages.finish.limits import (
     Tally,
     owners_of,
     within_limits,
 )
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.linear.solver import CpSat
-from stowage_optimizer.strategies.linear.tiers import BUILT_PER_S
-from stowage_optimizer.strategies.related.program import RelatedFormulation
-from stowage_optimizer.strategies.repair import keeps_relations
-from stowage_optimizer.strategies.restricting import restricted
-from stowage_optimizer.strategies.strategy import Publish
 
 MOST_VARIABLES = 300_000
 """Larger programs are not begun: 660,000 variables (1,516 nodes, 439 classes) took

@@ -14,7 +14,7 @@ from math import inf
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.strategies.linear.program import (
+from stowage_optimizer.programs.program import (
     ARRIVAL,
     STAY,
     Formulation,

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from ortools.sat.python import cp_model
 
+from stowage_optimizer.bounds.proofs import round_bound
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.strategies.bounds import round_bound
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.programs.program import LinearProgram, Terms, Values
 
 CP_SAT_STEPS = 0.25
 """Deterministic steps of CP-SAT in one of ours. One of its own took between 0.4 and

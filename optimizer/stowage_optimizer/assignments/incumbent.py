@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stowage_optimizer.assignments.repair import make_whole
+from stowage_optimizer.bounds.proofs import TierBounds
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.model.solution import Solution, TierResult
-from stowage_optimizer.strategies.bounds import TierBounds
-from stowage_optimizer.strategies.repair import make_whole
-from stowage_optimizer.strategies.strategy import Publish
+from stowage_optimizer.model.solution import Publish, Solution, TierResult
 
 
 class SolutionWriter:

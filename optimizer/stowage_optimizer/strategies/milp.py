@@ -14,11 +14,11 @@ from datetime import timedelta
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms
-from stowage_optimizer.strategies.linear.solver import Outcome, Task
-from stowage_optimizer.strategies.linear.tiers import LinearStrategy
+from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.programs.counts import CountFormulation
+from stowage_optimizer.programs.program import LinearProgram, Terms
+from stowage_optimizer.programs.solver import Outcome, Task
+from stowage_optimizer.strategies.linear import LinearStrategy
 
 NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""

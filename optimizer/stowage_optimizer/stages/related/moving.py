@@ -15,22 +15,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.finish.finishing import finished
-from stowage_optimizer.strategies.finish.limits import within_limits
-from stowage_optimizer.strategies.related.checker import RelationChecker
-from stowage_optimizer.strategies.related.exact import improved, manageable
-from stowage_optimizer.strategies.related.pinning import (
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.stages.finish.finishing import finished
+from stowage_optimizer.stages.finish.limits import within_limits
+from stowage_optimizer.stages.related.checker import RelationChecker
+from stowage_optimizer.stages.related.exact import improved, manageable
+from stowage_optimizer.stages.related.pinning import (
     domains_for,
     held_back,
     perturbed,
     pinned,
     undemanding,
 )
-from stowage_optimizer.strategies.strategy import Publish, Strategy
+from stowage_optimizer.strategies.strategy import Strategy
 
 EASIER_SHARE = 0.7
 """Part of the time limit for the problem without what ties pods, at the most."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stowage_optimizer.assignments.repair import keeps_relations
+from stowage_optimizer.assignments.unjust_displacement import unjustly_displaced
 from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.packing import (
     Allowance,
@@ -22,10 +24,8 @@ from stowage_optimizer.model.packing import (
     Packing,
 )
 from stowage_optimizer.model.problem import NOWHERE
-from stowage_optimizer.strategies.finish.steps import Step, Steps
+from stowage_optimizer.stages.finish.steps import Step, Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
-from stowage_optimizer.strategies.repair import keeps_relations
-from stowage_optimizer.strategies.unjust_displacement import unjustly_displaced
 
 ROUNDS = 8
 """Rounds of keeping unjustly displaced pods; after that no pod may be evicted."""

@@ -10,38 +10,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.bounds import (
-    TRIVIAL,
+from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.bounds.proofs import (
     Proof,
     TierBounds,
-    trivial_bounds,
 )
-from stowage_optimizer.strategies.budget import (
+from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import (
     HALF,
     SHORTEST_SOLVE_S,
     Budget,
     TimeSplit,
 )
-from stowage_optimizer.strategies.incumbent import Incumbent
-from stowage_optimizer.strategies.linear.counts import CountFormulation
-from stowage_optimizer.strategies.linear.program import (
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.programs.program import (
     STAY,
     Formulation,
     Values,
     running_items,
 )
-from stowage_optimizer.strategies.linear.solver import (
+from stowage_optimizer.programs.solver import (
     Backend,
-    CpSat,
     Outcome,
     SolverContradictionError,
     Task,
 )
-from stowage_optimizer.strategies.strategy import Publish
 
 BUILT_PER_S = 50_000
 """Variables written down in a second, at the least. A program that would take longer
@@ -216,35 +210,3 @@ class LinearLoop(TierLoop):
 def _add(formulation: Formulation, held: tuple[Phase, int, int, int]) -> None:
     phase, tier, reached, limit = held
     formulation.program.between(formulation.metric(phase, tier), reached, limit)
-
-
-@dataclass(frozen=True, slots=True)
-class LinearStrategy:
-    """Algorithm 1 with this formulation and this solver."""
-
-    formulate: type[Formulation]
-    backend: Backend
-    flaw: str = ""
-    """What is wrong with the formulation, as the end of a sentence."""
-
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        """Return the best solution found in time; see `Strategy.solve`."""
-        bounds = trivial_bounds(packing)
-        incumbent = Incumbent(packing, bounds, budget.policy, publish)
-        publish(incumbent.solution())
-        backend, flaw = self.backend, self.flaw or self.backend.flaw
-        loop = LinearLoop(
-            packing, budget, incumbent, bounds, flaw, TRIVIAL, self.formulate, backend
-        )
-        loop.run()
-        solution = incumbent.solution()
-        if solution.optimal or not loop.complete:
-            return solution
-        return incumbent.solution(
-            f"{backend.name} takes this for optimal, but {flaw}: that is no proof"
-        )
-
-
-def cpsat_aggregated() -> LinearStrategy:
-    """Return `cpsat-aggregated`: CP-SAT, replicas counted together."""
-    return LinearStrategy(CountFormulation, CpSat())

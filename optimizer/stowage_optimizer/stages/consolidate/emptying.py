@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.allowances import Spent
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
-from stowage_optimizer.strategies.finish.limits import Tally
-from stowage_optimizer.strategies.finish.steps import Step
+from stowage_optimizer.stages.finish.limits import Tally
+from stowage_optimizer.stages.finish.steps import Step
 
 
 def emptied(

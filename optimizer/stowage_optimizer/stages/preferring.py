@@ -15,19 +15,19 @@ from itertools import combinations
 
 import numpy as np
 
+from stowage_optimizer.assignments.builder import AssignmentBuilder
+from stowage_optimizer.assignments.repair import keeps_relations
+from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.constraints.preferences import (
     Ints,
     Preferences,
     preferences_of,
 )
+from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN
 from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.assignment_builder import AssignmentBuilder
-from stowage_optimizer.strategies.budget import Budget, Reserve
-from stowage_optimizer.strategies.repair import keeps_relations
-from stowage_optimizer.strategies.unjust_displacement import has_unjust_displacement
 
 LOOKING = Reserve(pods_per_s=15_000, least_share=0.05, most_share=0.3)
 """For looking through the pods. Where it takes too much of the limit, preferences are

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.bounds.proofs import trivial_bounds
+from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import GainPoint, Solution, TierResult
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget, Reserve
-from stowage_optimizer.strategies.finish.cheapest import Replicas
-from stowage_optimizer.strategies.finish.limits import Trimming, owners_of
-from stowage_optimizer.strategies.finish.steps import Step, Steps
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.strategy import Publish, Strategy
+from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
+from stowage_optimizer.stages.finish.cheapest import Replicas
+from stowage_optimizer.stages.finish.limits import Trimming, owners_of
+from stowage_optimizer.stages.finish.steps import Step, Steps
+from stowage_optimizer.strategies.strategy import Strategy
 
 ENDING = Reserve(pods_per_s=400_000, least_share=0.0, most_share=0.1)
 """For finishing and writing the last solution."""

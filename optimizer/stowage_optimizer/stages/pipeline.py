@@ -19,29 +19,29 @@ from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
 from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Objective
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
-from stowage_optimizer.model.solution import Solution
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.consolidate.strategy import Consolidate
-from stowage_optimizer.strategies.finish.finishing import consolidated, finished
-from stowage_optimizer.strategies.finish.limits import within_limits
-from stowage_optimizer.strategies.preferring import LOOKING, preferred
-from stowage_optimizer.strategies.related.exact import manageable
-from stowage_optimizer.strategies.related.moving import (
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.stages.consolidate.strategy import Consolidate
+from stowage_optimizer.stages.finish.finishing import consolidated, finished
+from stowage_optimizer.stages.finish.limits import within_limits
+from stowage_optimizer.stages.preferring import LOOKING, preferred
+from stowage_optimizer.stages.related.exact import manageable
+from stowage_optimizer.stages.related.moving import (
     REPAIRING_SHARE,
     moved,
     repairing_s,
 )
-from stowage_optimizer.strategies.related.placing import (
+from stowage_optimizer.stages.related.placing import (
     SETTLING,
     as_it_is,
     better,
     placed,
     unproved,
 )
-from stowage_optimizer.strategies.strategy import Publish, Strategy
+from stowage_optimizer.strategies.strategy import Strategy
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.

@@ -25,8 +25,8 @@ from stowage_optimizer.model.packing import (
     Packing,
 )
 from stowage_optimizer.model.relations import NO_DOMAIN, Relations, Rules, Spread, Tally
-from stowage_optimizer.strategies.linear.counts import CountFormulation, Kind
-from stowage_optimizer.strategies.linear.program import LinearProgram, Terms, Values
+from stowage_optimizer.programs.counts import CountFormulation, Kind
+from stowage_optimizer.programs.program import LinearProgram, Terms, Values
 
 NOWHERE = -2
 """A domain without pods, that counts where there are too few others."""

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.repair import repair_relations
+from stowage_optimizer.bounds.proofs import trivial_bounds
+from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Solution
-from stowage_optimizer.strategies.bounds import trivial_bounds
-from stowage_optimizer.strategies.budget import Budget, Reserve
 from stowage_optimizer.strategies.first_fit_decreasing import filled
-from stowage_optimizer.strategies.incumbent import SolutionWriter
-from stowage_optimizer.strategies.repair import repair_relations
 
 SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
 """For going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.strategies.budget import Budget
-from stowage_optimizer.strategies.linear.program import STAY, Terms, Values
-from stowage_optimizer.strategies.linear.solver import CpSat, Task
-from stowage_optimizer.strategies.related.program import RelatedFormulation
+from stowage_optimizer.programs.program import STAY, Terms, Values
+from stowage_optimizer.programs.relations import RelatedFormulation
+from stowage_optimizer.programs.solver import CpSat, Task
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""

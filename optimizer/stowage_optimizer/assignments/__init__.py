@@ -1,0 +1,1 @@
+"""Assignments: built pod by pod, made whole, restricted, written as solutions."""

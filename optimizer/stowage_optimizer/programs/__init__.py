@@ -1,0 +1,1 @@
+"""Integer programs over pods and nodes, and the solvers that they are given to."""

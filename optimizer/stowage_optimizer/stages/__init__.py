@@ -1,0 +1,1 @@
+"""The stages from a problem to an answer."""

@@ -1,1 +1,0 @@
-"""Algorithm 1 as integer programs: one loop, two formulations, three solvers."""
