@@ -1,20 +1,11 @@
-"""From a strategy to an answer: the stages, in their order.
-
-Each stage takes a packing problem, what the stage before it found, and its share of one
-budget:
-
-1. the strategy, then trimming to the limits, the cheapest replicas and the curve
-   (`finish`); or, for the objective `CONSOLIDATE`, the emptying of nodes;
-2. pods tied to each other by demands, budgets or limits (`related`): moved, or in a
-   hurry, if they have demands, only placed;
-3. ties between equal solutions, broken by what pods prefer (`preferring`).
+"""From a snapshot to an answer: which stages there are, and which a request needs.
 
 A solution becomes a plan when it is sent (`stowage_optimizer.model.encode`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
@@ -25,23 +16,31 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
-from stowage_optimizer.stages.finish.finishing import consolidated, finished
+from stowage_optimizer.stages.finish.curve import DrawCurve
 from stowage_optimizer.stages.finish.limits import within_limits
-from stowage_optimizer.stages.preferring import LOOKING, preferred
+from stowage_optimizer.stages.finish.replicas import DisruptCheapest
+from stowage_optimizer.stages.finish.trimming import Trim, search_within_limits
+from stowage_optimizer.stages.preferring import LOOKING, Prefer
 from stowage_optimizer.stages.related.exact import manageable
 from stowage_optimizer.stages.related.moving import (
     REPAIRING_SHARE,
-    moved,
+    KeepTies,
     repairing_s,
 )
-from stowage_optimizer.stages.related.placing import (
-    SETTLING,
-    as_it_is,
-    better,
-    placed,
-    unproved,
-)
+from stowage_optimizer.stages.related.placing import PlaceBeside
+from stowage_optimizer.stages.stage import Search, Stage, run_stages
 from stowage_optimizer.strategies.strategy import Strategy
+
+STAGES: tuple[type[Stage], ...] = (
+    Search,
+    Trim,
+    KeepTies,
+    PlaceBeside,
+    DisruptCheapest,
+    DrawCurve,
+    Prefer,
+)
+"""All there are, in the order in which they follow each other."""
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
@@ -95,76 +94,45 @@ def solve(
     Parameters
     ----------
     strategy
-        The first stage; there is one only for the objective `CONSOLIDATE`.
+        Searches; there is one only for the objective `CONSOLIDATE`.
     """
-    if budget.options.objective is Objective.CONSOLIDATE:
-        return consolidated(
-            Consolidate(packings.related), packings.plain, budget, publish
-        )
-    if getattr(strategy, "is_self_contained", False):
-        return strategy.solve(packings.related, budget, publish)
+    stages = tuple(_stages(strategy, packings, budget))
+    known = Solution(packings.plain, packings.plain.current)
+    return run_stages(stages, known, budget, publish)
+
+
+def _stages(strategy: Strategy, packings: Packings, budget: Budget) -> Iterator[Stage]:
+    """Yield the stages that an answer needs."""
     pods = len(packings.snapshot.pods)
-    looks = has_preferences(packings.snapshot) and LOOKING.suffices(budget, pods)
-    if not looks:
-        return _with_relations(strategy, packings, budget, publish)
-    before = budget.without(LOOKING.of(budget.limit_s, pods))
-    found = _with_relations(strategy, packings, before, publish)
-    return _published(found, preferred(found, packings.related, budget), publish)
-
-
-def _with_relations(
-    strategy: Strategy, packings: Packings, budget: Budget, publish: Publish
-) -> Solution:
+    if budget.options.objective is Objective.CONSOLIDATE:
+        yield Search(Consolidate(packings.related), packings.plain)
+        yield DisruptCheapest(packings.plain)
+        return
+    if getattr(strategy, "is_self_contained", False):
+        yield Search(strategy, packings.related)
+        return
     if not packings.waiting:
-        return finished(strategy, packings.plain, budget, publish)
-    if not budget.counted and packings.hurried(budget):
-        return _in_a_hurry(strategy, packings, budget, publish)
-    return _tied(strategy, packings.related, budget, publish)
+        yield from search_within_limits(strategy, packings.plain, budget.options)
+        yield from _finish(packings.plain)
+    elif not budget.counted and packings.hurried(budget):
+        found = (*_find(strategy, packings.plain, budget), *_finish(packings.plain))
+        yield PlaceBeside(found, packings.related)
+    else:
+        yield from _find(strategy, packings.related, budget)
+        yield from _finish(packings.related)
+    if has_preferences(packings.snapshot) and LOOKING.suffices(budget, pods):
+        yield Prefer(packings.related)
 
 
-def _tied(
-    strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
-) -> Solution:
-    """Solve ``packing`` with all that ties its pods to each other."""
+def _find(strategy: Strategy, packing: Packing, budget: Budget) -> tuple[Stage, ...]:
+    """Return the stages that find a plan with all that ties pods to each other."""
     if packing.relations is None and not packing.allowances:
         limited = within_limits(packing, budget.options.limits)
         if not manageable(limited):
             # Limits alone: the best plan is trimmed to them.
-            return finished(strategy, packing, budget, publish)
-    return moved(strategy, packing, budget, publish)
+            return search_within_limits(strategy, packing, budget.options)
+    return (KeepTies(strategy, packing),)
 
 
-def _in_a_hurry(
-    strategy: Strategy, packings: Packings, budget: Budget, publish: Publish
-) -> Solution:
-    """Solve without the pods with demands; then place those that find room."""
-    snapshot, policy, related = packings.snapshot, budget.policy, packings.related
-    pods = len(snapshot.pods)
-    waits = any(
-        snapshot.classes[class_id].demanding
-        for class_id in snapshot.pods.waiting_classes
-    )
-
-    def look(found: Solution) -> None:
-        publish(unproved(found, related, policy))
-
-    if not (waits and SETTLING.suffices(budget, pods)):
-        found = _tied(strategy, packings.plain, budget, look)
-        return unproved(found, related, policy)
-    began = budget.clock()
-    floor = as_it_is(related, budget)
-    publish(floor)
-    settling_s = max(SETTLING.of(budget.limit_s, pods), budget.clock() - began)
-    if budget.left_s() < settling_s:
-        return floor
-    found = _tied(strategy, packings.plain, budget.without(settling_s), look)
-    settled = better(floor, placed(found, related, budget), policy)
-    publish(settled)
-    return replace(settled, message=found.message)
-
-
-def _published(before: Solution, after: Solution, publish: Publish) -> Solution:
-    """Return ``after``, which is published if the stage changed anything."""
-    if after is not before and after != before:
-        publish(after)
-    return after
+def _finish(packing: Packing) -> tuple[Stage, ...]:
+    return DisruptCheapest(packing), DrawCurve(len(packing.snapshot.pods))

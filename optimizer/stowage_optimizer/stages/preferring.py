@@ -27,7 +27,8 @@ from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN
-from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.stages.stage import Stage
 
 LOOKING = Reserve(pods_per_s=15_000, least_share=0.05, most_share=0.3)
 """For looking through the pods. Where it takes too much of the limit, preferences are
@@ -37,21 +38,34 @@ MOST_TRIES = 50_000
 """Pods and pairs that are looked at, where no clock stops it before."""
 
 
-def preferred(solution: Solution, packing: Packing, budget: Budget) -> Solution:
-    """Return a solution equal to ``solution`` whose nodes the pods prefer.
+@dataclass(frozen=True, slots=True)
+class Prefer(Stage):
+    """Ties between equal plans are broken by what pods prefer.
 
     Parameters
     ----------
     packing
         The problem with all that pods demand of each other.
     """
-    if solution.empty or budget.over():
-        return solution
-    better = replace(solution, packing=packing, assignment=solution.on(packing))
-    better = replace(
-        better, assignment=_Improver(packing, better.assignment, budget).improved()
-    )
-    return replace(solution, assignment=better.on(solution.packing))
+
+    packing: Packing
+
+    def reserve_s(self, budget: Budget) -> float:
+        """Return the time to look through the pods."""
+        return LOOKING.of(budget.limit_s, len(self.packing.snapshot.pods))
+
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return a solution equal to ``known`` whose nodes the pods prefer."""
+        if known.empty or budget.over():
+            return known
+        before = known.on(self.packing)
+        after = _Improver(self.packing, before, budget).improved()
+        if after == before:
+            return known
+        moved = replace(known, packing=self.packing, assignment=after)
+        better = replace(known, assignment=moved.on(known.packing))
+        publish(better)
+        return better
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.stages import pipeline
-from stowage_optimizer.stages.preferring import preferred
+from stowage_optimizer.stages.preferring import Prefer
 from stowage_optimizer.verify import verify_plan
 
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
@@ -84,7 +84,7 @@ def test_preferences_change_nothing_that_a_plan_is_worth(
         snapshot = pods_with_preferences(seed, demanding=bool(seed % 2))
         plan = finished_answer_to(snapshot, ASKED).plan
         with monkeypatch.context() as patched:
-            patched.setattr(pipeline, "preferred", lambda found, *_: found)
+            patched.setattr(pipeline, "has_preferences", lambda _snapshot: False)
             found = finished_answer_to(snapshot, ASKED).plan
 
         assert _placed(plan) == _placed(found)
@@ -153,4 +153,6 @@ def test_no_pod_is_left_evicted_for_a_preference() -> None:
     packing = reduce_snapshot(decoded(builder.message), relations=True)
     solution = Solution(packing, (None, 0))
 
-    assert preferred(solution, packing, budget_of(SolveOptions())) == solution
+    stage, budget = Prefer(packing), budget_of(SolveOptions())
+
+    assert stage.improve(solution, budget, lambda _found: None) == solution

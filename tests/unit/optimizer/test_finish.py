@@ -18,8 +18,11 @@ from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import GainPoint, NodesInUse, Publish, Solution
-from stowage_optimizer.stages.finish.finishing import finished
+from stowage_optimizer.stages.finish.curve import DrawCurve
 from stowage_optimizer.stages.finish.limits import Trimming
+from stowage_optimizer.stages.finish.trimming import search_within_limits
+from stowage_optimizer.stages.stage import run_stages
+from stowage_optimizer.strategies.strategy import Strategy
 from stowage_optimizer.verify import verify_plan
 
 STRATEGY = "cpsat-aggregated"
@@ -238,6 +241,16 @@ class Asked:
         return Solution(packing, packing.current)
 
 
+def run(strategy: Strategy, packing: Packing, options: SolveOptions) -> Solution:
+    """Return what the stages make of it that search, trim and draw the curve."""
+    stages = (
+        *search_within_limits(strategy, packing, options),
+        DrawCurve(len(packing.snapshot.pods)),
+    )
+    known = Solution(packing, packing.current)
+    return run_stages(stages, known, Budget.begin(options, lambda: 0.0), lambda _: None)
+
+
 def given_s(
     pods: int, limits: Limits = NO_LIMITS, *, deterministic: bool = False
 ) -> float:
@@ -251,8 +264,7 @@ def given_s(
     )
     strategy = Asked()
     packing = reduce_snapshot(decoded(builder.message))
-    budget = Budget.begin(options, lambda: 0.0)
-    finished(strategy, packing, budget, lambda _: None)
+    run(strategy, packing, options)
     (given,) = strategy.limit_s
     return given
 
@@ -296,12 +308,7 @@ def test_counted_work_ends_alike_whatever_was_published_on_the_way() -> None:
         time_limit_s=LIMIT_S, limits=Limits(max_moves=1), deterministic=True
     )
 
-    ends = [
-        finished(
-            Telling(early), packing, Budget.begin(options, lambda: 0.0), lambda _: None
-        )
-        for early in (False, True)
-    ]
+    ends = [run(Telling(early), packing, options) for early in (False, True)]
 
     assert ends[0].assignment == ends[1].assignment
 

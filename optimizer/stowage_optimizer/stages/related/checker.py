@@ -23,8 +23,7 @@ from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
-from stowage_optimizer.stages.finish.cheapest import Replicas
-from stowage_optimizer.stages.finish.finishing import curve_of, gain_by_moves
+from stowage_optimizer.stages.finish.curve import gain_by_moves
 from stowage_optimizer.stages.finish.limits import Tally, owners_of
 from stowage_optimizer.stages.finish.steps import Steps
 from stowage_optimizer.strategies.first_fit_decreasing import filled
@@ -48,13 +47,11 @@ class RelationChecker:
     value: Score = field(init=False)
     easier: Solution = field(init=False)
     _writer: SolutionWriter = field(init=False)
-    _replicas: Replicas = field(init=False)
     _attested: Solution | None = field(init=False, default=None)
     _placed_as_it_is: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._writer = SolutionWriter(self.packing, self.budget.policy)
-        self._replicas = Replicas(self.packing)
         self.best = self.packing.current
         self.easier = Solution(self.packing, self.best)
         self.value = self._score(self.best)
@@ -124,15 +121,7 @@ class RelationChecker:
         best = claimed(self._writer, self.best, self.easier)
         if self._attested is not None and self._attested.assignment == self.best:
             best = replace(best, tiers=tightest(best.tiers, self._attested.tiers))
-        best = self._replicas.disrupt_cheapest(best)
         return replace(best, gain_by_moves=self._curve(best))
-
-    def finished(self) -> Solution:
-        """Return the best as it is sent, with its whole curve where parts are plans."""
-        best = self.solution()
-        if self.packing.relations is not None:
-            return best
-        return replace(best, gain_by_moves=curve_of(best, self.budget))
 
     def _curve(self, best: Solution) -> tuple[GainPoint, ...]:
         """Return what is placed without a move, and by the whole plan."""

@@ -19,8 +19,8 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.stages.finish.finishing import finished
 from stowage_optimizer.stages.finish.limits import within_limits
+from stowage_optimizer.stages.finish.trimming import search_within_limits
 from stowage_optimizer.stages.related.checker import RelationChecker
 from stowage_optimizer.stages.related.exact import improved, manageable
 from stowage_optimizer.stages.related.pinning import (
@@ -30,6 +30,7 @@ from stowage_optimizer.stages.related.pinning import (
     pinned,
     undemanding,
 )
+from stowage_optimizer.stages.stage import Stage, run_stages
 from stowage_optimizer.strategies.strategy import Strategy
 
 EASIER_SHARE = 0.7
@@ -81,11 +82,17 @@ def repairing_s(packing: Packing) -> float:
     return (pods / REPAIRED_IN_A_SECOND) ** 2
 
 
-def moved(
-    strategy: Strategy, packing: Packing, budget: Budget, publish: Publish
-) -> Solution:
-    """Return the best solution in time that keeps every relation and allowance."""
-    return _Moving(strategy, packing, budget, publish).solve()
+@dataclass(frozen=True, slots=True)
+class KeepTies(Stage):
+    """Pods that are tied to each other are moved so that everything is kept to."""
+
+    strategy: Strategy
+    packing: Packing
+
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return the best solution in time that keeps every relation and allowance."""
+        del known
+        return _Moving(self.strategy, self.packing, budget, publish).solve()
 
 
 @dataclass(slots=True)
@@ -119,7 +126,7 @@ class _Moving:
         if checker.best == self.packing.current:
             self._timed(checker.place_as_it_is)
         self._go_on(checker)
-        return checker.finished()
+        return checker.solution()
 
     def _go_on(self, checker: RelationChecker) -> None:
         if checker.matches():
@@ -227,7 +234,8 @@ class _Moving:
         seed: int | None = None,
     ) -> Solution:
         budget = self.budget.part(share * self.budget.limit_s, seed=seed)
-        return finished(self.strategy, packing, budget, publish)
+        stages = search_within_limits(self.strategy, packing, budget.options)
+        return run_stages(stages, Solution(packing, packing.current), budget, publish)
 
     def _timed(self, work: Callable[[], None]) -> None:
         began = self.budget.clock()

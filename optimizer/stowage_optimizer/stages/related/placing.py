@@ -9,7 +9,7 @@ proved.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import repair_relations
@@ -18,12 +18,56 @@ from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.model.solution import GainPoint, Solution
+from stowage_optimizer.model.solution import GainPoint, Publish, Solution
+from stowage_optimizer.stages.stage import Stage, run_stages
 from stowage_optimizer.strategies.first_fit_decreasing import filled
 
 SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
 """For going through the pods: 40,000 of them on 5,000 nodes took 2.2 s beside other
 work on 2 cores. Where it takes too much of the limit, pods are left waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceBeside(Stage):
+    """In a hurry pods with demands are placed beside a plan for all others.
+
+    Parameters
+    ----------
+    stages
+        Find the plan of the others.
+    packing
+        The problem with all pods.
+    """
+
+    stages: tuple[Stage, ...]
+    packing: Packing
+
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return the plan of the others, with more pods placed where that is better."""
+        related, policy = self.packing, budget.policy
+        pods = related.snapshot.pods
+
+        def look(found: Solution) -> None:
+            publish(unproved(found, related, policy))
+
+        waits = any(
+            related.snapshot.classes[class_id].demanding
+            for class_id in pods.waiting_classes
+        )
+        if not (waits and SETTLING.suffices(budget, len(pods))):
+            found = run_stages(self.stages, known, budget, look)
+            return unproved(found, related, policy)
+        began = budget.clock()
+        floor = as_it_is(related, budget)
+        publish(floor)
+        settling_s = SETTLING.of(budget.limit_s, len(pods))
+        settling_s = max(settling_s, budget.clock() - began)
+        if budget.left_s() < settling_s:
+            return floor
+        found = run_stages(self.stages, known, budget.without(settling_s), look)
+        settled = better(floor, placed(found, related, budget), policy)
+        publish(settled)
+        return replace(settled, message=found.message)
 
 
 def as_it_is(packing: Packing, budget: Budget) -> Solution:

@@ -15,22 +15,30 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
 from stowage_optimizer.model.problem import NOWHERE, Flags
-from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.stages.stage import Stage
 
 Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Replicas:
-    """The replicas on each node, looked for once however many solutions there are."""
+class DisruptCheapest(Stage):
+    """Of the equal replicas on a node the cheapest are disrupted."""
 
     packing: Packing
 
-    def disrupt_cheapest(self, solution: Solution) -> Solution:
-        """Return ``solution`` with other replicas disrupted in place of dearer ones."""
-        return replace(solution, assignment=self._swapped(solution.assignment))
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return ``known`` with other replicas disrupted in place of dearer ones."""
+        del budget, publish
+        return replace(known, assignment=self._swapped(known.assignment))
+
+    def pass_on(self, found: Solution, budget: Budget) -> Solution | None:
+        """Return the same of ``found``."""
+        del budget
+        return replace(found, assignment=self._swapped(found.assignment))
 
     def _swapped(self, assignment: Assignment) -> Assignment:
         home = self.packing.home

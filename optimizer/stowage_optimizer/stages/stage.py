@@ -1,0 +1,90 @@
+"""What every stage looks like, and how stages follow each other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.strategies.strategy import Strategy
+
+
+class Stage(ABC):
+    """One step on the way from a problem to an answer."""
+
+    @abstractmethod
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return a solution as good as ``known``, with the bounds that hold for it.
+
+        Parameters
+        ----------
+        budget
+            What is left for this stage; what later ones need is taken off already.
+        publish
+            Called with each better solution on the way.
+        """
+
+    def reserve_s(self, budget: Budget) -> float:
+        """Return what of ``budget`` the stages before this one do not get."""
+        del budget
+        return 0.0
+
+    def pass_on(self, found: Solution, budget: Budget) -> Solution | None:
+        """Return what of a solution of an earlier stage may be published; or nothing.
+
+        Parameters
+        ----------
+        budget
+            That of this stage.
+        """
+        del budget
+        return found
+
+
+def run_stages(
+    stages: Sequence[Stage], known: Solution, budget: Budget, publish: Publish
+) -> Solution:
+    """Return what ``stages`` make of ``known``, one after the other."""
+    steps: list[tuple[Stage, Budget]] = []
+    for stage in reversed(stages):
+        steps.insert(0, (stage, budget))
+        budget = budget.without(stage.reserve_s(budget))
+    for at, (stage, own) in enumerate(steps):
+        known = stage.improve(known, own, _through(steps[at + 1 :], publish))
+    return known
+
+
+def _through(later: Sequence[tuple[Stage, Budget]], publish: Publish) -> Publish:
+    """Return what publishes what all of the stages ``later`` pass on."""
+
+    def send(found: Solution) -> None:
+        passed: Solution | None = found
+        for stage, budget in later:
+            if passed is not None:
+                passed = stage.pass_on(passed, budget)
+        if passed is not None:
+            publish(passed)
+
+    return send
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Stage):
+    """The strategy looks for the best plan, and for limits on any plan.
+
+    Parameters
+    ----------
+    packing
+        The problem, which may be a part of the whole one.
+    """
+
+    strategy: Strategy
+    packing: Packing
+
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return what the strategy finds; it begins anew."""
+        del known
+        return self.strategy.solve(self.packing, budget, publish)
