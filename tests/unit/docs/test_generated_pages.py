@@ -31,6 +31,7 @@ from docs.tooling.metrics import (
 from docs.tooling.pages import PAGES
 from docs.tooling.scenario_schema import scenario_schema_page
 from stowage_optimizer.cli import COMMANDS
+from stowage_optimizer.stages.pipeline import STAGES
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.registry import ARMS
@@ -230,3 +231,16 @@ def test_the_tools_of_the_documentation_are_locked() -> None:
     lock = (ROOT / "requirements.lock").read_text("utf-8")
 
     assert re.search(r"^mkdocs-material==9\.8\.", lock, re.M)
+
+
+def test_the_stages_of_the_optimiser_are_there_as_the_code_lists_them() -> None:
+    """Whoever wants to know how a plan comes about reads the list, not the code."""
+    page = (ROOT / "docs/explanation/how-a-plan-comes-about.md").read_text()
+
+    rows = []
+    for stage in STAGES:
+        path = stage.__module__.removeprefix("stowage_optimizer.").replace(".", "/")
+        says = (stage.__doc__ or "").splitlines()[0]
+        rows.append(f"| `{stage.__name__}` | {says} | `{path}.py` |")
+
+    assert "\n".join(rows) in page
