@@ -39,14 +39,12 @@ class Toleration:
 class PodAffinityTerm:
     """A required relation to other pods in the same topology domain.
 
-    ``label_selector`` None matches no pod. ``namespace_selector`` None adds no
-    namespace to ``namespaces``.
+    ``label_selector`` None matches no pod. No ``namespaces`` mean the pod's own.
     """
 
     topology_key: str
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
-    namespace_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
 
@@ -114,7 +112,6 @@ class PodClass:
     requests: Resources = field(default_factory=Resources)
     labels: Mapping[str, str] = field(default_factory=dict)
     owner: Owner | None = None
-    node_name: str = ""
     node_selector: Mapping[str, str] = field(default_factory=dict)
     required_node_affinity: tuple[NodeSelectorTerm, ...] = ()
     tolerations: tuple[Toleration, ...] = ()

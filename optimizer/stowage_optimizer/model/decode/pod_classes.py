@@ -42,13 +42,6 @@ def _affinity_terms(
             ),
             label_selector=_selector(f"{where}[{index}]", message, issues),
             namespaces=tuple(message.namespaces),
-            namespace_selector=decode_label_selector(
-                f"{where}[{index}].namespace_selector",
-                message.namespace_selector,
-                issues,
-            )
-            if message.HasField("namespace_selector")
-            else None,
             match_label_keys=tuple(message.match_label_keys),
             mismatch_label_keys=tuple(message.mismatch_label_keys),
         )
@@ -207,7 +200,6 @@ def _demanding(
     """Return ``plain`` with what most classes do without."""
     return replace(
         plain,
-        node_name=message.node_name,
         node_selector=dict(message.node_selector),
         required_node_affinity=decode_terms(
             f"{where}.required_node_affinity", message.required_node_affinity, issues
