@@ -18,7 +18,6 @@ from stowage_optimizer.model.decode.shared import (
 from stowage_optimizer.model.node import Resources, TaintEffect
 from stowage_optimizer.model.pod_class import (
     HostPort,
-    Owner,
     PodAffinityTerm,
     PodClass,
     PreferredNodeTerm,
@@ -175,14 +174,13 @@ def _left_alone(message: pb.PodClass, why: str) -> PodClass:
 
 
 def _plain(message: pb.PodClass, requests: Resources) -> PodClass:
-    owner = message.owner if message.HasField("owner") else None
     return PodClass(
         id=message.id,
         namespace=message.namespace,
         priority=message.priority,
         requests=requests,
         labels=dict(message.labels),
-        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
+        owner=message.owner.uid,
     )
 
 
