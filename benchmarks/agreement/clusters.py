@@ -6,13 +6,9 @@ from dataclasses import replace
 from random import Random
 
 from benchmarks.agreement.draft import Change, Draft, Manifest, named, own
-from benchmarks.agreement.manifests import (
-    namespace_manifest,
-    node_manifest,
-    pod_manifest,
-)
+from benchmarks.agreement.manifests import REQUIRED, node_manifest, pod_manifest
 from benchmarks.agreement.pods import add_demands, add_volumes, protect_some
-from benchmarks.agreement.related_pods import crowded_pods
+from benchmarks.agreement.related_pods import NAMESPACES, NOWHERE, crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
@@ -21,6 +17,9 @@ from stowage_testbed.scenario.manifests import node_manifests, pod_manifests
 from stowage_testbed.simulate import NO_PROTECTION, Question, Simulator
 
 NAMESPACE = "default"
+NAME_LABEL = "kubernetes.io/metadata.name"
+"""What the API server labels every namespace with."""
+
 MOST_NUMBERS = 2**31
 """Instances of a cell have different numbers, below this."""
 
@@ -55,7 +54,7 @@ def related(rng: Random) -> Draft:
             for node in snapshot.nodes
         ],
         [],
-        [namespace_manifest(one) for one in snapshot.namespaces],
+        [_namespace(name) for name in NAMESPACES],
     )
     for pod in snapshot.pods:
         draft.pods.append(_waiting(snapshot, pod))
@@ -67,8 +66,26 @@ def _waiting(snapshot: pb.Snapshot, pod: pb.Pod) -> dict[str, object]:
     made = pod_manifest(snapshot, pod)
     (one,) = (found for found in snapshot.pod_classes if found.id == pod.class_id)
     made["spec"]["priority"] = one.priority
+    for kind in made["spec"]["affinity"].values():
+        for term in kind[REQUIRED]:
+            _select_namespaces(term)
     own(made, "ReplicaSet", one.id)
     return made
+
+
+def _namespace(name: str) -> Manifest:
+    metadata = {"name": name, "labels": {NAME_LABEL: name}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _select_namespaces(term: Manifest) -> None:
+    """Select by label what else than one namespace ``term`` is about."""
+    names = term.get("namespaces", [])
+    if len(names) > 1 or NOWHERE in names:
+        del term["namespaces"]
+        named = {"key": NAME_LABEL, "operator": "In", "values": names}
+        every = {*names} >= {*NAMESPACES}
+        term["namespaceSelector"] = {} if every else {"matchExpressions": [named]}
 
 
 FAMILIES = (mixed, related)

@@ -9,6 +9,7 @@ from google.protobuf.json_format import MessageToDict
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
 Manifest = dict[str, Any]
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def node_manifest(node: pb.Node, cpu_milli: int, pods: int = 110) -> Manifest:
@@ -22,15 +23,6 @@ def node_manifest(node: pb.Node, cpu_milli: int, pods: int = 110) -> Manifest:
         "metadata": {"name": node.name, "labels": dict(node.labels)},
         "spec": {"taints": taints},
         "status": {"capacity": capacity},
-    }
-
-
-def namespace_manifest(namespace: pb.Namespace) -> Manifest:
-    """Return ``namespace`` with its labels."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": namespace.name, "labels": dict(namespace.labels)},
     }
 
 
@@ -69,13 +61,12 @@ def pod_manifest(snapshot: pb.Snapshot, pod: pb.Pod) -> Manifest:
 
 
 def _affinity(one: pb.PodClass) -> Manifest:
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
     kinds = {
         "podAffinity": one.required_pod_affinity,
         "podAntiAffinity": one.required_pod_anti_affinity,
     }
     return {
-        kind: {required: [_term(one, term) for term in terms]}
+        kind: {REQUIRED: [_term(one, term) for term in terms]}
         for kind, terms in kinds.items()
         if terms
     }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
 NODES = ["n0", "n1", "n2", "n3"]
 APPS = ["a", "b"]
+NAMESPACES = ("default", "other")
+NOWHERE = "nowhere"
+"""For a selector that matches no namespace: no names would mean the pod's own."""
+
 ROOMY = pb.Resources(cpu_milli=100_000, memory_bytes=100 * 10**9, pods=110)
 
 
@@ -28,15 +33,13 @@ def related_pods(rng: Random, *, waiting: int = 1) -> pb.Snapshot:
         if rng.randrange(3):
             labels["disk"] = rng.choice(["ssd", "hdd"])
         snapshot.nodes.add(name=name, allocatable=ROOMY, labels=labels, taints=taints)
-    for name in ("default", "other"):
-        labels = {"team": rng.choice(["red", "blue"])}
-        snapshot.namespaces.add(name=name, labels=labels)
+    teams = {name: rng.choice(["red", "blue"]) for name in NAMESPACES}
     for index in range(rng.randrange(2, 5)):
-        pod_class = _pod_class(snapshot, rng, f"c{index}")
+        pod_class = _pod_class(snapshot, rng, f"c{index}", teams)
         for pod in range(rng.randrange(1, 3)):
             _add_pod(snapshot, f"p{index}-{pod}", pod_class).node = rng.choice(NODES)
     for index in range(waiting):
-        pod_class = _pod_class(snapshot, rng, f"w{index}")
+        pod_class = _pod_class(snapshot, rng, f"w{index}", teams)
         pod_class.requests.cpu_milli = 1
         _add_pod(snapshot, f"w{index}", pod_class).movable = True
     return snapshot
@@ -63,7 +66,9 @@ def _add_pod(snapshot: pb.Snapshot, name: str, of: pb.PodClass) -> pb.Pod:
     )
 
 
-def _pod_class(snapshot: pb.Snapshot, rng: Random, name: str) -> pb.PodClass:
+def _pod_class(
+    snapshot: pb.Snapshot, rng: Random, name: str, teams: Mapping[str, str]
+) -> pb.PodClass:
     one = snapshot.pod_classes.add(id=name, requests=pb.Resources())
     one.namespace = rng.choice(["default", "default", "other"])
     one.labels.update(app=rng.choice(APPS), version=rng.choice(APPS))
@@ -76,28 +81,34 @@ def _pod_class(snapshot: pb.Snapshot, rng: Random, name: str) -> pb.PodClass:
         one.tolerations.add(key="t", operator="Exists")
     if not rng.randrange(3):
         for _ in range(rng.randrange(1, 3)):
-            _fill_term(one.required_pod_affinity.add(), rng)
+            _fill_term(one.required_pod_affinity.add(), rng, teams)
     if not rng.randrange(3):
-        _fill_term(one.required_pod_anti_affinity.add(), rng)
+        _fill_term(one.required_pod_anti_affinity.add(), rng, teams)
     if not rng.randrange(3):
         for key in rng.sample(["host", "zone"], rng.randrange(1, 3)):
             _fill_spread(one.topology_spread.add(topology_key=key), rng)
     return one
 
 
-def _fill_term(term: pb.PodAffinityTerm, rng: Random) -> None:
+def _fill_term(term: pb.PodAffinityTerm, rng: Random, teams: Mapping[str, str]) -> None:
     term.topology_key = rng.choice(["host", "zone"])
     if rng.randrange(8):
         _fill_selector(term.label_selector, rng)
     term.match_label_keys.extend(rng.choice([[], [], ["version"], ["none"]]))
     if not term.match_label_keys:
         term.mismatch_label_keys.extend(rng.choice([[], [], ["version"]]))
-    term.namespaces.extend(rng.choice([[], [], ["default"], ["other"]]))
+    names = {*rng.choice([[], [], ["default"], ["other"]])}
     if not rng.randrange(3):
-        term.namespace_selector.SetInParent()
-        if rng.randrange(3):
-            team = rng.choice(["red", "blue"])
-            term.namespace_selector.match_labels["team"] = team
+        names |= _selected(rng, teams)
+    term.namespaces.extend(sorted(names))
+
+
+def _selected(rng: Random, teams: Mapping[str, str]) -> set[str]:
+    """Return the namespaces that a selector chooses: all, or those of a team."""
+    if not rng.randrange(3):
+        return {*teams}
+    team = rng.choice(["red", "blue"])
+    return {name for name in teams if teams[name] == team} or {NOWHERE}
 
 
 def _fill_selector(selector: pb.LabelSelector, rng: Random) -> None:

@@ -1108,13 +1108,13 @@ func (x *LabelSelector) GetMatchExpressions() []*Requirement {
 }
 
 type PodAffinityTerm struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	LabelSelector     *LabelSelector         `protobuf:"bytes,1,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
-	Namespaces        []string               `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
-	NamespaceSelector *LabelSelector         `protobuf:"bytes,3,opt,name=namespace_selector,json=namespaceSelector,proto3" json:"namespace_selector,omitempty"`
-	TopologyKey       string                 `protobuf:"bytes,4,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	MatchLabelKeys    []string               `protobuf:"bytes,5,rep,name=match_label_keys,json=matchLabelKeys,proto3" json:"match_label_keys,omitempty"`
-	MismatchLabelKeys []string               `protobuf:"bytes,6,rep,name=mismatch_label_keys,json=mismatchLabelKeys,proto3" json:"mismatch_label_keys,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabelSelector *LabelSelector         `protobuf:"bytes,1,opt,name=label_selector,json=labelSelector,proto3" json:"label_selector,omitempty"`
+	// With those that the term selects by their labels; none means the pod's own.
+	Namespaces        []string `protobuf:"bytes,2,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
+	TopologyKey       string   `protobuf:"bytes,4,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
+	MatchLabelKeys    []string `protobuf:"bytes,5,rep,name=match_label_keys,json=matchLabelKeys,proto3" json:"match_label_keys,omitempty"`
+	MismatchLabelKeys []string `protobuf:"bytes,6,rep,name=mismatch_label_keys,json=mismatchLabelKeys,proto3" json:"mismatch_label_keys,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -1159,13 +1159,6 @@ func (x *PodAffinityTerm) GetLabelSelector() *LabelSelector {
 func (x *PodAffinityTerm) GetNamespaces() []string {
 	if x != nil {
 		return x.Namespaces
-	}
-	return nil
-}
-
-func (x *PodAffinityTerm) GetNamespaceSelector() *LabelSelector {
-	if x != nil {
-		return x.NamespaceSelector
 	}
 	return nil
 }
@@ -1476,7 +1469,6 @@ type PodClass struct {
 	Priority  int32                  `protobuf:"varint,5,opt,name=priority,proto3" json:"priority,omitempty"`
 	// Effective requests as the scheduler counts them: init containers, sidecars, overhead.
 	Requests     *Resources        `protobuf:"bytes,6,opt,name=requests,proto3" json:"requests,omitempty"`
-	NodeName     string            `protobuf:"bytes,7,opt,name=node_name,json=nodeName,proto3" json:"node_name,omitempty"`
 	NodeSelector map[string]string `protobuf:"bytes,8,rep,name=node_selector,json=nodeSelector,proto3" json:"node_selector,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Alternatives; empty means no required node affinity.
 	RequiredNodeAffinity    []*NodeSelectorTerm         `protobuf:"bytes,9,rep,name=required_node_affinity,json=requiredNodeAffinity,proto3" json:"required_node_affinity,omitempty"`
@@ -1568,13 +1560,6 @@ func (x *PodClass) GetRequests() *Resources {
 		return x.Requests
 	}
 	return nil
-}
-
-func (x *PodClass) GetNodeName() string {
-	if x != nil {
-		return x.NodeName
-	}
-	return ""
 }
 
 func (x *PodClass) GetNodeSelector() map[string]string {
@@ -1774,58 +1759,6 @@ func (x *Pod) GetAgeS() int64 {
 	return 0
 }
 
-type Namespace struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Labels        map[string]string      `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Namespace) Reset() {
-	*x = Namespace{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Namespace) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Namespace) ProtoMessage() {}
-
-func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
-func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *Namespace) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Namespace) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
 type DisruptionBudget struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	Namespace          string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1838,7 +1771,7 @@ type DisruptionBudget struct {
 
 func (x *DisruptionBudget) Reset() {
 	*x = DisruptionBudget{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1783,7 @@ func (x *DisruptionBudget) String() string {
 func (*DisruptionBudget) ProtoMessage() {}
 
 func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +1796,7 @@ func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
 func (*DisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DisruptionBudget) GetNamespace() string {
@@ -1906,7 +1839,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +1851,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +1864,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Reservation) GetName() string {
@@ -1965,7 +1898,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +1910,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +1923,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForbiddenPair) GetClassId() string {
@@ -2016,15 +1949,13 @@ type Snapshot struct {
 	DisruptionBudgets []*DisruptionBudget    `protobuf:"bytes,5,rep,name=disruption_budgets,json=disruptionBudgets,proto3" json:"disruption_budgets,omitempty"`
 	Reservations      []*Reservation         `protobuf:"bytes,6,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	ForbiddenPairs    []*ForbiddenPair       `protobuf:"bytes,7,rep,name=forbidden_pairs,json=forbiddenPairs,proto3" json:"forbidden_pairs,omitempty"`
-	// Namespaces that terms with a namespace selector choose from.
-	Namespaces    []*Namespace `protobuf:"bytes,8,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +1967,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +1980,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Snapshot) GetId() string {
@@ -2101,13 +2032,6 @@ func (x *Snapshot) GetForbiddenPairs() []*ForbiddenPair {
 	return nil
 }
 
-func (x *Snapshot) GetNamespaces() []*Namespace {
-	if x != nil {
-		return x.Namespaces
-	}
-	return nil
-}
-
 // A pending pod gets a node.
 type Placement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2119,7 +2043,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2055,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2068,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Placement) GetPodUid() string {
@@ -2173,7 +2097,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2109,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2122,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Move) GetPodUid() string {
@@ -2233,7 +2157,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2245,7 +2169,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2258,7 +2182,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Eviction) GetPodUid() string {
@@ -2290,7 +2214,7 @@ type PodPrice struct {
 
 func (x *PodPrice) Reset() {
 	*x = PodPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2226,7 @@ func (x *PodPrice) String() string {
 func (*PodPrice) ProtoMessage() {}
 
 func (x *PodPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2239,7 @@ func (x *PodPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPrice.ProtoReflect.Descriptor instead.
 func (*PodPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PodPrice) GetPodUids() []string {
@@ -2351,7 +2275,7 @@ type RequirementPrice struct {
 
 func (x *RequirementPrice) Reset() {
 	*x = RequirementPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2287,7 @@ func (x *RequirementPrice) String() string {
 func (*RequirementPrice) ProtoMessage() {}
 
 func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2300,7 @@ func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequirementPrice.ProtoReflect.Descriptor instead.
 func (*RequirementPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RequirementPrice) GetPriority() int32 {
@@ -2416,7 +2340,7 @@ type DualBound struct {
 
 func (x *DualBound) Reset() {
 	*x = DualBound{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2352,7 @@ func (x *DualBound) String() string {
 func (*DualBound) ProtoMessage() {}
 
 func (x *DualBound) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2365,7 @@ func (x *DualBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DualBound.ProtoReflect.Descriptor instead.
 func (*DualBound) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DualBound) GetScale() int64 {
@@ -2478,7 +2402,7 @@ type Certificate struct {
 
 func (x *Certificate) Reset() {
 	*x = Certificate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2414,7 @@ func (x *Certificate) String() string {
 func (*Certificate) ProtoMessage() {}
 
 func (x *Certificate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2427,7 @@ func (x *Certificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
 func (*Certificate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Certificate) GetStatus() ProofStatus {
@@ -2552,7 +2476,7 @@ type TierResult struct {
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2488,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2501,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -2654,7 +2578,7 @@ type GainPoint struct {
 
 func (x *GainPoint) Reset() {
 	*x = GainPoint{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2590,7 @@ func (x *GainPoint) String() string {
 func (*GainPoint) ProtoMessage() {}
 
 func (x *GainPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2603,7 @@ func (x *GainPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
 func (*GainPoint) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GainPoint) GetMoves() int32 {
@@ -2712,7 +2636,7 @@ type NodesInUse struct {
 
 func (x *NodesInUse) Reset() {
 	*x = NodesInUse{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2648,7 @@ func (x *NodesInUse) String() string {
 func (*NodesInUse) ProtoMessage() {}
 
 func (x *NodesInUse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2661,7 @@ func (x *NodesInUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesInUse.ProtoReflect.Descriptor instead.
 func (*NodesInUse) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NodesInUse) GetBefore() int32 {
@@ -2787,7 +2711,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +2723,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +2736,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -2887,7 +2811,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +2823,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +2836,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -2969,7 +2893,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +2905,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +2918,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -3035,7 +2959,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3047,7 +2971,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3060,7 +2984,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -3109,7 +3033,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3121,7 +3045,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3134,7 +3058,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3265,16 +3189,15 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x11match_expressions\x18\x02 \x03(\v2!.stowage.optimizer.v1.RequirementR\x10matchExpressions\x1a>\n" +
 	"\x10MatchLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xce\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x94\x02\n" +
 	"\x0fPodAffinityTerm\x12J\n" +
 	"\x0elabel_selector\x18\x01 \x01(\v2#.stowage.optimizer.v1.LabelSelectorR\rlabelSelector\x12\x1e\n" +
 	"\n" +
 	"namespaces\x18\x02 \x03(\tR\n" +
-	"namespaces\x12R\n" +
-	"\x12namespace_selector\x18\x03 \x01(\v2#.stowage.optimizer.v1.LabelSelectorR\x11namespaceSelector\x12!\n" +
+	"namespaces\x12!\n" +
 	"\ftopology_key\x18\x04 \x01(\tR\vtopologyKey\x12(\n" +
 	"\x10match_label_keys\x18\x05 \x03(\tR\x0ematchLabelKeys\x12.\n" +
-	"\x13mismatch_label_keys\x18\x06 \x03(\tR\x11mismatchLabelKeys\"e\n" +
+	"\x13mismatch_label_keys\x18\x06 \x03(\tR\x11mismatchLabelKeysJ\x04\b\x03\x10\x04R\x12namespace_selector\"e\n" +
 	"\x10PreferredPodTerm\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\x05R\x06weight\x129\n" +
 	"\x04term\x18\x02 \x01(\v2%.stowage.optimizer.v1.PodAffinityTermR\x04term\"\xfe\x02\n" +
@@ -3295,15 +3218,14 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Owner\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x8f\v\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x83\v\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12B\n" +
 	"\x06labels\x18\x03 \x03(\v2*.stowage.optimizer.v1.PodClass.LabelsEntryR\x06labels\x121\n" +
 	"\x05owner\x18\x04 \x01(\v2\x1b.stowage.optimizer.v1.OwnerR\x05owner\x12\x1a\n" +
 	"\bpriority\x18\x05 \x01(\x05R\bpriority\x12;\n" +
-	"\brequests\x18\x06 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\brequests\x12\x1b\n" +
-	"\tnode_name\x18\a \x01(\tR\bnodeName\x12U\n" +
+	"\brequests\x18\x06 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\brequests\x12U\n" +
 	"\rnode_selector\x18\b \x03(\v20.stowage.optimizer.v1.PodClass.NodeSelectorEntryR\fnodeSelector\x12\\\n" +
 	"\x16required_node_affinity\x18\t \x03(\v2&.stowage.optimizer.v1.NodeSelectorTermR\x14requiredNodeAffinity\x12B\n" +
 	"\vtolerations\x18\n" +
@@ -3323,7 +3245,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xf7\x01\n" +
 	"\x03Pod\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -3333,13 +3255,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\amovable\x18\x06 \x01(\bR\amovable\x12)\n" +
 	"\x10immovable_reason\x18\a \x01(\tR\x0fimmovableReason\x12#\n" +
 	"\rdeletion_cost\x18\b \x01(\x05R\fdeletionCost\x12\x13\n" +
-	"\x05age_s\x18\t \x01(\x03R\x04ageS\"\x9f\x01\n" +
-	"\tNamespace\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12C\n" +
-	"\x06labels\x18\x02 \x03(\v2+.stowage.optimizer.v1.Namespace.LabelsEntryR\x06labels\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x01\n" +
+	"\x05age_s\x18\t \x01(\x03R\x04ageS\"\xb6\x01\n" +
 	"\x10DisruptionBudget\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12?\n" +
@@ -3351,7 +3267,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04held\x18\x03 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\x04held\">\n" +
 	"\rForbiddenPair\x12\x19\n" +
 	"\bclass_id\x18\x01 \x01(\tR\aclassId\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\xe9\x03\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\xba\x03\n" +
 	"\bSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x120\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x1a.stowage.optimizer.v1.NodeR\x05nodes\x12?\n" +
@@ -3360,9 +3276,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04pods\x18\x04 \x03(\v2\x19.stowage.optimizer.v1.PodR\x04pods\x12U\n" +
 	"\x12disruption_budgets\x18\x05 \x03(\v2&.stowage.optimizer.v1.DisruptionBudgetR\x11disruptionBudgets\x12E\n" +
 	"\freservations\x18\x06 \x03(\v2!.stowage.optimizer.v1.ReservationR\freservations\x12L\n" +
-	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairs\x12?\n" +
-	"\n" +
-	"namespaces\x18\b \x03(\v2\x1f.stowage.optimizer.v1.NamespaceR\n" +
+	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairsJ\x04\b\b\x10\tR\n" +
 	"namespaces\"8\n" +
 	"\tPlacement\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
@@ -3504,7 +3418,7 @@ func file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
@@ -3530,102 +3444,97 @@ var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(*Owner)(nil),                    // 21: stowage.optimizer.v1.Owner
 	(*PodClass)(nil),                 // 22: stowage.optimizer.v1.PodClass
 	(*Pod)(nil),                      // 23: stowage.optimizer.v1.Pod
-	(*Namespace)(nil),                // 24: stowage.optimizer.v1.Namespace
-	(*DisruptionBudget)(nil),         // 25: stowage.optimizer.v1.DisruptionBudget
-	(*Reservation)(nil),              // 26: stowage.optimizer.v1.Reservation
-	(*ForbiddenPair)(nil),            // 27: stowage.optimizer.v1.ForbiddenPair
-	(*Snapshot)(nil),                 // 28: stowage.optimizer.v1.Snapshot
-	(*Placement)(nil),                // 29: stowage.optimizer.v1.Placement
-	(*Move)(nil),                     // 30: stowage.optimizer.v1.Move
-	(*Eviction)(nil),                 // 31: stowage.optimizer.v1.Eviction
-	(*PodPrice)(nil),                 // 32: stowage.optimizer.v1.PodPrice
-	(*RequirementPrice)(nil),         // 33: stowage.optimizer.v1.RequirementPrice
-	(*DualBound)(nil),                // 34: stowage.optimizer.v1.DualBound
-	(*Certificate)(nil),              // 35: stowage.optimizer.v1.Certificate
-	(*TierResult)(nil),               // 36: stowage.optimizer.v1.TierResult
-	(*GainPoint)(nil),                // 37: stowage.optimizer.v1.GainPoint
-	(*NodesInUse)(nil),               // 38: stowage.optimizer.v1.NodesInUse
-	(*Plan)(nil),                     // 39: stowage.optimizer.v1.Plan
-	(*Progress)(nil),                 // 40: stowage.optimizer.v1.Progress
-	(*Refusal)(nil),                  // 41: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 42: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 43: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 44: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 45: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 46: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 47: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 48: stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	nil,                              // 49: stowage.optimizer.v1.Namespace.LabelsEntry
+	(*DisruptionBudget)(nil),         // 24: stowage.optimizer.v1.DisruptionBudget
+	(*Reservation)(nil),              // 25: stowage.optimizer.v1.Reservation
+	(*ForbiddenPair)(nil),            // 26: stowage.optimizer.v1.ForbiddenPair
+	(*Snapshot)(nil),                 // 27: stowage.optimizer.v1.Snapshot
+	(*Placement)(nil),                // 28: stowage.optimizer.v1.Placement
+	(*Move)(nil),                     // 29: stowage.optimizer.v1.Move
+	(*Eviction)(nil),                 // 30: stowage.optimizer.v1.Eviction
+	(*PodPrice)(nil),                 // 31: stowage.optimizer.v1.PodPrice
+	(*RequirementPrice)(nil),         // 32: stowage.optimizer.v1.RequirementPrice
+	(*DualBound)(nil),                // 33: stowage.optimizer.v1.DualBound
+	(*Certificate)(nil),              // 34: stowage.optimizer.v1.Certificate
+	(*TierResult)(nil),               // 35: stowage.optimizer.v1.TierResult
+	(*GainPoint)(nil),                // 36: stowage.optimizer.v1.GainPoint
+	(*NodesInUse)(nil),               // 37: stowage.optimizer.v1.NodesInUse
+	(*Plan)(nil),                     // 38: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 39: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 40: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 41: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 42: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 43: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 44: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 45: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 46: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 47: stowage.optimizer.v1.PodClass.NodeSelectorEntry
 }
 var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
-	28, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
+	27, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
 	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
 	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
-	44, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	43, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
 	8,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	45, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	44, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
 	9,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
 	12, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	12, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
 	13, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	13, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	46, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	45, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
 	12, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	16, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	16, // 15: stowage.optimizer.v1.PodAffinityTerm.namespace_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	17, // 16: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	16, // 17: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	47, // 18: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
-	21, // 19: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
-	8,  // 20: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	48, // 21: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	13, // 22: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	11, // 23: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
-	17, // 24: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	17, // 25: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
-	19, // 26: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
-	20, // 27: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
-	14, // 28: stowage.optimizer.v1.PodClass.volume_node_affinity:type_name -> stowage.optimizer.v1.NodeSelector
-	15, // 29: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
-	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	18, // 31: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	49, // 32: stowage.optimizer.v1.Namespace.labels:type_name -> stowage.optimizer.v1.Namespace.LabelsEntry
-	16, // 33: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
-	8,  // 34: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
-	10, // 35: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
-	22, // 36: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
-	23, // 37: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
-	25, // 38: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
-	26, // 39: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
-	27, // 40: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
-	24, // 41: stowage.optimizer.v1.Snapshot.namespaces:type_name -> stowage.optimizer.v1.Namespace
-	4,  // 42: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
-	32, // 43: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
-	33, // 44: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
-	3,  // 45: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
-	2,  // 46: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
-	34, // 47: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
-	35, // 48: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
-	35, // 49: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
-	29, // 50: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
-	30, // 51: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
-	31, // 52: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
-	36, // 53: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
-	37, // 54: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
-	38, // 55: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
-	39, // 56: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	5,  // 57: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	42, // 58: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	41, // 59: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	40, // 60: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
-	6,  // 61: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	43, // 62: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	62, // [62:63] is the sub-list for method output_type
-	61, // [61:62] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	17, // 15: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	16, // 16: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
+	46, // 17: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	21, // 18: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
+	8,  // 19: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
+	47, // 20: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	13, // 21: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
+	11, // 22: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
+	17, // 23: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	17, // 24: stowage.optimizer.v1.PodClass.required_pod_anti_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
+	19, // 25: stowage.optimizer.v1.PodClass.topology_spread:type_name -> stowage.optimizer.v1.TopologySpreadConstraint
+	20, // 26: stowage.optimizer.v1.PodClass.host_ports:type_name -> stowage.optimizer.v1.HostPort
+	14, // 27: stowage.optimizer.v1.PodClass.volume_node_affinity:type_name -> stowage.optimizer.v1.NodeSelector
+	15, // 28: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
+	18, // 29: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
+	16, // 31: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
+	8,  // 32: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
+	10, // 33: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
+	22, // 34: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
+	23, // 35: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
+	24, // 36: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
+	25, // 37: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
+	26, // 38: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
+	4,  // 39: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
+	31, // 40: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
+	32, // 41: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
+	3,  // 42: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
+	2,  // 43: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
+	33, // 44: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
+	34, // 45: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
+	34, // 46: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
+	28, // 47: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
+	29, // 48: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
+	30, // 49: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
+	35, // 50: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
+	36, // 51: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
+	37, // 52: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
+	38, // 53: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	5,  // 54: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	41, // 55: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	40, // 56: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	39, // 57: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	6,  // 58: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	42, // 59: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	59, // [59:60] is the sub-list for method output_type
+	58, // [58:59] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_stowage_optimizer_contract_optimizer_proto_init() }
@@ -3640,7 +3549,7 @@ func file_stowage_optimizer_contract_optimizer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_optimizer_contract_optimizer_proto_rawDesc), len(file_stowage_optimizer_contract_optimizer_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   44,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -179,6 +179,9 @@ func TestTheSnapshotIsWhatThePluginWouldSend(t *testing.T) {
 	mounts := pod("mounts", 0, 0, func(p *v1.Pod) {
 		p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
 			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+		p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "zone",
+				LabelSelector: &metav1.LabelSelector{}, NamespaceSelector: &metav1.LabelSelector{}}}}}
 	})
 	asked.Pods = append(asked.Pods, done, mounts)
 	asked.Objects = append(asked.Objects, boundClaim("data", "n2")...)
@@ -202,9 +205,11 @@ func TestTheSnapshotIsWhatThePluginWouldSend(t *testing.T) {
 	if len(class.Unsupported) != 0 || len(class.VolumeNodeAffinity) != 1 {
 		t.Errorf("the class with a volume = %v", class)
 	}
-	if len(message.DisruptionBudgets) != 1 || len(message.ForbiddenPairs) != 1 || len(message.Namespaces) != 1 {
-		t.Errorf("budgets, forbidden pairs, namespaces = %v, %v, %v",
-			message.DisruptionBudgets, message.ForbiddenPairs, message.Namespaces)
+	if apart := class.RequiredPodAntiAffinity; len(apart) != 1 || !slices.Equal(apart[0].Namespaces, []string{"default"}) {
+		t.Errorf("anti-affinity to pods of all namespaces = %v", apart)
+	}
+	if len(message.DisruptionBudgets) != 1 || len(message.ForbiddenPairs) != 1 {
+		t.Errorf("budgets, forbidden pairs = %v, %v", message.DisruptionBudgets, message.ForbiddenPairs)
 	}
 }
 

@@ -308,15 +308,3 @@ func TestDeletionCostAndAgeAreSent(t *testing.T) {
 		}
 	}
 }
-
-// Namespace labels are what namespace selectors read.
-func TestNamespacesAreSentInOrder(t *testing.T) {
-	namespaces := []*v1.Namespace{
-		{ObjectMeta: metav1.ObjectMeta{Name: "b", Labels: map[string]string{"team": "red"}}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
-	}
-	sent := snapshot.Build(snapshot.Input{Namespaces: namespaces, Rules: rules()}).Message.Namespaces
-	if len(sent) != 2 || sent[0].Name != "a" || sent[1].Labels["team"] != "red" {
-		t.Errorf("namespaces = %v", sent)
-	}
-}

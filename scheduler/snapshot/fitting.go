@@ -6,19 +6,16 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/proto"
-
-	"github.com/stowage/stowage/scheduler/contract"
 )
 
 // The largest size of objects in a message, in bytes: of one object, and of all objects of a kind. The optimiser accepts
 // requests of 64 MiB, and Kubernetes accepts selectors and labels up to the size of an object, so a few dozen of them
 // would make every request fail. Real objects are about a hundredth of this.
 const (
-	largestObject     = 64 << 10
-	largestClasses    = 16 << 20
-	largestNodes      = 24 << 20
-	largestBudgets    = 4 << 20
-	largestNamespaces = 4 << 20
+	largestObject  = 64 << 10
+	largestClasses = 16 << 20
+	largestNodes   = 24 << 20
+	largestBudgets = 4 << 20
 )
 
 // weighed is a part of the message that can be reduced.
@@ -53,9 +50,3 @@ func marshalled(message proto.Message) (encoded []byte, some bool) {
 }
 
 func text(of string) string { return strings.ToValidUTF8(of, "?") }
-
-// namespace is one whose labels can be left out: namespace selectors are resolved when the snapshot is taken.
-type namespace struct{ message *contract.Namespace }
-
-func (n namespace) weight() int { return proto.Size(n.message) }
-func (n namespace) shrink()     { n.message.Labels = nil }

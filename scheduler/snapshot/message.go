@@ -48,18 +48,6 @@ func compareMessages(a, b *contract.Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Uid, b.Uid))
 }
 
-func namespaceMessages(namespaces []*v1.Namespace) []*contract.Namespace {
-	messages := make([]*contract.Namespace, 0, len(namespaces))
-	all := make([]namespace, 0, len(namespaces))
-	for _, one := range namespaces {
-		message := &contract.Namespace{Name: one.Name, Labels: one.Labels}
-		messages, all = append(messages, message), append(all, namespace{message})
-	}
-	fit(all, largestNamespaces)
-	slices.SortFunc(messages, func(a, b *contract.Namespace) int { return cmp.Compare(a.Name, b.Name) })
-	return messages
-}
-
 func (c *classes) message(id string, of identity, labels map[string]string) *contract.PodClass {
 	requests := of.Requests.Message()
 	requests.Pods = 0 // the contract: every pod counts as one

@@ -159,7 +159,6 @@ func Build(input Input) *Snapshot {
 		one.reads = sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) })
 	}
 	fit(nodes, largestNodes)
-	s.Message.Namespaces = namespaceMessages(input.Namespaces)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.leaveAside(input, budgets)
 	return s

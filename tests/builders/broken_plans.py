@@ -189,11 +189,6 @@ def _volume_is_elsewhere(context: PlanContext) -> None:
 
 
 @breaks("eligibility")
-def _named_elsewhere(context: PlanContext) -> None:
-    context.snapshot.pod_classes[2].node_name = "node-9"
-
-
-@breaks("eligibility")
 def _refused_there(context: PlanContext) -> None:
     context.snapshot.forbidden_pairs.add(
         class_id="class-pod-3", node=context.plan.placements[0].node

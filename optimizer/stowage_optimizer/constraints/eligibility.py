@@ -124,7 +124,6 @@ def _mentioned(snapshot: Snapshot) -> tuple[list[str], set[str]]:
     keys: set[str] = set()
     names = {node for _, node in snapshot.forbidden}
     for one in snapshot.classes.values():
-        names.add(one.node_name)
         keys.update(one.node_selector)
         for term in chain(one.required_node_affinity, *one.volume_node_affinity):
             keys.update(each.key for each in term.match_expressions)

@@ -1,8 +1,8 @@
 """Which pairs of pod class and node are allowed, one function a constraint.
 
-They are the scheduler's filters: NodeName, NodeUnschedulable (a cordon),
-TaintToleration, nodeSelector, required node affinity, the node affinity of bound
-volumes; and the pairs that its own filters refused when a plan was replayed.
+They are the scheduler's filters: NodeUnschedulable (a cordon), TaintToleration,
+nodeSelector, required node affinity, the node affinity of bound volumes; and the pairs
+that its own filters refused when a plan was replayed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
     """Return every constraint on pairs of class and node but that of size."""
     refused = frozenset(class_id for class_id, _ in snapshot.forbidden)
     return (
-        NodeConstraint(lambda one: one.node_name, _is_named),
         NodeConstraint(lambda one: one.tolerations, _is_open),
         NodeConstraint(lambda one: one.tolerations, is_tolerated),
         NodeConstraint(
@@ -54,10 +53,6 @@ def node_constraints(snapshot: Snapshot) -> tuple[NodeConstraint, ...]:
             lambda one, node: (one.id, node.name) not in snapshot.forbidden,
         ),
     )
-
-
-def _is_named(pod_class: PodClass, node: Node) -> bool:
-    return pod_class.node_name in ("", node.name)
 
 
 def _is_open(pod_class: PodClass, node: Node) -> bool:

@@ -88,7 +88,7 @@ class PodIndex:
         return frozenset(
             class_id
             for class_id in self.candidates(term.label_selector)
-            if picks(self._snapshot, term, carrier, classes[class_id])
+            if picks(term, carrier, classes[class_id])
         )
 
     def spread_over(
@@ -121,24 +121,12 @@ class PodIndex:
         )
 
 
-def picks(
-    snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, other: PodClass
-) -> bool:
-    """Return whether ``term`` of ``carrier`` selects pods of ``other``.
-
-    A namespace whose labels the snapshot lacks counts as selected.
-    """
-    return _in_scope(snapshot, term, carrier, other.namespace) and selects(
+def picks(term: PodAffinityTerm, carrier: PodClass, other: PodClass) -> bool:
+    """Return whether ``term`` of ``carrier`` selects pods of ``other``."""
+    namespaces = term.namespaces or (carrier.namespace,)
+    return other.namespace in namespaces and selects(
         term_selector(term, carrier), other.labels
     )
-
-
-def undecided(snapshot: Snapshot, term: PodAffinityTerm) -> bool:
-    """Return whether ``term`` asks for namespace labels that the snapshot lacks."""
-    if term.namespace_selector is None or _empty(term.namespace_selector):
-        return False
-    namespaces = {one.namespace for one in snapshot.classes.values()}
-    return not namespaces <= {*snapshot.namespaces, *term.namespaces}
 
 
 def term_selector(term: PodAffinityTerm, carrier: PodClass) -> LabelSelector | None:
@@ -185,21 +173,3 @@ def with_labels_of(
         if key in labels and key not in known
     )
     return replace(selector, match_expressions=(*selector.match_expressions, *added))
-
-
-def _in_scope(
-    snapshot: Snapshot, term: PodAffinityTerm, carrier: PodClass, namespace: str
-) -> bool:
-    selector = term.namespace_selector
-    if not term.namespaces and selector is None:
-        return namespace == carrier.namespace
-    if namespace in term.namespaces:
-        return True
-    if selector is None:
-        return False
-    known = snapshot.namespaces.get(namespace)
-    return known is None or selects(selector, known)
-
-
-def _empty(selector: LabelSelector) -> bool:
-    return not selector.match_labels and not selector.match_expressions

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stowage_optimizer.constraints.pod_selection import undecided
 from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
@@ -32,8 +31,7 @@ def refused_classes(
     others
         The anti-affinity that is no capacity.
     relational
-        Whether a packing describes relations; then only those are refused that ask
-        for namespaces which the snapshot lacks.
+        Whether a packing describes relations; then none is refused for them.
     """
     classes = snapshot.classes.values()
     for one in classes:
@@ -42,12 +40,6 @@ def refused_classes(
             detail = f"needs what a plan cannot give: {needs}"
             yield class_refusal(one, "unsupported", detail)
     if relational:
-        detail = "its namespace selector needs labels that the snapshot lacks"
-        for one in classes:
-            if any(undecided(snapshot, term) for term in one.required_pod_affinity):
-                yield class_refusal(one, "pod-affinity", detail)
-        others = [rule for rule in others if undecided(snapshot, rule.term)]
-        yield from _with_anti_affinity(snapshot, others)
         return
     for one in classes:
         if one.required_pod_affinity:

@@ -25,7 +25,6 @@ from stowage_optimizer.constraints.pod_selection import (
     PodIndex,
     domains,
     each_its_own,
-    undecided,
 )
 from stowage_optimizer.model.pod_class import HostPort, PodAffinityTerm
 from stowage_optimizer.model.snapshot import Snapshot
@@ -141,7 +140,7 @@ def anti_affinity(snapshot: Snapshot, present: Counter[str]) -> AntiAffinity:
         key = rule.term.topology_key
         if key not in unique:
             unique[key] = each_its_own(snapshot.nodes, key)
-        if unique[key] and not undecided(snapshot, rule.term):
+        if unique[key]:
             groups[key, rule.selected].append(rule)
         else:
             others.append(rule)

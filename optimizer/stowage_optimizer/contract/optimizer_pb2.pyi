@@ -221,20 +221,18 @@ class LabelSelector(_message.Message):
     def __init__(self, match_labels: _Optional[_Mapping[str, str]] = ..., match_expressions: _Optional[_Iterable[_Union[Requirement, _Mapping]]] = ...) -> None: ...
 
 class PodAffinityTerm(_message.Message):
-    __slots__ = ("label_selector", "namespaces", "namespace_selector", "topology_key", "match_label_keys", "mismatch_label_keys")
+    __slots__ = ("label_selector", "namespaces", "topology_key", "match_label_keys", "mismatch_label_keys")
     LABEL_SELECTOR_FIELD_NUMBER: _ClassVar[int]
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
-    NAMESPACE_SELECTOR_FIELD_NUMBER: _ClassVar[int]
     TOPOLOGY_KEY_FIELD_NUMBER: _ClassVar[int]
     MATCH_LABEL_KEYS_FIELD_NUMBER: _ClassVar[int]
     MISMATCH_LABEL_KEYS_FIELD_NUMBER: _ClassVar[int]
     label_selector: LabelSelector
     namespaces: _containers.RepeatedScalarFieldContainer[str]
-    namespace_selector: LabelSelector
     topology_key: str
     match_label_keys: _containers.RepeatedScalarFieldContainer[str]
     mismatch_label_keys: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, label_selector: _Optional[_Union[LabelSelector, _Mapping]] = ..., namespaces: _Optional[_Iterable[str]] = ..., namespace_selector: _Optional[_Union[LabelSelector, _Mapping]] = ..., topology_key: _Optional[str] = ..., match_label_keys: _Optional[_Iterable[str]] = ..., mismatch_label_keys: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, label_selector: _Optional[_Union[LabelSelector, _Mapping]] = ..., namespaces: _Optional[_Iterable[str]] = ..., topology_key: _Optional[str] = ..., match_label_keys: _Optional[_Iterable[str]] = ..., mismatch_label_keys: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PreferredPodTerm(_message.Message):
     __slots__ = ("weight", "term")
@@ -285,7 +283,7 @@ class Owner(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class PodClass(_message.Message):
-    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_name", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity")
+    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -306,7 +304,6 @@ class PodClass(_message.Message):
     OWNER_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_FIELD_NUMBER: _ClassVar[int]
-    NODE_NAME_FIELD_NUMBER: _ClassVar[int]
     NODE_SELECTOR_FIELD_NUMBER: _ClassVar[int]
     REQUIRED_NODE_AFFINITY_FIELD_NUMBER: _ClassVar[int]
     TOLERATIONS_FIELD_NUMBER: _ClassVar[int]
@@ -325,7 +322,6 @@ class PodClass(_message.Message):
     owner: Owner
     priority: int
     requests: Resources
-    node_name: str
     node_selector: _containers.ScalarMap[str, str]
     required_node_affinity: _containers.RepeatedCompositeFieldContainer[NodeSelectorTerm]
     tolerations: _containers.RepeatedCompositeFieldContainer[Toleration]
@@ -338,7 +334,7 @@ class PodClass(_message.Message):
     preferred_node_affinity: _containers.RepeatedCompositeFieldContainer[PreferredNodeTerm]
     preferred_pod_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
     preferred_pod_anti_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_name: _Optional[str] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ...) -> None: ...
 
 class Pod(_message.Message):
     __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason", "deletion_cost", "age_s")
@@ -361,21 +357,6 @@ class Pod(_message.Message):
     deletion_cost: int
     age_s: int
     def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., class_id: _Optional[str] = ..., node: _Optional[str] = ..., movable: _Optional[bool] = ..., immovable_reason: _Optional[str] = ..., deletion_cost: _Optional[int] = ..., age_s: _Optional[int] = ...) -> None: ...
-
-class Namespace(_message.Message):
-    __slots__ = ("name", "labels")
-    class LabelsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    LABELS_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    labels: _containers.ScalarMap[str, str]
-    def __init__(self, name: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class DisruptionBudget(_message.Message):
     __slots__ = ("namespace", "name", "selector", "disruptions_allowed")
@@ -408,7 +389,7 @@ class ForbiddenPair(_message.Message):
     def __init__(self, class_id: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
 class Snapshot(_message.Message):
-    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs", "namespaces")
+    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs")
     ID_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     POD_CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -416,7 +397,6 @@ class Snapshot(_message.Message):
     DISRUPTION_BUDGETS_FIELD_NUMBER: _ClassVar[int]
     RESERVATIONS_FIELD_NUMBER: _ClassVar[int]
     FORBIDDEN_PAIRS_FIELD_NUMBER: _ClassVar[int]
-    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     id: str
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     pod_classes: _containers.RepeatedCompositeFieldContainer[PodClass]
@@ -424,8 +404,7 @@ class Snapshot(_message.Message):
     disruption_budgets: _containers.RepeatedCompositeFieldContainer[DisruptionBudget]
     reservations: _containers.RepeatedCompositeFieldContainer[Reservation]
     forbidden_pairs: _containers.RepeatedCompositeFieldContainer[ForbiddenPair]
-    namespaces: _containers.RepeatedCompositeFieldContainer[Namespace]
-    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ..., namespaces: _Optional[_Iterable[_Union[Namespace, _Mapping]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ...) -> None: ...
 
 class Placement(_message.Message):
     __slots__ = ("pod_uid", "node")

@@ -39,14 +39,12 @@ class Toleration:
 class PodAffinityTerm:
     """A required relation to other pods in the same topology domain.
 
-    ``label_selector`` None matches no pod. ``namespace_selector`` None adds no
-    namespace to ``namespaces``.
+    ``label_selector`` None matches no pod. No ``namespaces`` mean the pod's own.
     """
 
     topology_key: str
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()
-    namespace_selector: LabelSelector | None = None
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
 
@@ -91,18 +89,10 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """The controller that replaces a pod."""
-
-    kind: str
-    name: str
-    uid: str
-
-
-@dataclass(frozen=True, slots=True)
 class PodClass:
     """What the pods of one class need.
 
+    ``owner`` is the UID of the controller that replaces them, empty if none does.
     ``unsupported`` names needs beyond this model; ``required_node_affinity`` holds
     alternatives, none meaning no requirement. Each entry of ``volume_node_affinity``
     holds the alternatives of one volume, none meaning that no node has it.
@@ -113,8 +103,7 @@ class PodClass:
     priority: int
     requests: Resources = field(default_factory=Resources)
     labels: Mapping[str, str] = field(default_factory=dict)
-    owner: Owner | None = None
-    node_name: str = ""
+    owner: str = ""
     node_selector: Mapping[str, str] = field(default_factory=dict)
     required_node_affinity: tuple[NodeSelectorTerm, ...] = ()
     tolerations: tuple[Toleration, ...] = ()

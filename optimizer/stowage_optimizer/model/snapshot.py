@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
@@ -53,8 +53,7 @@ class Reservation:
 class Snapshot:
     """A cluster at one moment. Names are unique and every reference resolves.
 
-    ``namespaces`` holds the labels of the namespaces that selectors choose from,
-    ``refusals`` what of the nodes, budgets and reservations could not be read.
+    ``refusals`` holds what of the nodes, budgets and reservations could not be read.
     """
 
     id: str
@@ -64,7 +63,6 @@ class Snapshot:
     budgets: tuple[DisruptionBudget, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
-    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     refusals: tuple[Refusal, ...] = ()
 
     def class_of(self, pod: Pod) -> PodClass:

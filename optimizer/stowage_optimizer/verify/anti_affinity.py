@@ -13,15 +13,11 @@ from stowage_optimizer.verify.violation import Violation
 
 @dataclass(frozen=True, slots=True)
 class AntiAffinityRule:
-    """Pods of the class ``carrier`` and of ``others`` share no domain of ``key``.
-
-    ``wide`` means that the term chooses namespaces by their labels.
-    """
+    """Pods of the class ``carrier`` and of ``others`` share no domain of ``key``."""
 
     carrier: str
     key: str
     others: frozenset[str]
-    wide: bool
 
 
 def check_anti_affinity(case: Case) -> Iterator[Violation]:
@@ -56,11 +52,10 @@ def anti_affinity_rules(case: Case) -> list[AntiAffinityRule]:
             others = frozenset(
                 other
                 for other in there
-                if term_speaks_of(case, term, carrier, case.classes[other])
+                if term_speaks_of(term, carrier, case.classes[other])
             )
             if others:
-                wide = term.HasField("namespace_selector")
-                found.append(AntiAffinityRule(name, term.topology_key, others, wide))
+                found.append(AntiAffinityRule(name, term.topology_key, others))
     return found
 
 
@@ -77,7 +72,7 @@ def inexpressible_classes(case: Case) -> set[str]:
             if rule.key in node.labels
         ]
         shared = len(values) != len(set(values))
-        if shared or rule.wide or rule.carrier not in rule.others:
+        if shared or rule.carrier not in rule.others:
             found |= {rule.carrier, *rule.others}
     return found
 

@@ -147,7 +147,7 @@ class ExecutionState:
                 name
                 for name, other in self.case.classes.items()
                 if all(
-                    term_speaks_of(self.case, term, wanted, other)
+                    term_speaks_of(term, wanted, other)
                     for term in wanted.required_pod_affinity
                 )
             }

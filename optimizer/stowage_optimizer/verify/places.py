@@ -27,8 +27,6 @@ def turned_away(case: Case, uid: str, node: str) -> list[str]:
 
 
 def _problems(wanted: pb.PodClass, node: pb.Node) -> Iterator[str]:
-    if wanted.node_name and wanted.node_name != node.name:
-        yield f"wants node {wanted.node_name}"
     taints = list(node.taints)
     if node.unschedulable:
         taints.append(

@@ -149,7 +149,6 @@ class SpareRoom:
 def _node_requirements(wanted: pb.PodClass) -> bytes:
     """Return what of a class decides which nodes refuse it."""
     return pb.PodClass(
-        node_name=wanted.node_name,
         node_selector=wanted.node_selector,
         required_node_affinity=wanted.required_node_affinity,
         tolerations=wanted.tolerations,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Case
 
 
 def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> bool:
@@ -28,7 +27,7 @@ def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> b
 
 
 def term_speaks_of(
-    case: Case, term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
+    term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
 ) -> bool:
     """Return whether ``term``, carried by ``carrier``, means pods of ``other``."""
     if not term.HasField("label_selector"):
@@ -37,19 +36,9 @@ def term_speaks_of(
         return False
     if not _keys_agree(term, carrier, other):
         return False
-    if other.namespace in term.namespaces:
-        return True
-    if not term.HasField("namespace_selector"):
-        return not term.namespaces and other.namespace == carrier.namespace
-    return namespace_matches(case, term.namespace_selector, other.namespace)
-
-
-def namespace_matches(case: Case, selector: pb.LabelSelector, name: str) -> bool:
-    """Return whether the namespace ``name`` is selected; an unknown one is."""
-    for namespace in case.snapshot.namespaces:
-        if namespace.name == name:
-            return pod_labels_match(selector, namespace.labels)
-    return True
+    if not term.namespaces:
+        return other.namespace == carrier.namespace
+    return other.namespace in term.namespaces
 
 
 def _keys_agree(

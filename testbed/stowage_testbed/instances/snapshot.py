@@ -34,7 +34,6 @@ def snapshot_of(
         id=f"{scenario.name}-{scenario.instance.seed if scenario.instance else 0}",
         nodes=_nodes(scenario),
         pod_classes=[_pod_class(workload) for workload in scenario.workload],
-        namespaces=[pb.Namespace(name=NAMESPACE)],
     )
     for workload in scenario.workload:
         for number in range(workload.replicas):

@@ -6,11 +6,7 @@ from random import Random
 
 from solving_in_process import finished_answer_to
 
-from benchmarks.agreement.manifests import (
-    namespace_manifest,
-    node_manifest,
-    pod_manifest,
-)
+from benchmarks.agreement.manifests import node_manifest, pod_manifest
 from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Instance, Simulator
@@ -38,8 +34,7 @@ def let_in(
         node_manifest(node, 1000 * (node.name == target)) for node in snapshot.nodes
     )
     pods = tuple(pod_manifest(snapshot, pod) for pod in (*running, comes))
-    objects = tuple(namespace_manifest(one) for one in snapshot.namespaces)
-    placed = simulator.place(Instance(comes.uid, nodes, pods, objects)).nodes
+    placed = simulator.place(Instance(comes.uid, nodes, pods)).nodes
     return placed[f"{comes.namespace}/{comes.name}"] == target
 
 

@@ -11,11 +11,7 @@ from google.protobuf.message import Message
 from packing_oracle import items_of
 from solving_in_process import decoded
 
-from benchmarks.agreement.manifests import (
-    namespace_manifest,
-    node_manifest,
-    pod_manifest,
-)
+from benchmarks.agreement.manifests import node_manifest, pod_manifest
 from benchmarks.agreement.related_pods import NODES, related_pods
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -121,7 +117,6 @@ PARTS: dict[str, Part] = {
     "own labels": _without("match_label_keys", _terms),
     "other labels": _without("mismatch_label_keys", _terms),
     "namespaces": _without("namespaces", _terms),
-    "namespace selector": _without("namespace_selector", _terms),
     "second affinity": _second_affinity,
     "own anti-affinity": _own_anti_affinity,
     "anti-affinity of those who run": _anti_affinity_of_those_who_run,
@@ -141,8 +136,7 @@ def truth(simulator: Simulator, snapshot: pb.Snapshot) -> list[str]:
             node_manifest(node, 10 * (node.name == target)) for node in snapshot.nodes
         )
         pods = tuple(pod_manifest(snapshot, pod) for pod in snapshot.pods)
-        objects = tuple(namespace_manifest(one) for one in snapshot.namespaces)
-        placed = simulator.place(Instance(target, nodes, pods, objects)).nodes
+        placed = simulator.place(Instance(target, nodes, pods)).nodes
         waiting = snapshot.pods[-1]
         if placed[f"{waiting.namespace}/{waiting.name}"] == target:
             found.append(target)

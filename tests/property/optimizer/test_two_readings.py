@@ -81,7 +81,6 @@ def snapshots(draw: st.DrawFn) -> pb.Snapshot:
             unschedulable=draw(st.booleans()),
         )
     pod_class = builder.pod_class("wants")
-    pod_class.node_name = draw(st.sampled_from(["", "", "", "n1"]))
     pod_class.node_selector.update(draw(st.dictionaries(KEYS, VALUES, max_size=1)))
     pod_class.required_node_affinity.extend(draw(st.lists(terms(), max_size=2)))
     for volume in draw(st.lists(st.lists(terms(), max_size=2), max_size=1)):
@@ -118,7 +117,6 @@ def related_snapshots(draw: st.DrawFn) -> pb.Snapshot:
     for name in RELATED_NAMES:
         labels = {"host": name} if draw(st.integers(0, 4)) else {}
         builder.node(name, labels=labels)
-    builder.message.namespaces.add(name="default", labels={"team": "x"})
     for index in range(draw(st.integers(1, 4))):
         pod_class = builder.pod_class(f"c{index}")
         pod_class.labels.update(app=draw(APPS), version=draw(APPS))
@@ -143,9 +141,6 @@ def _give_term(draw: st.DrawFn, pod_class: pb.PodClass) -> None:
     term.match_label_keys.extend(draw(st.sampled_from([[], [], ["version"], ["no"]])))
     term.mismatch_label_keys.extend(draw(st.sampled_from([[], [], ["version"]])))
     term.namespaces.extend(draw(st.sampled_from([[], [], ["default"], ["other"]])))
-    team = draw(st.sampled_from(["", "", "x", "y"]))
-    if team:
-        term.namespace_selector.match_labels["team"] = team
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)

@@ -110,12 +110,12 @@ def test_the_replica_goes_whose_loss_costs_least(
     costs: list[int], ages: list[int], goes: str
 ) -> None:
     """The lowest deletion cost first, then the youngest."""
-    builder = SnapshotBuilder().node("n1", cpu_milli=6).node("n2", cpu_milli=2)
-    builder.pod_class("web", cpu_milli=2)
+    builder = SnapshotBuilder().node("n1", cpu_milli=6, labels={"disk": "ssd"})
+    builder.node("n2", cpu_milli=2).pod_class("web", cpu_milli=2)
     for index in range(3):
         builder.pod(f"r{index}", of="web", node="n1")
     builder.pod("wants", cpu_milli=2).message.pods[-1].class_id = "big"
-    builder.pod_class("big", cpu_milli=2).node_name = "n1"
+    builder.pod_class("big", cpu_milli=2).node_selector["disk"] = "ssd"
     for pod, cost, age in zip(builder.message.pods, costs, ages, strict=False):
         pod.deletion_cost, pod.age_s = cost, age
 

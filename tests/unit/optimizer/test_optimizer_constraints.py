@@ -68,18 +68,13 @@ def test_node_affinity_terms_are_alternatives_and_an_empty_one_matches_nothing()
 
 
 @pytest.mark.parametrize(
-    ("wanted", "nodes"),
-    [
-        ({"node_selector": {"disk": "ssd"}}, ["ssd"]),
-        ({"node_selector": {"disk": ""}}, []),
-        ({"node_name": "hdd"}, ["hdd"]),
-    ],
+    ("wanted", "nodes"), [({"disk": "ssd"}, ["ssd"]), ({"disk": ""}, [])]
 )
-def test_a_node_selector_needs_label_and_value_and_a_name_is_the_only_node(
-    wanted: dict[str, object], nodes: list[str]
+def test_a_node_selector_needs_label_and_value(
+    wanted: dict[str, str], nodes: list[str]
 ) -> None:
-    """A missing label is no empty one; who bypasses the scheduler sets a name."""
-    builder, _ = wanting(**wanted)
+    """A missing label is no empty one."""
+    builder, _ = wanting(node_selector=wanted)
 
     assert eligible(builder.message) == nodes
 

@@ -80,11 +80,6 @@ def spoil_volume(snapshot: pb.Snapshot) -> None:
     term.match_expressions.add(key="zone", operator="In")
 
 
-def spoil_namespaces(snapshot: pb.Snapshot) -> None:
-    snapshot.namespaces.add(name="web")
-    snapshot.namespaces.add(name="web")
-
-
 CASES: list[tuple[Spoil, str]] = [
     (
         lambda s: s.pod_classes[0].preferred_node_affinity.add(weight=101),
@@ -99,7 +94,6 @@ CASES: list[tuple[Spoil, str]] = [
         "pod_classes[0].volume_node_affinity[0][0].match_expressions[0].values: "
         "is empty, but In needs values",
     ),
-    (spoil_namespaces, "namespaces[1].name: namespace 'web' appears twice"),
     (
         lambda s: setattr(s.pods[0], "age_s", -1),
         "pods[0].age_s: is negative (-1)",

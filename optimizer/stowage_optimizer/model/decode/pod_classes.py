@@ -18,7 +18,6 @@ from stowage_optimizer.model.decode.shared import (
 from stowage_optimizer.model.node import Resources, TaintEffect
 from stowage_optimizer.model.pod_class import (
     HostPort,
-    Owner,
     PodAffinityTerm,
     PodClass,
     PreferredNodeTerm,
@@ -42,13 +41,6 @@ def _affinity_terms(
             ),
             label_selector=_selector(f"{where}[{index}]", message, issues),
             namespaces=tuple(message.namespaces),
-            namespace_selector=decode_label_selector(
-                f"{where}[{index}].namespace_selector",
-                message.namespace_selector,
-                issues,
-            )
-            if message.HasField("namespace_selector")
-            else None,
             match_label_keys=tuple(message.match_label_keys),
             mismatch_label_keys=tuple(message.mismatch_label_keys),
         )
@@ -182,14 +174,13 @@ def _left_alone(message: pb.PodClass, why: str) -> PodClass:
 
 
 def _plain(message: pb.PodClass, requests: Resources) -> PodClass:
-    owner = message.owner if message.HasField("owner") else None
     return PodClass(
         id=message.id,
         namespace=message.namespace,
         priority=message.priority,
         requests=requests,
         labels=dict(message.labels),
-        owner=Owner(owner.kind, owner.name, owner.uid) if owner else None,
+        owner=message.owner.uid,
     )
 
 
@@ -207,7 +198,6 @@ def _demanding(
     """Return ``plain`` with what most classes do without."""
     return replace(
         plain,
-        node_name=message.node_name,
         node_selector=dict(message.node_selector),
         required_node_affinity=decode_terms(
             f"{where}.required_node_affinity", message.required_node_affinity, issues

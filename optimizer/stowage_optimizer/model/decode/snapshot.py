@@ -166,18 +166,8 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
         budgets=budgets,
         reservations=reservations,
         forbidden=_forbidden(message, set(classes), names, issues),
-        namespaces=_namespaces(message, issues),
         refusals=(*closed, *spent, *clipped),
     )
-
-
-def _namespaces(message: pb.Snapshot, issues: Issues) -> dict[str, dict[str, str]]:
-    seen: set[str] = set()
-    for index, namespace in enumerate(message.namespaces):
-        where = f"namespaces[{index}].name"
-        issues.require(where, namespace.name)
-        issues.unique(where, "namespace", seen, namespace.name)
-    return {one.name: dict(one.labels) for one in message.namespaces}
 
 
 def _budgets(

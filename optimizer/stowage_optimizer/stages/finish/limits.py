@@ -34,8 +34,7 @@ ROUNDS = 8
 def owners_of(packing: Packing) -> tuple[str, ...]:
     """Return the UID of each item's owner, empty where it has none."""
     classes = packing.snapshot.classes
-    owners = (classes[class_id].owner for class_id in packing.class_ids)
-    return tuple("" if owner is None else owner.uid for owner in owners)
+    return tuple(classes[class_id].owner for class_id in packing.class_ids)
 
 
 def within_limits(packing: Packing, limits: Limits) -> Packing:
