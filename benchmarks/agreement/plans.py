@@ -9,8 +9,8 @@ from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_optimizer.verify.case import Case, Index, amounts
-from stowage_optimizer.verify.places import turned_away
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import Index, amounts
 from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import Question
@@ -142,10 +142,8 @@ class PlanBuilder:
         """Return the nodes that do not refuse the pod, full ones among them."""
         name = self.index.class_id[uid]
         if name not in self._open:
-            case = Case(self.snapshot, pb.Plan(), pb.POLICY_STRICT, index=self.index)
-            self._open[name] = [
-                node for node in self.index.nodes if not turned_away(case, uid, node)
-            ]
+            nodes = self.index.nodes
+            self._open[name] = self.index.eligibility.welcoming(name, nodes)
         return self._open[name]
 
     def fits(self, uid: str, node: str) -> bool:

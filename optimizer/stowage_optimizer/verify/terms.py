@@ -1,11 +1,32 @@
-"""Which pods a selector, or a term about other pods, selects."""
+"""Which pods a selector, or a term about other pods, selects; who must be apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Case
+
+Namespaces = Mapping[str, Mapping[str, str]]
+"""The labels of namespaces, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AntiAffinityRule:
+    """Pods of the class ``carrier`` and of ``others`` share no domain of ``key``.
+
+    ``wide`` means that the term chooses namespaces by their labels.
+    """
+
+    carrier: str
+    key: str
+    others: frozenset[str]
+    wide: bool
+
+    def conflicting(self, name: str) -> frozenset[str]:
+        """Return the classes that pods of the class ``name`` may not meet."""
+        found = self.others if name == self.carrier else frozenset()
+        return found | {self.carrier} if name in self.others else found
 
 
 def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> bool:
@@ -27,8 +48,20 @@ def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> b
     return True
 
 
+def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
+    """Return whether pods of the class are under ``budget``."""
+    return (
+        budget.namespace == wanted.namespace
+        and budget.HasField("selector")
+        and pod_labels_match(budget.selector, wanted.labels)
+    )
+
+
 def term_speaks_of(
-    case: Case, term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass
+    namespaces: Namespaces,
+    term: pb.PodAffinityTerm,
+    carrier: pb.PodClass,
+    other: pb.PodClass,
 ) -> bool:
     """Return whether ``term``, carried by ``carrier``, means pods of ``other``."""
     if not term.HasField("label_selector"):
@@ -41,15 +74,9 @@ def term_speaks_of(
         return True
     if not term.HasField("namespace_selector"):
         return not term.namespaces and other.namespace == carrier.namespace
-    return namespace_matches(case, term.namespace_selector, other.namespace)
-
-
-def namespace_matches(case: Case, selector: pb.LabelSelector, name: str) -> bool:
-    """Return whether the namespace ``name`` is selected; an unknown one is."""
-    for namespace in case.snapshot.namespaces:
-        if namespace.name == name:
-            return pod_labels_match(selector, namespace.labels)
-    return True
+    # An unknown namespace is selected.
+    labels = namespaces.get(other.namespace)
+    return labels is None or pod_labels_match(term.namespace_selector, labels)
 
 
 def _keys_agree(

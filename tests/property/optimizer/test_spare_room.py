@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import amounts
+from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.policy import SpareRoom
 
 NODES = ("a", "b", "c")
@@ -76,7 +78,7 @@ def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:
 def test_tables_and_counting_name_the_same_nodes(case: Case) -> None:
     """On every node, at home and elsewhere, for huge amounts too."""
     disruptable = {pod.uid for pod in case.snapshot.pods if pod.node and pod.movable}
-    spare = SpareRoom(case, disruptable)
+    spare = SpareRoom(case, Disruptable(case))
 
     for eviction in case.plan.evictions:
         uid = eviction.pod_uid
