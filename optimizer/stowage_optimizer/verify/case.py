@@ -108,9 +108,11 @@ class Case:
         """What is left after the plan, as the index has it of before."""
         free = {name: list(left) for name, left in self.index.free.items()}
         for pairs, sign in ((self.arrivals, -1), (self.departures, 1)):
+            at: defaultdict[str, list[int]] = defaultdict(list)
             for (class_id, node), uids in pairs.items():
-                numbers = (self.index.number[node],)
-                self.index.give_back(free, class_id, numbers, sign * len(uids))
+                at[class_id] += [self.index.number[node]] * len(uids)
+            for class_id, numbers in at.items():
+                self.index.give_back(free, class_id, numbers, sign)
         return free
 
     def class_of(self, uid: str) -> pb.PodClass:

@@ -72,11 +72,12 @@ def port_rivals(case: Case, class_id: str) -> set[str]:
     return {
         other
         for other in case.index.listening
-        if any(_clash(a, b) for a in wanted for b in case.classes[other].host_ports)
+        if any(clash(a, b) for a in wanted for b in case.classes[other].host_ports)
     }
 
 
-def _clash(one: pb.HostPort, other: pb.HostPort) -> bool:
+def clash(one: pb.HostPort, other: pb.HostPort) -> bool:
+    """Return whether no two pods on a node may have these ports."""
     if one.port != other.port or (one.protocol or "TCP") != (other.protocol or "TCP"):
         return False
     addresses = {one.host_ip or ALL, other.host_ip or ALL}

@@ -87,20 +87,26 @@ class SpareRoom:
             As if movable pods of wholly disruptable, lower classes were not there.
         """
         case, index = self._case, self._case.index
-        asked: defaultdict[str, set[int]] = defaultdict(set)
+        left: defaultdict[str, list[int]] = defaultdict(list)
+        came: defaultdict[str, list[int]] = defaultdict(list)
         for uid, target in case.touched.items():
             home, class_id = case.before[uid], case.class_id[uid]
             gone = class_id in self._disruptable.classes and case.pods[uid].movable
-            if home and gone and index.priority[class_id] < priority:
+            if home == target or (
+                home and gone and index.priority[class_id] < priority
+            ):
                 continue
             if home:
-                index.give_back(free, class_id, (index.number[home],))
+                left[class_id].append(index.number[home])
             if target and _stays(case, uid, priority, self._disruptable):
-                number = index.number[target]
-                index.give_back(free, class_id, (number,), -1)
-                if target != home:
-                    for name, _ in index.asked_for[class_id]:
-                        asked[name].add(number)
+                came[class_id].append(index.number[target])
+        asked: defaultdict[str, set[int]] = defaultdict(set)
+        for class_id, numbers in left.items():
+            index.give_back(free, class_id, numbers)
+        for class_id, numbers in came.items():
+            index.give_back(free, class_id, numbers, -1)
+            for name, _ in index.asked_for[class_id]:
+                asked[name].update(numbers)
         return _FreeRoom(free, asked)
 
     def nodes_for(self, uid: str) -> Iterator[str]:
