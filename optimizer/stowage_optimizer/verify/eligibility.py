@@ -42,14 +42,14 @@ class Eligibility:
 
     def problems(self, class_id: str, node: str) -> list[str]:
         """Return why no pod of the class may come to ``node``; nothing if it may."""
-        found = self._look(class_id, self._alike_to(class_id)[node])
+        found = self._look(class_id, self.alike_to(class_id)[node])
         if node in self._forbidden.get(class_id, ()):
             return [*found, f"class {class_id} was refused there"]
         return found
 
     def welcoming(self, class_id: str, nodes: Collection[str]) -> list[str]:
         """Return those of ``nodes`` to which pods of the class may come."""
-        alike, forbidden = self._alike_to(class_id), self._forbidden.get(class_id, ())
+        alike, forbidden = self.alike_to(class_id), self._forbidden.get(class_id, ())
         kinds = {alike[node] for node in nodes}
         welcome = {kind for kind in kinds if not self._look(class_id, kind)}
         return [
@@ -63,7 +63,7 @@ class Eligibility:
             self._problems[pair] = list(problems(wanted, self._nodes[node]))
         return self._problems[pair]
 
-    def _alike_to(self, class_id: str) -> dict[str, str]:
+    def alike_to(self, class_id: str) -> dict[str, str]:
         """Return the first of all nodes that are alike to the class, for each node."""
         if class_id not in self._alike:
             keys = _keys_read(self._classes[class_id])

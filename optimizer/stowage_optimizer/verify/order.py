@@ -259,11 +259,18 @@ class ExecutionState:
         policies = spread.node_affinity_policy, spread.node_taints_policy
         known: _Counted = (spread.topology_key, *policies, *keys, selecting)
         if known not in self._domains:
+            index = self.case.index
+            alike = index.eligibility.alike_to(wanted.id)
+            counted = {
+                one
+                for one in {*alike.values()}
+                if _counts(wanted, spread, self.case.nodes[one])
+            }
+            labelled = [index.domains(key) for key in keys]
             self._domains[known] = {
-                name: node.labels[spread.topology_key]
-                for name, node in self.case.nodes.items()
-                if all(key in node.labels for key in keys)
-                and _counts(wanted, spread, node)
+                name: domain
+                for name, domain in index.domains(spread.topology_key).items()
+                if alike[name] in counted and all(name in one for one in labelled)
             }
         return self._domains[known]
 

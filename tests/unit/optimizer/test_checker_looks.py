@@ -49,8 +49,9 @@ def check(*, classes: int, nodes: int, pods: int) -> list[str]:
     Returns the rules that it breaks: pods of a class come to one node and clash.
     """
     builder, plan = SnapshotBuilder(), pb.Plan(snapshot_id="snapshot-1")
-    for node in range(nodes):
-        builder.node(f"n{node}", labels={"disk": "ssd", "host": f"n{node}"})
+    names = [f"n{number}" for number in range(nodes)]
+    for name in names:
+        builder.node(name, labels={"disk": "ssd", "host": name})
     for number in range(classes):
         for name, priority in ((f"low-{number}", 0), (f"high-{number}", 1)):
             one = builder.pod_class(name, priority=priority)
@@ -65,7 +66,7 @@ def check(*, classes: int, nodes: int, pods: int) -> list[str]:
                 namespace="default", name=name, selector=selects, disruptions_allowed=9
             )
         for pod in range(pods):
-            node = f"n{pod % nodes}"
+            node = names[pod % nodes]
             builder.pod(f"low-{number}-{pod}", of=f"low-{number}", node=node)
             builder.pod(f"high-{number}-{pod}", of=f"high-{number}")
             plan.evictions.add(pod_uid=f"low-{number}-{pod}", node=node)
