@@ -38,11 +38,11 @@ def check_anti_affinity(case: Case) -> Iterator[Violation]:
 
 
 def _by_domain(case: Case, key: str, class_id: str) -> Counter[str]:
-    domains, after = case.index.domains(key), case.after
+    domains = case.index.domains(key)
     return Counter(
         domains[node]
         for uid in case.index.members[class_id]
-        if (node := after[uid]) in domains
+        if (node := case.after(uid)) in domains
     )
 
 

@@ -59,8 +59,7 @@ class Case:
         self.snapshot, self.plan, self.policy = snapshot, plan, policy
         self.asked = asked or pb.SolveOptions()
         self.index = index = index or Index(snapshot)
-        self.pods, self.class_id, self.before = index.pods, index.class_id, index.node
-        self.nodes, self.classes = index.nodes, index.classes
+        self.pods, self.nodes, self.classes = index.pods, index.nodes, index.classes
         placed = [Step(one.pod_uid, "", one.node) for one in plan.placements]
         moved = [Step(one.pod_uid, one.from_node, one.to_node) for one in plan.moves]
         evicted = [Step(one.pod_uid, one.node, "") for one in plan.evictions]
@@ -76,7 +75,8 @@ class Case:
         self.arrivals: defaultdict[Pair, list[str]] = defaultdict(list)
         self.departures: defaultdict[Pair, list[str]] = defaultdict(list)
         for uid, node in self.touched.items():
-            home, class_id = self.before[uid], self.class_id[uid]
+            pod = pods[uid]
+            home, class_id = pod.node, pod.class_id
             if node and node != home:
                 self.arrivals[class_id, node].append(uid)
             if home and node != home:
@@ -99,11 +99,6 @@ class Case:
         return [one.uid for one in (*self.moves, *self.evictions)]
 
     @cached_property
-    def after(self) -> dict[str, str]:
-        """Where every pod is after the plan."""
-        return self.before | self.touched
-
-    @cached_property
     def free(self) -> dict[str, list[int]]:
         """What is left after the plan, as the index has it of before."""
         free = {name: list(left) for name, left in self.index.free.items()}
@@ -115,14 +110,26 @@ class Case:
                 self.index.give_back(free, class_id, numbers, sign)
         return free
 
+    def before(self, uid: str) -> str:
+        """Return the node of the pod ``uid`` before the plan; none is ""."""
+        return self.pods[uid].node
+
+    def after(self, uid: str) -> str:
+        """Return the node of the pod ``uid`` after the plan; none is ""."""
+        return self.touched[uid] if uid in self.touched else self.pods[uid].node
+
+    def class_id(self, uid: str) -> str:
+        """Return the class of the pod ``uid``, by its id."""
+        return self.pods[uid].class_id
+
     def class_of(self, uid: str) -> pb.PodClass:
         """Return the class of the pod ``uid``."""
-        return self.classes[self.class_id[uid]]
+        return self.classes[self.class_id(uid)]
 
     def priority(self, uid: str) -> int:
         """Return the priority of the pod ``uid``."""
-        return self.index.priority[self.class_id[uid]]
+        return self.index.priority[self.class_id(uid)]
 
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
-        return self.index.wanted[self.class_id[uid]]
+        return self.index.wanted[self.class_id(uid)]

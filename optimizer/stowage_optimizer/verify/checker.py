@@ -62,9 +62,8 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
             if pod.class_id not in case.classes:
                 yield Violation("snapshot", pod.uid, f"unknown class {pod.class_id}")
     held = {reservation.node for reservation in snapshot.reservations}
-    for node in sorted({*case.before.values(), *held} - {""}):
-        if node not in case.nodes:
-            yield Violation("snapshot", node, "unknown node")
+    for node in sorted(case.index.unknown_nodes | (held - case.nodes.keys() - {""})):
+        yield Violation("snapshot", node, "unknown node")
 
 
 def check_references(case: Case) -> Iterator[Violation]:
@@ -95,7 +94,7 @@ def check_origins(case: Case) -> Iterator[Violation]:
     )
     for verb, steps in claims:
         for uid, claimed, _ in steps:
-            actual = case.before[uid]
+            actual = case.before(uid)
             if actual != claimed:
                 yield Violation(
                     "origin",

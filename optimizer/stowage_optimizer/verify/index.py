@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from sys import intern
 from typing import TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -31,10 +30,10 @@ class Index:
         What a pod of the class takes, with itself as one pod.
     asked_for
         The same without what it takes nothing of.
-    class_id, node
-        Of each pod by uid; a pod that waits has the node "".
     present
         The classes that have pods.
+    unknown_nodes
+        Those that a pod is on.
     movable
         The nodes of the running pods of each class that may be moved.
     placed
@@ -56,23 +55,20 @@ class Index:
             name: tuple((what, amount) for what, amount in wanted.items() if amount)
             for name, wanted in self.wanted.items()
         }
-        # Each read of a field makes a new string; one string a name is soon found.
-        pods = list(snapshot.pods)
-        uids = [pod.uid for pod in pods]
-        class_ids = [intern(pod.class_id) for pod in pods]
-        nodes = [intern(pod.node) for pod in pods]
-        self.pods = dict(zip(uids, pods, strict=True))
-        self.class_id = dict(zip(uids, class_ids, strict=True))
-        self.node = dict(zip(uids, nodes, strict=True))
-        self.present = frozenset(class_ids)
+        self.pods = {pod.uid: pod for pod in snapshot.pods}
+        self.unknown_nodes: set[str] = set()
+        self.movable: defaultdict[str, list[int]] = defaultdict(list)
         at: defaultdict[str, list[int]] = defaultdict(list)
-        movable: defaultdict[str, list[int]] = defaultdict(list)
-        for pod, class_id, node in zip(pods, class_ids, nodes, strict=True):
+        for pod in self.pods.values():
+            node, class_id = pod.node, pod.class_id
+            numbers = at[class_id]
             if node in self.number:
-                at[class_id].append(self.number[node])
+                numbers.append(self.number[node])
                 if pod.movable:
-                    movable[class_id].append(self.number[node])
-        self.movable: Mapping[str, list[int]] = movable
+                    self.movable[class_id].append(self.number[node])
+            elif node:
+                self.unknown_nodes.add(node)
+        self.present = frozenset(at)
         self.placed: Counter[int] = Counter()
         for class_id, numbers in at.items():
             self.placed[self.priority.get(class_id, 0)] += len(numbers)
@@ -116,17 +112,17 @@ class Index:
     def members(self) -> Mapping[str, list[str]]:
         """The pods of each class that has any."""
         found: defaultdict[str, list[str]] = defaultdict(list)
-        for uid, class_id in self.class_id.items():
-            found[class_id].append(uid)
+        for uid, pod in self.pods.items():
+            found[pod.class_id].append(uid)
         return found
 
     @cached_property
     def in_use(self) -> Counter[str]:
         """How many pods there are on a node that would not go with it."""
         return Counter(
-            node
-            for node, pod in zip(self.node.values(), self.pods.values(), strict=True)
-            if node and outlasts_its_node(pod)
+            pod.node
+            for pod in self.pods.values()
+            if pod.node and outlasts_its_node(pod)
         )
 
     @cached_property

@@ -14,20 +14,20 @@ from stowage_optimizer.verify.violation import Violation
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    classes = {case.class_id[uid] for uid in case.disrupted}
+    classes = {case.class_id(uid) for uid in case.disrupted}
     problems = {name: list(budget_problems(case, name)) for name in classes}
     for uid in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
             yield Violation("immovable", uid, f"may not be moved ({reason})")
-        for problem in problems[case.class_id[uid]]:
+        for problem in problems[case.class_id(uid)]:
             yield Violation("disruption-budget", uid, problem)
 
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(case.class_id[uid] for uid in case.disrupted)
+    disrupted = Counter(case.class_id(uid) for uid in case.disrupted)
     for budget, names in case.index.covered:
         spent = sum(disrupted[name] for name in names)
         if spent > max(0, budget.disruptions_allowed):
@@ -40,12 +40,12 @@ def check_budgets(case: Case) -> Iterator[Violation]:
 
 def check_unverifiable(case: Case) -> Iterator[Violation]:
     """Yield pods in the plan whose needs this checker cannot check."""
-    classes = {case.class_id[uid] for uid in case.touched}
+    classes = {case.class_id(uid) for uid in case.touched}
     needs = {name: _unverifiable_needs(case.classes[name]) for name in classes}
-    touched = [uid for uid in case.touched if needs[case.class_id[uid]]]
+    touched = [uid for uid in case.touched if needs[case.class_id(uid)]]
     for uid in sorted(touched):
-        if case.touched[uid] != case.before[uid]:
-            yield Violation("unverifiable", uid, f"has {needs[case.class_id[uid]]}")
+        if case.touched[uid] != case.before(uid):
+            yield Violation("unverifiable", uid, f"has {needs[case.class_id(uid)]}")
 
 
 class Disruptable:
@@ -80,14 +80,14 @@ class Disruptable:
                 scarce |= members
         self.classes -= scarce
         self._disrupted = {
-            uid for uid in case.disrupted if case.class_id[uid] in scarce
+            uid for uid in case.disrupted if case.class_id(uid) in scarce
         }
 
     def __contains__(self, uid: str) -> bool:
         """Return whether the plan may disrupt the pod, which runs."""
         if not self._case.pods[uid].movable:
             return False
-        return self._case.class_id[uid] in self.classes or uid in self._disrupted
+        return self._case.class_id(uid) in self.classes or uid in self._disrupted
 
 
 def budget_problems(case: Case, class_id: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ _Counted = tuple[str | bytes, ...]
 def check_order(case: Case) -> Iterator[Violation]:
     """Yield arrivals that affinity or spread refuse whatever came before them."""
     coming = [(one.uid, one.target) for one in (*case.moves, *case.placements)]
-    classes = {case.class_id[uid] for uid, _ in coming}
+    classes = {case.class_id(uid) for uid, _ in coming}
     if not any(demanding(case.classes[name]) for name in classes):
         return
     state = ExecutionState(case)
@@ -137,7 +137,7 @@ class ExecutionState:
 
     def arrive(self, uid: str, node: str) -> None:
         """Let the pod ``uid`` come to ``node``."""
-        arrived = self.case.class_id[uid]
+        arrived = self.case.class_id(uid)
         self._there_of(arrived)[node] += 1
         for counts in self._counting[arrived]:
             counts.join(node)
@@ -152,8 +152,8 @@ class ExecutionState:
         """Yield the node of each pod of the class that stays, and terminates or not."""
         case = self.case
         for uid in case.index.members.get(name, ()):
-            node = case.before[uid]
-            if node and node == case.after[uid]:
+            node = case.before(uid)
+            if node and node == case.after(uid):
                 reason = case.pods[uid].immovable_reason
                 if terminating == (reason == TERMINATING):
                     yield node

@@ -52,13 +52,13 @@ def check_ports(case: Case) -> Iterator[Violation]:
     holders: defaultdict[str, list[str]] = defaultdict(list)
     for rival in sorted({one for found in rivals.values() for one in found}):
         for uid in case.index.members[rival]:
-            holders[case.after[uid]].append(uid)
+            holders[case.after(uid)].append(uid)
     for (class_id, node), uids in case.arrivals.items():
         if class_id not in rivals:
             continue
         for uid in uids:
             for other in holders[node]:
-                if other != uid and case.class_id[other] in rivals[class_id]:
+                if other != uid and case.class_id(other) in rivals[class_id]:
                     yield Violation(
                         "host-ports", uid, f"on {node}: {other} has its port"
                     )

@@ -90,7 +90,7 @@ class SpareRoom:
         left: defaultdict[str, list[int]] = defaultdict(list)
         came: defaultdict[str, list[int]] = defaultdict(list)
         for uid, target in case.touched.items():
-            home, class_id = case.before[uid], case.class_id[uid]
+            home, class_id = case.before(uid), case.class_id(uid)
             gone = class_id in self._disruptable.classes and case.pods[uid].movable
             if home == target or (
                 home and gone and index.priority[class_id] < priority
@@ -111,7 +111,7 @@ class SpareRoom:
 
     def nodes_for(self, uid: str) -> Iterator[str]:
         """Yield the nodes that the evicted pod fits on and may come to, home first."""
-        home, class_id = self._case.before[uid], self._case.class_id[uid]
+        home, class_id = self._case.before(uid), self._case.class_id(uid)
         if self._fits_at_home(uid):
             yield home
         if class_id not in self._open:
@@ -135,7 +135,7 @@ class SpareRoom:
     def _fits_at_home(self, uid: str) -> bool:
         """Return whether the pod could have stayed, without coming to its own node."""
         room = self._rooms[self._case.priority(uid)]
-        home = self._case.index.number[self._case.before[uid]]
+        home = self._case.index.number[self._case.before(uid)]
         wanted = self._case.requests(uid)
         return not any(
             free[home] < wanted[name] and home in room.asked[name]
@@ -162,11 +162,11 @@ class Conflicts:
 
         Two pods that are where they were before do not: they may stay as they are.
         """
-        case, class_id = self._case, self._case.class_id[uid]
+        case, class_id = self._case, self._case.class_id(uid)
         if class_id not in self._rivals:
             apart = case.index.apart.get(class_id, ())
             self._rivals[class_id] = [(None, port_rivals(case, class_id)), *apart]
-        priority, at_home = case.priority(uid), node == case.before[uid]
+        priority, at_home = case.priority(uid), node == case.before(uid)
         return any(
             self._domains(key).get(node) in self._taken(key, rival, priority, at_home)
             for key, rivals in self._rivals[class_id]
@@ -187,8 +187,8 @@ class Conflicts:
             self._held[known] = {
                 domains[node]
                 for uid in case.index.members[rival]
-                if (node := case.after[uid]) in domains
-                and not (at_home and node == case.before[uid])
+                if (node := case.after(uid)) in domains
+                and not (at_home and node == case.before(uid))
                 and _stays(case, uid, priority, self._disruptable)
             }
         return self._held[known]
@@ -204,7 +204,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
     if case.policy != pb.POLICY_STRICT:
         return
     # A pending pod cannot be evicted: that is another rule.
-    evicted = [one.uid for one in case.evictions if case.before[one.uid]]
+    evicted = [one.uid for one in case.evictions if case.before(one.uid)]
     if not evicted:
         return
     gained = max((case.priority(one.uid) for one in case.placements), default=None)
@@ -231,7 +231,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
 
 def _stays(case: Case, uid: str, priority: int, disruptable: Disruptable) -> bool:
     """Return whether the pod need not make way for one of ``priority``."""
-    own, runs = case.priority(uid), bool(case.before[uid])
+    own, runs = case.priority(uid), bool(case.before(uid))
     return (
         own > priority
         or (own == priority and runs)

@@ -54,8 +54,8 @@ def cases(draw: st.DrawFn) -> Case:
 def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:
     """Tell by counting whether the evicted pod has room on ``node``."""
     priority, load, asked = case.priority(uid), Counter(case.requests(uid)), set()
-    for other, where in case.after.items():
-        runs_at = case.pods[other].node
+    for other in case.pods:
+        where, runs_at = case.after(other), case.pods[other].node
         stays = (
             case.priority(other) > priority
             or (case.priority(other) == priority and runs_at)

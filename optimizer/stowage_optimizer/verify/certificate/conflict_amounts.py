@@ -46,12 +46,12 @@ class Amounts:
     _taken: dict[str, Counter[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._number = Counter(self.case.class_id.values())
+        self._number = Counter(map(self.case.class_id, self.case.pods))
         self._conflicts = [*self._ports(), *self._rules()]
 
     def taken(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes; not to be altered."""
-        name = self.case.class_id[uid]
+        name = self.case.class_id(uid)
         if name not in self._taken:
             self._taken[name] = self.case.requests(uid) + Counter(
                 {one.name: one.takes.get(name, 0) for one in self._conflicts}

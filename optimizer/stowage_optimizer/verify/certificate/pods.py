@@ -102,7 +102,7 @@ class Pods:
         undisrupted = self._undisrupted_priorities()
         for class_id, uids in case.index.members.items():
             priority = case.index.priority[class_id]
-            running = {uid for uid in uids if case.before[uid]}
+            running = {uid for uid in uids if case.before(uid)}
             if class_id in self.left_alone:
                 self.fixed |= running
                 continue
@@ -140,7 +140,7 @@ class Pods:
         """Return what staying pods and reservations take of each node."""
         load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
         for uid in self.fixed:
-            load[self.case.before[uid]].update(self.amounts.taken(uid))
+            load[self.case.before(uid)].update(self.amounts.taken(uid))
         for reservation in self.case.snapshot.reservations:
             load[reservation.node].update(amounts(reservation.held))
         return load

@@ -88,7 +88,7 @@ class Weights:
         if phase == pb.PHASE_PLACE:
             return sum(pods for one, pods in self._fixed.items() if one >= priority)
         return -EVICTION_WEIGHT * sum(
-            bool(case.before[uid])
+            bool(case.before(uid))
             for group in self.pods.groups
             if group.priority >= priority
             for uid in group.uids
@@ -104,7 +104,7 @@ class Weights:
     def _reached(self, phase: pb.Phase, priority: int) -> int:
         case = self.pods.case
         if phase == pb.PHASE_KEEP:
-            evicted = [one.uid for one in case.evictions if case.before[one.uid]]
+            evicted = [one.uid for one in case.evictions if case.before(one.uid)]
             lost = sum(case.priority(uid) == priority for uid in evicted)
             return case.index.placed[priority] - lost
         for at, _before_it, after, disruption in self._tiers:
@@ -136,7 +136,7 @@ def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
     total = -weights.required()
     for group in pods.groups:
         run = weights.running(group) - group.run
-        running = sum(bool(pods.case.before[uid]) for uid in group.uids)
+        running = sum(bool(pods.case.before(uid)) for uid in group.uids)
         total += group.pod * len(group.uids) + max(0, run) * running
     nodes = _Nodes(pods, weights).signatures()
     for (room, choices), number in nodes.items():
@@ -153,7 +153,7 @@ def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
 def _least_disruption(pods: Pods, least: int) -> int:
     """Round up to what moves of 2 and evictions of 3 can sum up to."""
     members = [uid for group in pods.groups for uid in group.uids]
-    nobody_goes = all(pods.case.after[uid] for uid in members)
+    nobody_goes = all(pods.case.after(uid) for uid in members)
     return least + 1 if least == 1 or (nobody_goes and least % 2) else least
 
 
@@ -171,10 +171,10 @@ class _Nodes:
     def __post_init__(self) -> None:
         case, groups = self.pods.case, self.pods.groups
         self._classes = [
-            Counter(case.class_id[uid] for uid in one.uids) for one in groups
+            Counter(case.class_id(uid) for uid in one.uids) for one in groups
         ]
         self._homes = [
-            Counter((case.before[uid], case.class_id[uid]) for uid in one.uids)
+            Counter((case.before(uid), case.class_id(uid)) for uid in one.uids)
             for one in groups
         ]
         wanted = [self._need(group) for group in groups]
@@ -183,7 +183,7 @@ class _Nodes:
 
     def _need(self, group: Group) -> Counter[str]:
         """Return what each pod of the group takes at the least."""
-        classes = {self.pods.case.class_id[uid]: uid for uid in group.uids}
+        classes = {self.pods.case.class_id(uid): uid for uid in group.uids}
         each = [self.pods.amounts.taken(uid) for uid in classes.values()]
         return reduce(and_, each)
 
