@@ -14,11 +14,19 @@ Pair = tuple[str, str]
 
 
 class Step(NamedTuple):
-    """A pod goes from a node to a node, as the plan says; no node is ""."""
+    """A pod goes from ``source`` to ``target``, as the plan says; "" is no node.
+
+    Attributes
+    ----------
+    class_id, home
+        The pod's class, and the node that it is on in truth.
+    """
 
     uid: str
     source: str
     target: str
+    class_id: str
+    home: str
 
 
 class Case:
@@ -39,7 +47,7 @@ class Case:
         Without steps that name an unknown pod or target: they break a rule of their
         own, and all other rules look at the rest.
     touched
-        Where each pod is after the plan that has a step in it.
+        The step of each pod that has one.
     arrivals, departures
         The pods that come to a node, or leave it, by their class and the node. Pods of
         a class are equal to most rules.
@@ -60,9 +68,10 @@ class Case:
         self.asked = asked or pb.SolveOptions()
         self.index = index = index or Index(snapshot)
         self.pods, self.nodes, self.classes = index.pods, index.nodes, index.classes
-        placed = [Step(one.pod_uid, "", one.node) for one in plan.placements]
-        moved = [Step(one.pod_uid, one.from_node, one.to_node) for one in plan.moves]
-        evicted = [Step(one.pod_uid, one.node, "") for one in plan.evictions]
+        step = self._step
+        placed = [step(one.pod_uid, "", one.node) for one in plan.placements]
+        moved = [step(one.pod_uid, one.from_node, one.to_node) for one in plan.moves]
+        evicted = [step(one.pod_uid, one.node, "") for one in plan.evictions]
         self.named = placed, moved, evicted
         pods, nodes = self.pods, self.nodes
         self.placements = [
@@ -71,16 +80,20 @@ class Case:
         self.moves = [one for one in moved if one.uid in pods and one.target in nodes]
         self.evictions = [one for one in evicted if one.uid in pods]
         known = *self.placements, *self.moves, *self.evictions
-        self.touched = {one.uid: one.target for one in known}
+        self.touched = {one.uid: one for one in known}
         self.arrivals: defaultdict[Pair, list[str]] = defaultdict(list)
         self.departures: defaultdict[Pair, list[str]] = defaultdict(list)
-        for uid, node in self.touched.items():
-            pod = pods[uid]
-            home, class_id = pod.node, pod.class_id
-            if node and node != home:
-                self.arrivals[class_id, node].append(uid)
-            if home and node != home:
+        for uid, _, target, class_id, home in self.touched.values():
+            if target and target != home:
+                self.arrivals[class_id, target].append(uid)
+            if home and target != home:
                 self.departures[class_id, home].append(uid)
+
+    def _step(self, uid: str, source: str, target: str) -> Step:
+        if uid not in self.pods:
+            return Step(uid, source, target, "", "")
+        pod = self.pods[uid]
+        return Step(uid, source, target, pod.class_id, pod.node)
 
     @property
     def changes_nothing(self) -> bool:
@@ -94,9 +107,9 @@ class Case:
         return self.asked.objective == pb.OBJECTIVE_CONSOLIDATE
 
     @property
-    def disrupted(self) -> list[str]:
-        """The pods that the plan moves or evicts."""
-        return [one.uid for one in (*self.moves, *self.evictions)]
+    def disrupted(self) -> list[Step]:
+        """The moves and evictions."""
+        return [*self.moves, *self.evictions]
 
     @cached_property
     def free(self) -> dict[str, list[int]]:
@@ -116,7 +129,7 @@ class Case:
 
     def after(self, uid: str) -> str:
         """Return the node of the pod ``uid`` after the plan; none is ""."""
-        return self.touched[uid] if uid in self.touched else self.pods[uid].node
+        return self.touched[uid].target if uid in self.touched else self.before(uid)
 
     def class_id(self, uid: str) -> str:
         """Return the class of the pod ``uid``, by its id."""

@@ -93,17 +93,15 @@ def check_origins(case: Case) -> Iterator[Violation]:
         ("is evicted", case.evictions),
     )
     for verb, steps in claims:
-        for uid, claimed, _ in steps:
-            actual = case.before(uid)
-            if actual != claimed:
+        for one in steps:
+            if one.source != one.home:
+                claimed, actual = one.source or "pending", one.home or "pending"
                 yield Violation(
-                    "origin",
-                    uid,
-                    f"{verb} from {claimed or 'pending'}, is at {actual or 'pending'}",
+                    "origin", one.uid, f"{verb} from {claimed}, is at {actual}"
                 )
-    for uid, source, target in case.moves:
-        if source == target:
-            yield Violation("origin", uid, f"moves to its own {target}")
+    for one in case.moves:
+        if one.source == one.target:
+            yield Violation("origin", one.uid, f"moves to its own {one.target}")
 
 
 Rule = Callable[[Case], Iterator[Violation]]

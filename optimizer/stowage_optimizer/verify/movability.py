@@ -14,20 +14,20 @@ from stowage_optimizer.verify.violation import Violation
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    classes = {case.class_id(uid) for uid in case.disrupted}
+    classes = {one.class_id for one in case.disrupted}
     problems = {name: list(budget_problems(case, name)) for name in classes}
-    for uid in case.disrupted:
+    for uid, *_, class_id, _ in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
             yield Violation("immovable", uid, f"may not be moved ({reason})")
-        for problem in problems[case.class_id(uid)]:
+        for problem in problems[class_id]:
             yield Violation("disruption-budget", uid, problem)
 
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(case.class_id(uid) for uid in case.disrupted)
+    disrupted = Counter(one.class_id for one in case.disrupted)
     for budget, names in case.index.covered:
         spent = sum(disrupted[name] for name in names)
         if spent > max(0, budget.disruptions_allowed):
@@ -40,12 +40,12 @@ def check_budgets(case: Case) -> Iterator[Violation]:
 
 def check_unverifiable(case: Case) -> Iterator[Violation]:
     """Yield pods in the plan whose needs this checker cannot check."""
-    classes = {case.class_id(uid) for uid in case.touched}
+    classes = {one.class_id for one in case.touched.values()}
     needs = {name: _unverifiable_needs(case.classes[name]) for name in classes}
-    touched = [uid for uid in case.touched if needs[case.class_id(uid)]]
-    for uid in sorted(touched):
-        if case.touched[uid] != case.before(uid):
-            yield Violation("unverifiable", uid, f"has {needs[case.class_id(uid)]}")
+    touched = [one for one in case.touched.values() if needs[one.class_id]]
+    for one in sorted(touched):
+        if one.target != one.home:
+            yield Violation("unverifiable", one.uid, f"has {needs[one.class_id]}")
 
 
 class Disruptable:
@@ -79,9 +79,7 @@ class Disruptable:
             if number > budget.disruptions_allowed:
                 scarce |= members
         self.classes -= scarce
-        self._disrupted = {
-            uid for uid in case.disrupted if case.class_id(uid) in scarce
-        }
+        self._disrupted = {one.uid for one in case.disrupted if one.class_id in scarce}
 
     def __contains__(self, uid: str) -> bool:
         """Return whether the plan may disrupt the pod, which runs."""

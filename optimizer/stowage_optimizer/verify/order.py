@@ -25,12 +25,12 @@ _Counted = tuple[str | bytes, ...]
 
 def check_order(case: Case) -> Iterator[Violation]:
     """Yield arrivals that affinity or spread refuse whatever came before them."""
-    coming = [(one.uid, one.target) for one in (*case.moves, *case.placements)]
-    classes = {case.class_id(uid) for uid, _ in coming}
+    steps = [*case.moves, *case.placements]
+    classes = {one.class_id for one in steps}
     if not any(demanding(case.classes[name]) for name in classes):
         return
     state = ExecutionState(case)
-    left = coming
+    left = [(one.uid, one.target) for one in steps]
     while left:
         late = []
         for uid, node in left:

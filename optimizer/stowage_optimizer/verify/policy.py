@@ -67,7 +67,7 @@ class SpareRoom:
     def _count(self) -> Iterator[tuple[int, _FreeRoom]]:
         """Yield the room for each priority that is evicted, the lowest first."""
         case, index = self._case, self._case.index
-        evicted = {case.priority(one.uid) for one in case.evictions}
+        evicted = {index.priority[one.class_id] for one in case.evictions}
         tiers: defaultdict[int, list[str]] = defaultdict(list)
         for name in self._disruptable.classes:
             tiers[index.priority[name]].append(name)
@@ -89,8 +89,7 @@ class SpareRoom:
         case, index = self._case, self._case.index
         left: defaultdict[str, list[int]] = defaultdict(list)
         came: defaultdict[str, list[int]] = defaultdict(list)
-        for uid, target in case.touched.items():
-            home, class_id = case.before(uid), case.class_id(uid)
+        for uid, _, target, class_id, home in case.touched.values():
             gone = class_id in self._disruptable.classes and case.pods[uid].movable
             if home == target or (
                 home and gone and index.priority[class_id] < priority
@@ -204,7 +203,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
     if case.policy != pb.POLICY_STRICT:
         return
     # A pending pod cannot be evicted: that is another rule.
-    evicted = [one.uid for one in case.evictions if case.before(one.uid)]
+    evicted = [one.uid for one in case.evictions if one.home]
     if not evicted:
         return
     gained = max((case.priority(one.uid) for one in case.placements), default=None)

@@ -19,13 +19,11 @@ def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
     """Return (priority, placed before, placed after, disruption), highest first."""
     of_class, before = case.index.priority, case.index.placed
     after, disruption = before.copy(), Counter[int]()
-    for (name, _), uids in case.arrivals.items():
-        after[of_class[name]] += len(uids)
-    for (name, _), uids in case.departures.items():
-        after[of_class[name]] -= len(uids)
-        moved = sum(bool(case.touched[uid]) for uid in uids)
-        evicted = len(uids) - moved
-        disruption[of_class[name]] += moved * MOVE_WEIGHT + evicted * EVICTION_WEIGHT
+    for one in case.touched.values():
+        priority = of_class[one.class_id]
+        after[priority] += bool(one.target) - bool(one.home)
+        if one.home and one.home != one.target:
+            disruption[priority] += MOVE_WEIGHT if one.target else EVICTION_WEIGHT
     counted = []
     reached = (0, 0, 0)
     priorities = {of_class[name] for name in case.index.present}
@@ -174,7 +172,7 @@ def check_gains(case: Case) -> Iterator[Violation]:
 
 
 def _by_owner(case: Case) -> Counter[str]:
-    owners = (case.class_of(uid).owner.uid for uid in case.disrupted)
+    owners = (case.classes[one.class_id].owner.uid for one in case.disrupted)
     return Counter(owner for owner in owners if owner)
 
 

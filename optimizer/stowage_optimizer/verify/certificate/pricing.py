@@ -104,7 +104,7 @@ class Weights:
     def _reached(self, phase: pb.Phase, priority: int) -> int:
         case = self.pods.case
         if phase == pb.PHASE_KEEP:
-            evicted = [one.uid for one in case.evictions if case.before(one.uid)]
+            evicted = [one.uid for one in case.evictions if one.home]
             lost = sum(case.priority(uid) == priority for uid in evicted)
             return case.index.placed[priority] - lost
         for at, _before_it, after, disruption in self._tiers:
