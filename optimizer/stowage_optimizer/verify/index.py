@@ -35,7 +35,7 @@ class Index:
     unknown_nodes
         Those that a pod is on.
     movable
-        The nodes of the running pods of each class that may be moved.
+        The numbers of the nodes of those running pods of a class that may be moved.
     placed
         How many pods of a priority have a node.
     free
@@ -136,13 +136,10 @@ class Index:
         found = []
         for name in sorted(self.present):
             for term in self.classes[name].required_pod_anti_affinity:
-                others = self.spoken_of(term, self.classes[name])
-                others = others.intersection(self.present)
+                others = self.spoken_of(term, self.classes[name]) & self.present
+                key, wide = term.topology_key, term.HasField("namespace_selector")
                 if others:
-                    wide = term.HasField("namespace_selector")
-                    found.append(
-                        AntiAffinityRule(name, term.topology_key, others, wide)
-                    )
+                    found.append(AntiAffinityRule(name, key, others, wide))
         return found
 
     @cached_property

@@ -102,17 +102,16 @@ class Pods:
         undisrupted = self._undisrupted_priorities()
         for class_id, uids in case.index.members.items():
             priority = case.index.priority[class_id]
-            running = {uid for uid in uids if case.before(uid)}
-            if class_id in self.left_alone:
-                self.fixed |= running
-                continue
-            if priority not in undisrupted and not any(budget_problems(case, class_id)):
-                running = {uid for uid in running if not case.pods[uid].movable}
-            self.fixed |= running
-            if priority >= self.claim.priority:
-                # They have no price: they may go anywhere at no cost.
-                free = tuple(uid for uid in uids if uid not in running | named)
-                self.groups += [Group(free, priority, 0, 0)] if free else []
+            fixed = {uid for uid in uids if case.before(uid)}
+            alone = class_id in self.left_alone
+            held = priority in undisrupted or any(budget_problems(case, class_id))
+            if not alone and not held:
+                fixed = {uid for uid in fixed if not case.pods[uid].movable}
+            self.fixed |= fixed
+            # Without a price pods may go anywhere at no cost.
+            free = tuple(uid for uid in uids if uid not in fixed and uid not in named)
+            if free and not alone and priority >= self.claim.priority:
+                self.groups.append(Group(free, priority, 0, 0))
 
     def problems(self) -> Iterator[str]:
         """Yield what makes the prices unfit to prove anything."""

@@ -166,17 +166,18 @@ class _Nodes:
     names: list[str] = field(init=False)
     needs: list[tuple[int, ...]] = field(init=False)
     _classes: list[Counter[str]] = field(init=False)
-    _homes: list[Counter[tuple[str, str]]] = field(init=False)
+    _here: list[Counter[str]] = field(init=False)
+    _of_class_here: Counter[tuple[int, str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         case, groups = self.pods.case, self.pods.groups
-        self._classes = [
-            Counter(case.class_id(uid) for uid in one.uids) for one in groups
-        ]
-        self._homes = [
-            Counter((case.before(uid), case.class_id(uid)) for uid in one.uids)
-            for one in groups
-        ]
+        self._classes = [Counter(map(case.class_id, one.uids)) for one in groups]
+        self._here = [Counter(map(case.before, one.uids)) for one in groups]
+        self._of_class_here = Counter(
+            (at, case.class_id(uid), case.before(uid))
+            for at, one in enumerate(groups)
+            for uid in one.uids
+        )
         wanted = [self._need(group) for group in groups]
         self.names = sorted({name for one in wanted for name in +one})
         self.needs = [tuple(one[name] for name in self.names) for one in wanted]
@@ -200,7 +201,7 @@ class _Nodes:
         for at, (group, need) in enumerate(
             zip(self.pods.groups, self.needs, strict=True)
         ):
-            here = sum(self._homes[at][node, name] for name in self._classes[at])
+            here = self._here[at][node]
             home = [h + here * n for h, n in zip(home, need, strict=True)]
             come = 0
             if all(n <= room for n, room in zip(need, free, strict=True) if n):
@@ -216,7 +217,7 @@ class _Nodes:
         """Return how many pods of a group may come to ``node``."""
         problems = self.pods.case.index.eligibility.problems
         return sum(
-            pods - self._homes[at][node, name]
+            pods - self._of_class_here[at, name, node]
             for name, pods in self._classes[at].items()
             if not problems(name, node)
         )
