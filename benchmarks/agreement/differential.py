@@ -15,7 +15,7 @@ from benchmarks.agreement.mutations import CLAIMS, MUTATIONS, MutationContext
 from benchmarks.agreement.plans import PlanBuilder, answers, propose, recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_optimizer.verify.case import Index
+from stowage_optimizer.verify.index import Index
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file
 

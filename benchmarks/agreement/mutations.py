@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from benchmarks.agreement.plans import rearrange
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Index
-from stowage_optimizer.verify.movability import covers
+from stowage_optimizer.verify.index import Index
+from stowage_optimizer.verify.terms import covers
 
 Arrival = pb.Placement | pb.Move
 Step = Arrival | pb.Eviction

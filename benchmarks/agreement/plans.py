@@ -9,8 +9,8 @@ from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_optimizer.verify.case import Case, Index, amounts
-from stowage_optimizer.verify.places import turned_away
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import Index, amounts
 from stowage_optimizer.verify.worth import count_tiers
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import Question
@@ -111,7 +111,7 @@ class PlanBuilder:
     def __init__(self, snapshot: pb.Snapshot, index: Index) -> None:
         self.snapshot = snapshot
         self.index = index
-        self.where = dict(index.node)
+        self.where = {uid: pod.node for uid, pod in index.pods.items()}
         self._free = {node.name: amounts(node.allocatable) for node in snapshot.nodes}
         self._open: dict[str, list[str]] = {}
         for uid, node in self.where.items():
@@ -124,28 +124,26 @@ class PlanBuilder:
 
     def supported(self, uid: str) -> bool:
         """Return whether the contract can express all that the pod needs."""
-        return not self.index.classes[self.index.class_id[uid]].unsupported
+        return not self.index.classes[self.index.pods[uid].class_id].unsupported
 
     def movable(self) -> list[str]:
         """Return the pods that still are where they were and may be moved."""
         return [
             uid
             for uid, node in self.where.items()
-            if node == self.index.node[uid] and self.index.pods[uid].movable
+            if (pod := self.index.pods[uid]).movable and node == pod.node
         ]
 
     def priority(self, uid: str) -> int:
         """Return the priority of the pod ``uid``."""
-        return self.index.priority[self.index.class_id[uid]]
+        return self.index.priority[self.index.pods[uid].class_id]
 
     def open_nodes(self, uid: str) -> list[str]:
         """Return the nodes that do not refuse the pod, full ones among them."""
-        name = self.index.class_id[uid]
+        name = self.index.pods[uid].class_id
         if name not in self._open:
-            case = Case(self.snapshot, pb.Plan(), pb.POLICY_STRICT, index=self.index)
-            self._open[name] = [
-                node for node in self.index.nodes if not turned_away(case, uid, node)
-            ]
+            nodes = self.index.nodes
+            self._open[name] = self.index.eligibility.welcoming(name, nodes)
         return self._open[name]
 
     def fits(self, uid: str, node: str) -> bool:
@@ -167,7 +165,7 @@ class PlanBuilder:
         """Return the plan that leads here."""
         plan = pb.Plan(snapshot_id=self.snapshot.id)
         for uid, node in self.where.items():
-            home = self.index.node[uid]
+            home = self.index.pods[uid].node
             if node == home:
                 continue
             if not home:
@@ -179,7 +177,7 @@ class PlanBuilder:
         return plan
 
     def _wanted(self, uid: str) -> Counter[str]:
-        return self.index.wanted[self.index.class_id[uid]]
+        return self.index.wanted[self.index.pods[uid].class_id]
 
 
 LOOK_SHARE = 0.85

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.agreement.draft import own
 from benchmarks.agreement.plans import recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Index
+from stowage_optimizer.verify.index import Index
 from stowage_testbed.simulate import (
     NO_PROTECTION,
     Instance,

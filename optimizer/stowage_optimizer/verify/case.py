@@ -1,52 +1,34 @@
-"""The case: a snapshot and a plan, indexed for the rules."""
+"""The case: a snapshot and a plan, as the rules look at them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.index import Index
+
+Pair = tuple[str, str]
+"""A class and a node."""
 
 
-class Index:
-    """A snapshot, indexed once however many plans are checked against it."""
+class Step(NamedTuple):
+    """A pod goes from ``source`` to ``target``, as the plan says; "" is no node.
 
-    def __init__(self, snapshot: pb.Snapshot) -> None:
-        self.nodes = {node.name: node for node in snapshot.nodes}
-        self.classes = {one.id: one for one in snapshot.pod_classes}
-        self.wanted = {
-            name: Counter({**amounts(one.requests), "pods": 1})
-            for name, one in self.classes.items()
-        }
-        self.asked_for = {
-            name: tuple((what, amount) for what, amount in wanted.items() if amount)
-            for name, wanted in self.wanted.items()
-        }
-        self.priority = {name: one.priority for name, one in self.classes.items()}
-        # Reading a field of a message makes a new object each time.
-        self.pods: dict[str, pb.Pod] = {}
-        self.class_id: dict[str, str] = {}
-        self.node: dict[str, str] = {}
-        self.on_node: defaultdict[str, list[str]] = defaultdict(list)
-        for pod in snapshot.pods:
-            uid, node = pod.uid, pod.node
-            self.pods[uid] = pod
-            self.class_id[uid] = pod.class_id
-            self.node[uid] = node
-            self.on_node[node].append(uid)
-        self.present = frozenset(self.class_id.values())
-        waiting = {*self.on_node[""]}
-        self.placed = Counter(
-            self.priority.get(class_id, 0)
-            for uid, class_id in self.class_id.items()
-            if uid not in waiting
-        )
-        self.forbidden = {
-            (pair.class_id, pair.node) for pair in snapshot.forbidden_pairs
-        }
+    Attributes
+    ----------
+    class_id, home
+        The pod's class, and the node that it is on in truth.
+    """
+
+    uid: str
+    source: str
+    target: str
+    class_id: str
+    home: str
 
 
-@dataclass(slots=True)
 class Case:
     """What the rules look at.
 
@@ -57,50 +39,61 @@ class Case:
     index
         The index of ``snapshot``.
 
+    Attributes
+    ----------
+    named
+        All placements, moves and evictions, whatever they name.
+    placements, moves, evictions
+        Without steps that name an unknown pod or target: they break a rule of their
+        own, and all other rules look at the rest.
+    touched
+        The step of each pod that has one.
+    arrivals, departures
+        The pods that come to a node, or leave it, by their class and the node. Pods of
+        a class are equal to most rules.
+
     What a plan does not touch is as it was, and is counted once for all plans: a check
     takes as long as its plan is large, not as the cluster is.
-
-    A step with an unknown pod or node breaks a rule of its own. All other rules look at
-    the rest: ``placements``, ``moves`` and ``evictions``.
     """
 
-    snapshot: pb.Snapshot
-    plan: pb.Plan
-    policy: pb.Policy
-    asked: pb.SolveOptions = field(default_factory=pb.SolveOptions)
-    index: Index | None = None
-    nodes: dict[str, pb.Node] = field(init=False)
-    classes: dict[str, pb.PodClass] = field(init=False)
-    pods: dict[str, pb.Pod] = field(init=False)
-    before: dict[str, str] = field(init=False)
-    after: dict[str, str] = field(init=False)
-    placements: tuple[pb.Placement, ...] = field(init=False)
-    moves: tuple[pb.Move, ...] = field(init=False)
-    evictions: tuple[pb.Eviction, ...] = field(init=False)
-    touched: dict[str, str] = field(init=False)
-    present: frozenset[str] = field(init=False)
-    placed_before: Counter[int] = field(init=False)
-    forbidden: set[tuple[str, str]] = field(init=False)
-    _index: Index = field(init=False)
+    def __init__(
+        self,
+        snapshot: pb.Snapshot,
+        plan: pb.Plan,
+        policy: pb.Policy,
+        asked: pb.SolveOptions | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.snapshot, self.plan, self.policy = snapshot, plan, policy
+        self.asked = asked or pb.SolveOptions()
+        self.index = index = index or Index(snapshot)
+        self.pods, self.nodes, self.classes = index.pods, index.nodes, index.classes
+        step = self._step
+        placed = [step(one.pod_uid, "", one.node) for one in plan.placements]
+        moved = [step(one.pod_uid, one.from_node, one.to_node) for one in plan.moves]
+        evicted = [step(one.pod_uid, one.node, "") for one in plan.evictions]
+        self.named = placed, moved, evicted
+        pods, nodes = self.pods, self.nodes
+        self.placements = [
+            one for one in placed if one.uid in pods and one.target in nodes
+        ]
+        self.moves = [one for one in moved if one.uid in pods and one.target in nodes]
+        self.evictions = [one for one in evicted if one.uid in pods]
+        known = *self.placements, *self.moves, *self.evictions
+        self.touched = {one.uid: one for one in known}
+        self.arrivals: defaultdict[Pair, list[str]] = defaultdict(list)
+        self.departures: defaultdict[Pair, list[str]] = defaultdict(list)
+        for uid, _, target, class_id, home in self.touched.values():
+            if target and target != home:
+                self.arrivals[class_id, target].append(uid)
+            if home and target != home:
+                self.departures[class_id, home].append(uid)
 
-    def __post_init__(self) -> None:
-        index = self._index = self.index or Index(self.snapshot)
-        self.nodes, self.classes, self.pods = index.nodes, index.classes, index.pods
-        self.forbidden = index.forbidden
-        self.present, self.placed_before = index.present, index.placed
-        self.before = index.node
-        pods, nodes, plan = self.pods, self.nodes, self.plan
-        self.placements = tuple(
-            one for one in plan.placements if one.pod_uid in pods and one.node in nodes
-        )
-        self.moves = tuple(
-            one for one in plan.moves if one.pod_uid in pods and one.to_node in nodes
-        )
-        self.evictions = tuple(one for one in plan.evictions if one.pod_uid in pods)
-        self.touched = {one.pod_uid: one.node for one in self.placements}
-        self.touched |= {one.pod_uid: one.to_node for one in self.moves}
-        self.touched |= {one.pod_uid: "" for one in self.evictions}
-        self.after = {**index.node, **self.touched}
+    def _step(self, uid: str, source: str, target: str) -> Step:
+        if uid not in self.pods:
+            return Step(uid, source, target, "", "")
+        pod = self.pods[uid]
+        return Step(uid, source, target, pod.class_id, pod.node)
 
     @property
     def changes_nothing(self) -> bool:
@@ -114,57 +107,42 @@ class Case:
         return self.asked.objective == pb.OBJECTIVE_CONSOLIDATE
 
     @property
-    def disrupted(self) -> list[str]:
-        """The pods that the plan moves or evicts."""
-        moved = [one.pod_uid for one in self.moves]
-        return moved + [one.pod_uid for one in self.evictions]
+    def disrupted(self) -> list[Step]:
+        """The moves and evictions."""
+        return [*self.moves, *self.evictions]
 
-    def arrivals(self) -> list[tuple[pb.Pod, pb.Node]]:
-        """Return each pod that comes to a node, with that node."""
-        return [
-            (self.pods[uid], self.nodes[node])
-            for uid, node in self.touched.items()
-            if node and node != self.before[uid]
-        ]
+    @cached_property
+    def free(self) -> dict[str, list[int]]:
+        """What is left after the plan, as the index has it of before."""
+        free = {name: list(left) for name, left in self.index.free.items()}
+        for pairs, sign in ((self.arrivals, -1), (self.departures, 1)):
+            at: defaultdict[str, list[int]] = defaultdict(list)
+            for (class_id, node), uids in pairs.items():
+                at[class_id] += [self.index.number[node]] * len(uids)
+            for class_id, numbers in at.items():
+                self.index.give_back(free, class_id, numbers, sign)
+        return free
 
-    def staying_on(self, node: str) -> list[str]:
-        """Return the pods that are on ``node`` before the plan and after it."""
-        here = self._index.on_node.get(node, ())
-        return [uid for uid in here if self.after[uid] == node]
+    def before(self, uid: str) -> str:
+        """Return the node of the pod ``uid`` before the plan; none is ""."""
+        return self.pods[uid].node
+
+    def after(self, uid: str) -> str:
+        """Return the node of the pod ``uid`` after the plan; none is ""."""
+        return self.touched[uid].target if uid in self.touched else self.before(uid)
+
+    def class_id(self, uid: str) -> str:
+        """Return the class of the pod ``uid``, by its id."""
+        return self.pods[uid].class_id
 
     def class_of(self, uid: str) -> pb.PodClass:
         """Return the class of the pod ``uid``."""
-        return self.classes[self._index.class_id[uid]]
+        return self.classes[self.class_id(uid)]
 
     def priority(self, uid: str) -> int:
         """Return the priority of the pod ``uid``."""
-        return self._index.priority[self._index.class_id[uid]]
+        return self.index.priority[self.class_id(uid)]
 
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
-        return self._index.wanted[self._index.class_id[uid]]
-
-    def asked_for(self, uid: str) -> tuple[tuple[str, int], ...]:
-        """Return what the pod ``uid`` takes, without what it takes nothing of."""
-        return self._index.asked_for[self._index.class_id[uid]]
-
-    def on_nodes(self) -> dict[str, list[str]]:
-        """Return the pods on each node after the plan, by the node's name."""
-        on_nodes: dict[str, list[str]] = {name: [] for name in self.nodes}
-        for uid, node in self.after.items():
-            if node:
-                on_nodes[node].append(uid)
-        return on_nodes
-
-
-def amounts(resources: pb.Resources) -> Counter[str]:
-    """Return the amounts of ``resources`` by name."""
-    return Counter(
-        {
-            **resources.extended,
-            "cpu_milli": resources.cpu_milli,
-            "memory_bytes": resources.memory_bytes,
-            "ephemeral_storage_bytes": resources.ephemeral_storage_bytes,
-            "pods": resources.pods,
-        }
-    )
+        return self.index.wanted[self.class_id(uid)]

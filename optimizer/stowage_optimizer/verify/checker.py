@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
-from stowage_optimizer.verify.case import Case, Index
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.movability import (
     check_budgets,
     check_movability,
@@ -56,22 +57,22 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
         for name, count in Counter(getattr(one, key) for one in messages).items():
             if count > 1:
                 yield Violation("snapshot", name, f"{kind} appears {count} times")
-    if not case.present <= case.classes.keys():
+    if not case.index.present <= case.classes.keys():
         for pod in snapshot.pods:
             if pod.class_id not in case.classes:
                 yield Violation("snapshot", pod.uid, f"unknown class {pod.class_id}")
     held = {reservation.node for reservation in snapshot.reservations}
-    for node in sorted({*case.before.values(), *held} - {""}):
-        if node not in case.nodes:
-            yield Violation("snapshot", node, "unknown node")
+    for node in sorted(case.index.unknown_nodes | (held - case.nodes.keys() - {""})):
+        yield Violation("snapshot", node, "unknown node")
 
 
 def check_references(case: Case) -> Iterator[Violation]:
     """Yield pods and nodes that are unknown, and pods that are named twice."""
+    placed, moved, evicted = case.named
     named = [
-        *((one.pod_uid, (one.node,)) for one in case.plan.placements),
-        *((one.pod_uid, (one.from_node, one.to_node)) for one in case.plan.moves),
-        *((one.pod_uid, (one.node,)) for one in case.plan.evictions),
+        *((one.uid, (one.target,)) for one in placed),
+        *((one.uid, (one.source, one.target)) for one in moved),
+        *((one.uid, (one.source,)) for one in evicted),
     ]
     for uid, count in Counter(uid for uid, _ in named).items():
         if count > 1:
@@ -86,22 +87,21 @@ def check_references(case: Case) -> Iterator[Violation]:
 
 def check_origins(case: Case) -> Iterator[Violation]:
     """Yield pods that are not where the plan takes them from."""
-    claims = [
-        *((one.pod_uid, "", "is placed") for one in case.placements),
-        *((one.pod_uid, one.from_node, "is moved") for one in case.moves),
-        *((one.pod_uid, one.node, "is evicted") for one in case.evictions),
-    ]
-    for uid, claimed, verb in claims:
-        actual = case.before[uid]
-        if actual != claimed:
-            yield Violation(
-                "origin",
-                uid,
-                f"{verb} from {claimed or 'pending'}, is at {actual or 'pending'}",
-            )
-    for move in case.moves:
-        if move.from_node == move.to_node:
-            yield Violation("origin", move.pod_uid, f"moves to its own {move.to_node}")
+    claims = (
+        ("is placed", case.placements),
+        ("is moved", case.moves),
+        ("is evicted", case.evictions),
+    )
+    for verb, steps in claims:
+        for one in steps:
+            if one.source != one.home:
+                claimed, actual = one.source or "pending", one.home or "pending"
+                yield Violation(
+                    "origin", one.uid, f"{verb} from {claimed}, is at {actual}"
+                )
+    for one in case.moves:
+        if one.source == one.target:
+            yield Violation("origin", one.uid, f"moves to its own {one.target}")
 
 
 Rule = Callable[[Case], Iterator[Violation]]

@@ -9,30 +9,27 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import inexpressible_classes
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.order import demanding
-from stowage_optimizer.verify.terms import pod_labels_match
 from stowage_optimizer.verify.violation import Violation
 
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    for uid in case.disrupted:
+    classes = {one.class_id for one in case.disrupted}
+    problems = {name: list(budget_problems(case, name)) for name in classes}
+    for uid, *_, class_id, _ in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
             yield Violation("immovable", uid, f"may not be moved ({reason})")
-        for problem in budget_problems(case, case.class_of(uid)):
+        for problem in problems[class_id]:
             yield Violation("disruption-budget", uid, problem)
 
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(case.pods[uid].class_id for uid in case.disrupted)
-    for budget in case.snapshot.disruption_budgets:
-        spent = sum(
-            count
-            for name, count in disrupted.items()
-            if covers(budget, case.classes[name])
-        )
+    disrupted = Counter(one.class_id for one in case.disrupted)
+    for budget, names in case.index.covered:
+        spent = sum(disrupted[name] for name in names)
         if spent > max(0, budget.disruptions_allowed):
             yield Violation(
                 "disruption-budget",
@@ -43,65 +40,64 @@ def check_budgets(case: Case) -> Iterator[Violation]:
 
 def check_unverifiable(case: Case) -> Iterator[Violation]:
     """Yield pods in the plan whose needs this checker cannot check."""
-    touched = {uid for uid, node in case.touched.items() if node != case.before[uid]}
-    problems = {
-        name: list(_unverifiable_needs(case.classes[name]))
-        for name in {case.pods[uid].class_id for uid in touched}
-    }
-    for uid in sorted(touched):
-        for problem in problems[case.pods[uid].class_id]:
-            yield Violation("unverifiable", uid, f"has {problem}")
+    classes = {one.class_id for one in case.touched.values()}
+    needs = {name: _unverifiable_needs(case.classes[name]) for name in classes}
+    touched = [one for one in case.touched.values() if needs[one.class_id]]
+    for one in sorted(touched):
+        if one.target != one.home:
+            yield Violation("unverifiable", one.uid, f"has {needs[one.class_id]}")
 
 
-def disruptable_pods(case: Case) -> set[str]:
-    """Return the running pods that a plan may move or evict.
+class Disruptable:
+    """The running pods that a plan may move or evict.
 
     A strategy may do without pods under anti-affinity rules that no capacity expresses,
     and without those with affinity or spread. Of the pods of a budget that does not
     allow for all of them at once, only those that the plan does disrupt.
+
+    Attributes
+    ----------
+    classes
+        The classes of which these are all movable pods.
     """
-    excluded = inexpressible_classes(case)
-    free = {
-        name
-        for name, one in case.classes.items()
-        if name not in excluded
-        and not demanding(one)
-        and not any(_unverifiable_needs(one))
-        and not any(budget_problems(case, one))
-    }
-    found = {
-        uid
-        for uid, pod in case.pods.items()
-        if pod.node and pod.movable and pod.class_id in free
-    }
-    disrupted = set(case.disrupted)
-    for budget in case.snapshot.disruption_budgets:
-        members = {uid for uid in found if covers(budget, case.class_of(uid))}
-        if len(members) > budget.disruptions_allowed:
-            found -= members - disrupted
-    return found
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        excluded = inexpressible_classes(case)
+        self.classes = {
+            name
+            for name in case.index.present
+            if name not in excluded
+            and not demanding(case.classes[name])
+            and not _unverifiable_needs(case.classes[name])
+            and not any(budget_problems(case, name))
+        }
+        scarce: set[str] = set()
+        for budget, names in case.index.covered:
+            members = names & self.classes
+            number = sum(len(case.index.movable[name]) for name in members)
+            if number > budget.disruptions_allowed:
+                scarce |= members
+        self.classes -= scarce
+        self._disrupted = {one.uid for one in case.disrupted if one.class_id in scarce}
+
+    def __contains__(self, uid: str) -> bool:
+        """Return whether the plan may disrupt the pod, which runs."""
+        if not self._case.pods[uid].movable:
+            return False
+        return self._case.class_id(uid) in self.classes or uid in self._disrupted
 
 
-def budget_problems(case: Case, wanted: pb.PodClass) -> Iterator[str]:
+def budget_problems(case: Case, class_id: str) -> Iterator[str]:
     """Yield why budgets allow to disrupt no pod of the class, if they do not."""
-    budgets = [
-        budget for budget in case.snapshot.disruption_budgets if covers(budget, wanted)
-    ]
+    budgets = case.index.budgets.get(class_id, ())
     if len(budgets) > 1:
         yield "is under two budgets or more"
     elif budgets and budgets[0].disruptions_allowed < 1:
         yield f"budget {budgets[0].name} allows no disruption"
 
 
-def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
-    """Return whether pods of the class are under ``budget``."""
-    return (
-        budget.namespace == wanted.namespace
-        and budget.HasField("selector")
-        and pod_labels_match(budget.selector, wanted.labels)
-    )
-
-
-def _unverifiable_needs(wanted: pb.PodClass) -> Iterator[str]:
-    if wanted.unsupported:
-        yield f"needs beyond the contract: {', '.join(wanted.unsupported)}"
+def _unverifiable_needs(wanted: pb.PodClass) -> str:
+    if not wanted.unsupported:
+        return ""
+    return f"needs beyond the contract: {', '.join(wanted.unsupported)}"

@@ -7,14 +7,14 @@ plan's order, and allowed pods come. No pod may be left over.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.places import affinity_holds, untolerated
-from stowage_optimizer.verify.terms import pod_labels_match, term_speaks_of
+from stowage_optimizer.verify.eligibility import affinity_holds, untolerated
+from stowage_optimizer.verify.terms import pod_labels_match
 from stowage_optimizer.verify.violation import RuleName, Violation
 
 TERMINATING = "terminating"
@@ -25,12 +25,12 @@ _Counted = tuple[str | bytes, ...]
 
 def check_order(case: Case) -> Iterator[Violation]:
     """Yield arrivals that affinity or spread refuse whatever came before them."""
-    coming = [(one.pod_uid, one.to_node) for one in case.moves]
-    coming += [(one.pod_uid, one.node) for one in case.placements]
-    if not any(demanding(case.class_of(uid)) for uid, _ in coming):
+    steps = [*case.moves, *case.placements]
+    classes = {one.class_id for one in steps}
+    if not any(demanding(case.classes[name]) for name in classes):
         return
     state = ExecutionState(case)
-    left = coming
+    left = [(one.uid, one.target) for one in steps]
     while left:
         late = []
         for uid, node in left:
@@ -59,19 +59,55 @@ def _hard(wanted: pb.PodClass) -> Iterator[pb.TopologySpreadConstraint]:
 
 @dataclass(slots=True)
 class AffinityCounts:
-    """Where the pods are that a class requires."""
+    """Where the pods are that a class requires.
 
-    required_classes: set[str]
-    places: Counter[tuple[str, str]]
+    Parameters
+    ----------
+    domains
+        The domain of each node, by the key of each term.
+    """
+
+    required_classes: frozenset[str]
+    domains: Mapping[str, Mapping[str, str]]
+    places: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def join(self, node: str, pods: int = 1) -> None:
+        """Let so many required pods come to ``node``."""
+        for key, domains in self.domains.items():
+            if node in domains:
+                self.places[key, domains[node]] += pods
 
 
 @dataclass(slots=True)
 class SpreadCounts:
-    """How many pods a spread constraint counts in each domain."""
+    """How many pods a spread constraint counts in each domain.
 
-    members: set[str]
-    domain_of: dict[str, str]
-    counts: dict[str, int]
+    Parameters
+    ----------
+    domain_of
+        Of each node on which pods count.
+    """
+
+    members: frozenset[str]
+    domain_of: Mapping[str, str]
+    counts: dict[str, int] = field(init=False)
+    fewest: int = field(init=False, default=0)
+    _domains_with: Counter[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = dict.fromkeys(self.domain_of.values(), 0)
+        self._domains_with = Counter({0: len(self.counts)})
+
+    def join(self, node: str, pods: int = 1) -> None:
+        """Let so many pods come to ``node``."""
+        if node not in self.domain_of:
+            return
+        domain = self.domain_of[node]
+        self._domains_with[self.counts[domain]] -= 1
+        self.counts[domain] += pods
+        self._domains_with[self.counts[domain]] += 1
+        while not self._domains_with[self.fewest]:
+            self.fewest += 1
 
 
 @dataclass(slots=True)
@@ -87,38 +123,40 @@ class ExecutionState:
     """
 
     case: Case
-    _there: dict[str, Counter[str]] = field(init=False)
-    _leaving: dict[str, Counter[str]] = field(init=False)
+    _there: dict[str, Counter[str]] = field(init=False, default_factory=dict)
     _affinity_counts: dict[str, AffinityCounts] = field(
         init=False, default_factory=dict
     )
     _spread_counts: dict[tuple[str, int], SpreadCounts] = field(
         init=False, default_factory=dict
     )
+    _counting: defaultdict[str, list[AffinityCounts | SpreadCounts]] = field(
+        init=False, default_factory=lambda: defaultdict(list)
+    )
     _domains: dict[_Counted, dict[str, str]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        case = self.case
-        self._there = {name: Counter() for name in case.classes}
-        self._leaving = {name: Counter() for name in case.classes}
-        leaving = {
-            pod.uid for pod in case.snapshot.pods if pod.immovable_reason == TERMINATING
-        }
-        for uid, node in case.after.items():
-            if node and node == case.before[uid]:
-                there = self._leaving if uid in leaving else self._there
-                there[case.class_of(uid).id][node] += 1
 
     def arrive(self, uid: str, node: str) -> None:
         """Let the pod ``uid`` come to ``node``."""
-        arrived = self.case.class_of(uid).id
-        self._there[arrived][node] += 1
-        for name, counts in self._affinity_counts.items():
-            if arrived in counts.required_classes:
-                self._join(counts, self.case.classes[name], node, 1)
-        for spread_counts in self._spread_counts.values():
-            if arrived in spread_counts.members:
-                _count(spread_counts, node, 1)
+        arrived = self.case.class_id(uid)
+        self._there_of(arrived)[node] += 1
+        for counts in self._counting[arrived]:
+            counts.join(node)
+
+    def _there_of(self, name: str) -> Counter[str]:
+        """Return how many pods of the class are on each node."""
+        if name not in self._there:
+            self._there[name] = Counter(self._staying(name, terminating=False))
+        return self._there[name]
+
+    def _staying(self, name: str, *, terminating: bool) -> Iterator[str]:
+        """Yield the node of each pod of the class that stays, and terminates or not."""
+        case = self.case
+        for uid in case.index.members.get(name, ()):
+            node = case.before(uid)
+            if node and node == case.after(uid):
+                reason = case.pods[uid].immovable_reason
+                if terminating == (reason == TERMINATING):
+                    yield node
 
     def refusals(self, uid: str, node: str) -> Iterator[tuple[RuleName, str]]:
         """Yield the rule and the reason of each refusal of ``uid`` by ``node``."""
@@ -133,40 +171,37 @@ class ExecutionState:
 
     def _affinity_holds(self, wanted: pb.PodClass, node: str) -> bool:
         counts = self._affinity_counts_of(wanted)
-        labels = self.case.nodes[node].labels
-        keys = [term.topology_key for term in wanted.required_pod_affinity]
-        if any(key not in labels for key in keys):
+        if any(node not in domains for domains in counts.domains.values()):
             return False
-        if all(counts.places[key, labels[key]] for key in keys):
+        if all(counts.places[key, at[node]] for key, at in counts.domains.items()):
             return True
         return not counts.places.total() and wanted.id in counts.required_classes
 
     def _affinity_counts_of(self, wanted: pb.PodClass) -> AffinityCounts:
         if wanted.id not in self._affinity_counts:
-            required_classes = {
-                name
-                for name, other in self.case.classes.items()
-                if all(
-                    term_speaks_of(term, wanted, other)
-                    for term in wanted.required_pod_affinity
-                )
-            }
-            counts = self._affinity_counts[wanted.id] = AffinityCounts(
-                required_classes, Counter()
+            terms, index = wanted.required_pod_affinity, self.case.index
+            required_classes = frozenset.intersection(
+                *(index.spoken_of(term, wanted) for term in terms)
             )
+            domains = {
+                term.topology_key: index.domains(term.topology_key) for term in terms
+            }
+            counts = AffinityCounts(required_classes, domains)
+            self._count(counts, required_classes)
             for name in required_classes:
-                for there in (self._there[name], self._leaving[name]):
-                    for node, pods in there.items():
-                        self._join(counts, wanted, node, pods)
+                for node in self._staying(name, terminating=True):
+                    counts.join(node)
+            self._affinity_counts[wanted.id] = counts
         return self._affinity_counts[wanted.id]
 
-    def _join(
-        self, counts: AffinityCounts, wanted: pb.PodClass, node: str, pods: int
+    def _count(
+        self, counts: AffinityCounts | SpreadCounts, classes: Iterable[str]
     ) -> None:
-        labels = self.case.nodes[node].labels
-        for key in {term.topology_key for term in wanted.required_pod_affinity}:
-            if key in labels:
-                counts.places[key, labels[key]] += pods
+        """Count pods of ``classes`` from now on, and those that are there."""
+        for name in classes:
+            self._counting[name].append(counts)
+            for node, pods in self._there_of(name).items():
+                counts.join(node, pods)
 
     def _skew(
         self,
@@ -178,12 +213,12 @@ class ExecutionState:
         spread, labels = spreads[index], self.case.nodes[node].labels
         if spread.topology_key not in labels:
             return "the node has no such label"
-        counts = self._spread_counts_of(wanted, index, spreads).counts
-        fewest = min(counts.values(), default=0)
-        if len(counts) < max(1, spread.min_domains):
+        found = self._spread_counts_of(wanted, index, spreads)
+        fewest = found.fewest
+        if len(found.counts) < max(1, spread.min_domains):
             fewest = 0
         itself = int(_selected(wanted, spread, wanted))
-        skew = counts.get(labels[spread.topology_key], 0) + itself - fewest
+        skew = found.counts.get(labels[spread.topology_key], 0) + itself - fewest
         return f"skew {skew} > {spread.max_skew}" if skew > spread.max_skew else ""
 
     def _spread_counts_of(
@@ -197,20 +232,16 @@ class ExecutionState:
             spread = spreads[index]
             keys = [one.topology_key for one in spreads]
             domain_of = self._domains_of(wanted, spread, keys)
-            members = {
+            members = frozenset(
                 name
-                for name, other in self.case.classes.items()
-                if other.namespace == wanted.namespace
+                for name in self.case.index.selected(spread.label_selector)
+                if self.case.classes[name].namespace == wanted.namespace
                 and not _counts_nobody(wanted, spread)
-                and _selected(wanted, spread, other)
-            }
-            spread_counts = SpreadCounts(
-                members, domain_of, dict.fromkeys(domain_of.values(), 0)
+                and _selected(wanted, spread, self.case.classes[name])
             )
-            for name in members:
-                for node, pods in self._there[name].items():
-                    _count(spread_counts, node, pods)
-            self._spread_counts[known] = spread_counts
+            counts = SpreadCounts(members, domain_of)
+            self._count(counts, members)
+            self._spread_counts[known] = counts
         return self._spread_counts[known]
 
     def _domains_of(
@@ -228,18 +259,20 @@ class ExecutionState:
         policies = spread.node_affinity_policy, spread.node_taints_policy
         known: _Counted = (spread.topology_key, *policies, *keys, selecting)
         if known not in self._domains:
+            index = self.case.index
+            alike = index.eligibility.alike_to(wanted.id)
+            counted = {
+                one
+                for one in {*alike.values()}
+                if _counts(wanted, spread, self.case.nodes[one])
+            }
+            labelled = [index.domains(key) for key in keys]
             self._domains[known] = {
-                name: node.labels[spread.topology_key]
-                for name, node in self.case.nodes.items()
-                if all(key in node.labels for key in keys)
-                and _counts(wanted, spread, node)
+                name: domain
+                for name, domain in index.domains(spread.topology_key).items()
+                if alike[name] in counted and all(name in one for one in labelled)
             }
         return self._domains[known]
-
-
-def _count(spread_counts: SpreadCounts, node: str, pods: int) -> None:
-    if node in spread_counts.domain_of:
-        spread_counts.counts[spread_counts.domain_of[node]] += pods
 
 
 def _counts_nobody(wanted: pb.PodClass, spread: pb.TopologySpreadConstraint) -> bool:

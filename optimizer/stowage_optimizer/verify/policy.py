@@ -8,19 +8,15 @@ one list a resource. (No arrays: the serving process does without their library.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.anti_affinity import (
-    AntiAffinityRule,
-    anti_affinity_rules,
-    conflicting_classes,
-)
-from stowage_optimizer.verify.case import Case, amounts
-from stowage_optimizer.verify.movability import disruptable_pods
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.order import demanding
-from stowage_optimizer.verify.places import port_clashes, turned_away
+from stowage_optimizer.verify.places import port_rivals
 from stowage_optimizer.verify.violation import Violation
 
 
@@ -38,7 +34,7 @@ class _FreeRoom:
     """
 
     free: dict[str, list[int]]
-    asked: dict[str, set[int]]
+    asked: Mapping[str, Set[int]]
     _ranked: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     def roomiest(self, wanted: Mapping[str, int]) -> list[int]:
@@ -60,40 +56,71 @@ class _FreeRoom:
 class SpareRoom:
     """The room that is left beside the pods that need not make way."""
 
-    def __init__(self, case: Case, disruptable: Set[str]) -> None:
+    def __init__(self, case: Case, disruptable: Disruptable) -> None:
         self._case = case
         self._disruptable = disruptable
         self._names = list(case.nodes)
-        self._index = {name: index for index, name in enumerate(self._names)}
-        extended = {
-            name for one in case.classes.values() for name in one.requests.extended
-        }
-        asked = extended.union(amounts(pb.Resources()))
-        rooms = [amounts(node.allocatable) for node in case.nodes.values()]
-        for reservation in case.snapshot.reservations:
-            rooms[self._index[reservation.node]].subtract(amounts(reservation.held))
-        self._room = {name: [room[name] for room in rooms] for name in sorted(asked)}
-        self._free_rooms: dict[int, _FreeRoom] = {}
+        self._rooms = dict(self._count())
         # With room, by class: what turns pods away asks for no more than their class.
         self._open: dict[str, list[str]] = {}
-        # By node; classes that require the same of nodes share what is known.
-        self._closed: dict[bytes, dict[str, bool]] = {}
-        self._closed_to: dict[str, dict[str, bool]] = {}
+
+    def _count(self) -> Iterator[tuple[int, _FreeRoom]]:
+        """Yield the room for each priority that is evicted, the lowest first."""
+        case, index = self._case, self._case.index
+        evicted = {index.priority[one.class_id] for one in case.evictions}
+        tiers: defaultdict[int, list[str]] = defaultdict(list)
+        for name in self._disruptable.classes:
+            tiers[index.priority[name]].append(name)
+        free = _copy(index.free)
+        for priority in sorted({*tiers, *evicted}):
+            if priority in evicted:
+                yield priority, self._room(priority, _copy(free))
+            for name in tiers[priority]:
+                index.give_back(free, name, index.movable[name])
+
+    def _room(self, priority: int, free: dict[str, list[int]]) -> _FreeRoom:
+        """Return the room for ``priority``.
+
+        Parameters
+        ----------
+        free
+            As if movable pods of wholly disruptable, lower classes were not there.
+        """
+        case, index = self._case, self._case.index
+        left: defaultdict[str, list[int]] = defaultdict(list)
+        came: defaultdict[str, list[int]] = defaultdict(list)
+        for uid, _, target, class_id, home in case.touched.values():
+            gone = class_id in self._disruptable.classes and case.pods[uid].movable
+            if home == target or (
+                home and gone and index.priority[class_id] < priority
+            ):
+                continue
+            if home:
+                left[class_id].append(index.number[home])
+            if target and _stays(case, uid, priority, self._disruptable):
+                came[class_id].append(index.number[target])
+        asked: defaultdict[str, set[int]] = defaultdict(set)
+        for class_id, numbers in left.items():
+            index.give_back(free, class_id, numbers)
+        for class_id, numbers in came.items():
+            index.give_back(free, class_id, numbers, -1)
+            for name, _ in index.asked_for[class_id]:
+                asked[name].update(numbers)
+        return _FreeRoom(free, asked)
 
     def nodes_for(self, uid: str) -> Iterator[str]:
         """Yield the nodes that the evicted pod fits on and may come to, home first."""
-        home, class_id = self._case.before[uid], self._case.class_of(uid).id
+        home, class_id = self._case.before(uid), self._case.class_id(uid)
         if self._fits_at_home(uid):
             yield home
         if class_id not in self._open:
-            roomy = self._with_room(uid)
-            self._open[class_id] = [
-                name for name in roomy if not self._turns_away(uid, name)
-            ]
+            self._open[class_id] = self._case.index.eligibility.welcoming(
+                class_id, self._with_room(uid)
+            )
         yield from (name for name in self._open[class_id] if name != home)
 
     def _with_room(self, uid: str) -> list[str]:
-        room = self._room_for(self._case.priority(uid))
+        room = self._rooms[self._case.priority(uid)]
         wanted = self._case.requests(uid)
         found = sorted(room.roomiest(wanted))
         for name, free in room.free.items():
@@ -106,101 +133,64 @@ class SpareRoom:
 
     def _fits_at_home(self, uid: str) -> bool:
         """Return whether the pod could have stayed, without coming to its own node."""
-        room = self._room_for(self._case.priority(uid))
-        home = self._index[self._case.before[uid]]
+        room = self._rooms[self._case.priority(uid)]
+        home = self._case.index.number[self._case.before(uid)]
         wanted = self._case.requests(uid)
         return not any(
             free[home] < wanted[name] and home in room.asked[name]
             for name, free in room.free.items()
         )
 
-    def _room_for(self, priority: int) -> _FreeRoom:
-        if priority not in self._free_rooms:
-            self._free_rooms[priority] = self._counted(priority)
-        return self._free_rooms[priority]
 
-    def _counted(self, priority: int) -> _FreeRoom:
-        case = self._case
-        free = {name: list(room) for name, room in self._room.items()}
-        asked: dict[str, set[int]] = {name: set() for name in free}
-        for uid, where in case.after.items():
-            if not where or not _stays(case, uid, priority, self._disruptable):
-                continue
-            node, comes = self._index[where], case.before[uid] != where
-            for name, amount in case.asked_for(uid):
-                free[name][node] -= amount
-                if comes:
-                    asked[name].add(node)
-        return _FreeRoom(free, asked)
-
-    def _turns_away(self, uid: str, node: str) -> bool:
-        class_id = self._case.class_of(uid).id
-        if (class_id, node) in self._case.forbidden:
-            return True
-        if class_id not in self._closed_to:
-            asked = _node_requirements(self._case.class_of(uid))
-            self._closed_to[class_id] = self._closed.setdefault(asked, {})
-        closed = self._closed_to[class_id]
-        if node not in closed:
-            closed[node] = bool(turned_away(self._case, uid, node))
-        return closed[node]
+def _copy(columns: Mapping[str, list[int]]) -> dict[str, list[int]]:
+    return {name: list(column) for name, column in columns.items()}
 
 
-def _node_requirements(wanted: pb.PodClass) -> bytes:
-    """Return what of a class decides which nodes refuse it."""
-    return pb.PodClass(
-        node_selector=wanted.node_selector,
-        required_node_affinity=wanted.required_node_affinity,
-        tolerations=wanted.tolerations,
-        volume_node_affinity=wanted.volume_node_affinity,
-    ).SerializeToString(deterministic=True)
-
-
-Staying = Callable[[str], list[str]]
-"""Returns the pods that stay on a node, by the node's name."""
-
-
-@dataclass(slots=True)
 class Conflicts:
-    """The conflicts between the pods of one case."""
+    """The conflicts of evicted pods with pods that need not make way."""
 
-    case: Case
-    _rules: list[AntiAffinityRule] = field(init=False)
+    def __init__(self, case: Case, disruptable: Disruptable) -> None:
+        self._case = case
+        self._disruptable = disruptable
+        self._each_node = {name: name for name in case.nodes}
+        self._rivals: dict[str, list[tuple[str | None, Collection[str]]]] = {}
+        self._held: dict[tuple[str | None, str, int, bool], set[str]] = {}
 
-    def __post_init__(self) -> None:
-        self._rules = anti_affinity_rules(self.case)
-
-    def refuses(self, uid: str, node: str, staying: Staying) -> bool:
+    def refuse(self, uid: str, node: str) -> bool:
         """Return whether a pod that stays clashes with the pod ``uid`` on ``node``.
 
         Two pods that are where they were before do not: they may stay as they are.
         """
-        here = [other for other in staying(node) if self._meets(uid, node, other)]
-        if any(port_clashes(self.case, uid, here)):
-            return True
-        mine = self.case.pods[uid].class_id
+        case, class_id = self._case, self._case.class_id(uid)
+        if class_id not in self._rivals:
+            apart = case.index.apart.get(class_id, ())
+            self._rivals[class_id] = [(None, port_rivals(case, class_id)), *apart]
+        priority, at_home = case.priority(uid), node == case.before(uid)
         return any(
-            self._meets(uid, node, other)
-            for rule in self._rules
-            if (conflicting := conflicting_classes(rule, mine))
-            for place in self._domain(rule.key, node)
-            for other in staying(place)
-            if other != uid and self.case.pods[other].class_id in conflicting
+            self._domains(key).get(node) in self._taken(key, rival, priority, at_home)
+            for key, rivals in self._rivals[class_id]
+            for rival in rivals
         )
 
-    def _meets(self, uid: str, node: str, other: str) -> bool:
-        pods = self.case.pods
-        return pods[uid].node != node or pods[other].node != self.case.after[other]
+    def _domains(self, key: str | None) -> Mapping[str, str]:
+        """Return the domain of each node: the node itself, where ports clash."""
+        return self._each_node if key is None else self._case.index.domains(key)
 
-    def _domain(self, key: str, node: str) -> list[str]:
-        labels = self.case.nodes[node].labels
-        if key not in labels:
-            return []
-        return [
-            name
-            for name, other in self.case.nodes.items()
-            if key in other.labels and other.labels[key] == labels[key]
-        ]
+    def _taken(
+        self, key: str | None, rival: str, priority: int, at_home: bool
+    ) -> set[str]:
+        """Return the domains with a pod of the class that stays; at home a newcomer."""
+        known = key, rival, priority, at_home
+        if known not in self._held:
+            case, domains = self._case, self._domains(key)
+            self._held[known] = {
+                domains[node]
+                for uid in case.index.members[rival]
+                if (node := case.after(uid)) in domains
+                and not (at_home and node == case.before(uid))
+                and _stays(case, uid, priority, self._disruptable)
+            }
+        return self._held[known]
 
 
 def check_policy(case: Case) -> Iterator[Violation]:
@@ -213,17 +203,16 @@ def check_policy(case: Case) -> Iterator[Violation]:
     if case.policy != pb.POLICY_STRICT:
         return
     # A pending pod cannot be evicted: that is another rule.
-    evicted = [one.pod_uid for one in case.evictions if case.before[one.pod_uid]]
+    evicted = [one.uid for one in case.evictions if one.home]
     if not evicted:
         return
-    gained = [case.priority(one.pod_uid) for one in case.placements]
-    disruptable = disruptable_pods(case)
-    on_nodes = case.on_nodes()
-    conflicts = Conflicts(case)
+    gained = max((case.priority(one.uid) for one in case.placements), default=None)
+    disruptable = Disruptable(case)
+    conflicts = Conflicts(case, disruptable)
     spare = SpareRoom(case, disruptable)
     for uid in evicted:
         priority = case.priority(uid)
-        if not any(other > priority for other in gained):
+        if gained is None or gained <= priority:
             yield Violation(
                 "policy", uid, f"evicted, but nothing above priority {priority} gains"
             )
@@ -232,24 +221,16 @@ def check_policy(case: Case) -> Iterator[Violation]:
             # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):
-
-            def staying(place: str, priority: int = priority) -> list[str]:
-                return [
-                    other
-                    for other in on_nodes[place]
-                    if _stays(case, other, priority, disruptable)
-                ]
-
-            if not conflicts.refuses(uid, node, staying):
+            if not conflicts.refuse(uid, node):
                 yield Violation(
                     "policy", uid, f"evicted for its own kind: it fits on {node}"
                 )
                 break
 
 
-def _stays(case: Case, uid: str, priority: int, disruptable: Set[str]) -> bool:
+def _stays(case: Case, uid: str, priority: int, disruptable: Disruptable) -> bool:
     """Return whether the pod need not make way for one of ``priority``."""
-    own, runs = case.priority(uid), bool(case.before[uid])
+    own, runs = case.priority(uid), bool(case.before(uid))
     return (
         own > priority
         or (own == priority and runs)

@@ -1,10 +1,25 @@
-"""Which pods a selector, or a term about other pods, selects."""
+"""Which pods a selector, or a term about other pods, selects; who must be apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class AntiAffinityRule:
+    """Pods of the class ``carrier`` and of ``others`` share no domain of ``key``."""
+
+    carrier: str
+    key: str
+    others: frozenset[str]
+
+    def conflicting(self, name: str) -> frozenset[str]:
+        """Return the classes that pods of the class ``name`` may not meet."""
+        found = self.others if name == self.carrier else frozenset()
+        return found | {self.carrier} if name in self.others else found
 
 
 def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> bool:
@@ -24,6 +39,15 @@ def pod_labels_match(selector: pb.LabelSelector, labels: Mapping[str, str]) -> b
         if not holds.get(requirement.operator, False):
             return False
     return True
+
+
+def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
+    """Return whether pods of the class are under ``budget``."""
+    return (
+        budget.namespace == wanted.namespace
+        and budget.HasField("selector")
+        and pod_labels_match(budget.selector, wanted.labels)
+    )
 
 
 def term_speaks_of(

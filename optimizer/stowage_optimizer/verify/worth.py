@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import outlasts_its_node
 from stowage_optimizer.verify.violation import Violation
 
 MOVE_WEIGHT = 2
@@ -16,16 +17,16 @@ EVICTION_WEIGHT = 3
 
 def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
     """Return (priority, placed before, placed after, disruption), highest first."""
-    before, after = case.placed_before, case.placed_before.copy()
-    disruption: Counter[int] = Counter()
-    for uid, now in case.touched.items():
-        priority, was = case.priority(uid), case.before[uid]
-        after[priority] += bool(now) - bool(was)
-        if was and was != now:
-            disruption[priority] += MOVE_WEIGHT if now else EVICTION_WEIGHT
+    of_class, before = case.index.priority, case.index.placed
+    after, disruption = before.copy(), Counter[int]()
+    for one in case.touched.values():
+        priority = of_class[one.class_id]
+        after[priority] += bool(one.target) - bool(one.home)
+        if one.home and one.home != one.target:
+            disruption[priority] += MOVE_WEIGHT if one.target else EVICTION_WEIGHT
     counted = []
     reached = (0, 0, 0)
-    priorities = {case.classes[name].priority for name in case.present}
+    priorities = {of_class[name] for name in case.index.present}
     for priority in sorted(priorities, reverse=True):
         own = (before[priority], after[priority], disruption[priority])
         reached = (reached[0] + own[0], reached[1] + own[1], reached[2] + own[2])
@@ -77,16 +78,12 @@ def _contradiction(tier: pb.TierResult, what: str) -> Violation:
     return Violation("bounds", str(tier.priority), what)
 
 
-DAEMON = "daemonset"
-"""Why a pod may not be moved that a DaemonSet puts on every node."""
-
-
 def check_emptied(case: Case) -> Iterator[Violation]:
     """Yield a violation unless every pod keeps a node and fewer nodes are in use."""
     if case.changes_nothing:
         return
     for eviction in case.evictions:
-        yield Violation("worth", eviction.pod_uid, "loses its node for consolidation")
+        yield Violation("worth", eviction.uid, "loses its node for consolidation")
     before, after = _counted(case)
     if after >= before:
         yield Violation("worth", "plan", f"{after} nodes in use, {before} were before")
@@ -107,20 +104,17 @@ def check_nodes_in_use(case: Case) -> Iterator[Violation]:
 
 
 def _counted(case: Case) -> tuple[int, int]:
-    before = _in_use(case, {uid: pod.node for uid, pod in case.pods.items()})
-    return before, _in_use(case, case.after)
+    """Return how many nodes hold a pod that would not go with its node.
 
-
-def _in_use(case: Case, where: Mapping[str, str]) -> int:
-    """Return how many nodes hold a pod that would not go with its node."""
-    return len(
-        {
-            node
-            for uid, node in where.items()
-            if node
-            and (case.pods[uid].movable or case.pods[uid].immovable_reason != DAEMON)
-        }
-    )
+    That is before the plan and after it.
+    """
+    before = case.index.in_use
+    after = before.copy()
+    for pairs, change in ((case.arrivals, 1), (case.departures, -1)):
+        for (_, node), uids in pairs.items():
+            lasting = sum(outlasts_its_node(case.pods[uid]) for uid in uids)
+            after[node] += change * lasting
+    return len(before), len(+after)
 
 
 def check_worth(case: Case) -> Iterator[Violation]:
@@ -167,10 +161,9 @@ def check_gains(case: Case) -> Iterator[Violation]:
     points = [(one.moves, one.placed) for one in case.plan.gain_by_moves]
     if not points:
         return
-    placed = sum(case.placed_before.values())
-    placed += sum(
-        bool(node) - bool(case.before[uid]) for uid, node in case.touched.items()
-    )
+    placed = case.index.placed.total()
+    placed += sum(map(len, case.arrivals.values()))
+    placed -= sum(map(len, case.departures.values()))
     if points[-1] != (len(case.plan.moves), placed):
         yield Violation("gains", "plan", f"the curve ends at {points[-1]}")
     for one, other in pairwise(points):
@@ -179,7 +172,7 @@ def check_gains(case: Case) -> Iterator[Violation]:
 
 
 def _by_owner(case: Case) -> Counter[str]:
-    owners = (case.class_of(uid).owner.uid for uid in case.disrupted)
+    owners = (case.classes[one.class_id].owner.uid for one in case.disrupted)
     return Counter(owner for owner in owners if owner)
 
 

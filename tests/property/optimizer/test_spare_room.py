@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import amounts
+from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.policy import SpareRoom
 
 NODES = ("a", "b", "c")
@@ -52,8 +54,8 @@ def cases(draw: st.DrawFn) -> Case:
 def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:
     """Tell by counting whether the evicted pod has room on ``node``."""
     priority, load, asked = case.priority(uid), Counter(case.requests(uid)), set()
-    for other, where in case.after.items():
-        runs_at = case.pods[other].node
+    for other in case.pods:
+        where, runs_at = case.after(other), case.pods[other].node
         stays = (
             case.priority(other) > priority
             or (case.priority(other) == priority and runs_at)
@@ -76,7 +78,7 @@ def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:
 def test_tables_and_counting_name_the_same_nodes(case: Case) -> None:
     """On every node, at home and elsewhere, for huge amounts too."""
     disruptable = {pod.uid for pod in case.snapshot.pods if pod.node and pod.movable}
-    spare = SpareRoom(case, disruptable)
+    spare = SpareRoom(case, Disruptable(case))
 
     for eviction in case.plan.evictions:
         uid = eviction.pod_uid

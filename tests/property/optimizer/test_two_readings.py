@@ -14,7 +14,8 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.places import check_ports, turned_away
+from stowage_optimizer.verify.index import Index
+from stowage_optimizer.verify.places import check_ports
 
 KEYS = st.sampled_from(["disk", "zone", "node.kubernetes.io/unschedulable"])
 VALUES = st.sampled_from(["", "a", "b", "5", "10", "-1", "x1", "1_0", "-+5"])
@@ -96,14 +97,15 @@ def snapshots(draw: st.DrawFn) -> pb.Snapshot:
 def test_both_codebases_name_the_same_nodes(snapshot: pb.Snapshot) -> None:
     """A mistake in one of them shows as a difference (R12)."""
     model = decoded(snapshot)
-    case = Case(snapshot, pb.Plan(), pb.POLICY_STRICT)
+    index = Index(snapshot)
 
     eligible = Eligibility(model).nodes(model.classes["wants"]).indices
 
-    welcome = [
-        index for index, name in enumerate(NAMES) if not turned_away(case, "pod", name)
-    ]
-    assert list(eligible) == welcome
+    welcome = index.eligibility.welcoming("wants", NAMES)
+    assert [NAMES[node] for node in eligible] == welcome
+    assert [
+        name for name in NAMES if not index.eligibility.problems("wants", name)
+    ] == welcome
 
 
 APPS = st.sampled_from(["a", "b"])

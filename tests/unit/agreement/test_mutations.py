@@ -16,7 +16,7 @@ from benchmarks.agreement.mutations import (
 )
 from benchmarks.agreement.plans import recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Index
+from stowage_optimizer.verify.index import Index
 
 SEEDS = range(8)
 

@@ -6,7 +6,7 @@ have no other rule before them. An error in place of a verdict ends the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 
 import pytest
 from snapshot_builder import SnapshotBuilder
@@ -17,17 +17,25 @@ from stowage_optimizer.service.vetting import PlanGate
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.checker import NAMES, RULES, check_snapshot
-from stowage_optimizer.verify.movability import disruptable_pods
+from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.worth import count_tiers
 
-LOOKS: tuple[Callable[[Case], Collection[object] | object], ...] = (
+
+def disruptable(case: Case) -> list[str]:
+    return [uid for uid in case.pods if uid in Disruptable(case)]
+
+
+def free(case: Case) -> dict[str, list[int]]:
+    return case.free
+
+
+LOOKS: tuple[Callable[[Case], Iterable[object]], ...] = (
     *NAMES,
     *RULES,
     check_snapshot,
     count_tiers,
-    disruptable_pods,
-    Case.arrivals,
-    Case.on_nodes,
+    disruptable,
+    free,
 )
 """Every rule and every account of a plan."""
 
@@ -128,7 +136,7 @@ each_oddity = pytest.mark.parametrize("spoil", ODD, ids=lambda one: one.__name__
 @each_oddity
 @pytest.mark.parametrize("look", LOOKS, ids=lambda one: one.__name__)
 def test_no_rule_and_no_account_stumbles_over_a_name(
-    look: Callable[[Case], Collection[object]], spoil: Spoil, objective: pb.Objective
+    look: Callable[[Case], Iterable[object]], spoil: Spoil, objective: pb.Objective
 ) -> None:
     """The rule about names says what is wrong; the others look at the rest."""
     asked = pb.SolveOptions(objective=objective, max_disruptions_per_owner=9)

@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from stowage_optimizer.verify.anti_affinity import anti_affinity_rules
-from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.index import amounts
 from stowage_optimizer.verify.places import ALL
 
 
@@ -46,12 +46,12 @@ class Amounts:
     _taken: dict[str, Counter[str]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._number = Counter(pod.class_id for pod in self.case.snapshot.pods)
+        self._number = Counter(map(self.case.class_id, self.case.pods))
         self._conflicts = [*self._ports(), *self._rules()]
 
     def taken(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes; not to be altered."""
-        name = self.case.pods[uid].class_id
+        name = self.case.class_id(uid)
         if name not in self._taken:
             self._taken[name] = self.case.requests(uid) + Counter(
                 {one.name: one.takes.get(name, 0) for one in self._conflicts}
@@ -84,7 +84,7 @@ class Amounts:
     def _rules(self) -> Iterator[ConflictAmount]:
         """Yield what anti-affinity means on one node; pods there share every domain."""
         carriers: defaultdict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
-        for rule in anti_affinity_rules(self.case):
+        for rule in self.case.index.anti_affinity:
             carriers[rule.key, rule.others].append(rule.carrier)
         for index, ((key, others), names) in enumerate(carriers.items()):
             mutual = [name for name in names if name in others]

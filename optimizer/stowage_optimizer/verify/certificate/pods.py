@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.case import Case, amounts
+from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
+from stowage_optimizer.verify.index import amounts
 from stowage_optimizer.verify.movability import budget_problems
 from stowage_optimizer.verify.worth import count_tiers
 
@@ -82,30 +83,35 @@ class Pods:
     amounts: Amounts
     left_alone: Collection[str]
     groups: list[Group] = field(init=False)
-    fixed: list[str] = field(init=False)
-    _named: set[str] = field(init=False)
+    fixed: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
+        case = self.case
+        named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
         self.groups = [
             Group(
                 tuple(one.pod_uids),
-                self.case.priority(one.pod_uids[0]),
+                case.priority(one.pod_uids[0]),
                 one.pod,
                 one.run,
             )
             for one in self.claim.dual.pods
-            if one.pod_uids and set(one.pod_uids) <= self.case.pods.keys()
+            if one.pod_uids and set(one.pod_uids) <= case.pods.keys()
         ]
+        self.fixed = set()
         undisrupted = self._undisrupted_priorities()
-        self.fixed = []
-        for uid, pod in self.case.pods.items():
-            if self._stays(uid, undisrupted):
-                if pod.node:
-                    self.fixed.append(uid)
-            elif uid not in self._named and self._counts(uid):
-                # It has no price: it may go anywhere at no cost.
-                self.groups.append(Group((uid,), self.case.priority(uid), 0, 0))
+        for class_id, uids in case.index.members.items():
+            priority = case.index.priority[class_id]
+            fixed = {uid for uid in uids if case.before(uid)}
+            alone = class_id in self.left_alone
+            held = priority in undisrupted or any(budget_problems(case, class_id))
+            if not alone and not held:
+                fixed = {uid for uid in fixed if not case.pods[uid].movable}
+            self.fixed |= fixed
+            # Without a price pods may go anywhere at no cost.
+            free = tuple(uid for uid in uids if uid not in fixed and uid not in named)
+            if free and not alone and priority >= self.claim.priority:
+                self.groups.append(Group(free, priority, 0, 0))
 
     def problems(self) -> Iterator[str]:
         """Yield what makes the prices unfit to prove anything."""
@@ -133,23 +139,13 @@ class Pods:
         """Return what staying pods and reservations take of each node."""
         load: dict[str, Counter[str]] = {name: Counter() for name in self.case.nodes}
         for uid in self.fixed:
-            load[self.case.pods[uid].node].update(self.amounts.taken(uid))
+            load[self.case.before(uid)].update(self.amounts.taken(uid))
         for reservation in self.case.snapshot.reservations:
             load[reservation.node].update(amounts(reservation.held))
         return load
 
     def _counts(self, uid: str) -> bool:
         return self.case.priority(uid) >= self.claim.priority
-
-    def _stays(self, uid: str, undisrupted: set[int]) -> bool:
-        pod = self.case.pods[uid]
-        if pod.class_id in self.left_alone:
-            return True
-        return bool(pod.node) and (
-            not pod.movable
-            or self.case.priority(uid) in undisrupted
-            or any(budget_problems(self.case, self.case.class_of(uid)))
-        )
 
     def _undisrupted_priorities(self) -> set[int]:
         """Return the priorities above, as far down as the plan disrupts no pod."""

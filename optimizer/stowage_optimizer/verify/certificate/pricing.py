@@ -11,7 +11,6 @@ from operator import and_
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 from stowage_optimizer.verify.certificate.pods import Claim, Group, Pods
-from stowage_optimizer.verify.places import turned_away
 from stowage_optimizer.verify.worth import EVICTION_WEIGHT, MOVE_WEIGHT, count_tiers
 
 
@@ -27,9 +26,13 @@ class Weights:
 
     pods: Pods
     terms: list[tuple[pb.Phase, int, int]] = field(init=False)
+    _tiers: list[tuple[int, int, int, int]] = field(init=False)
+    _fixed: Counter[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        claim = self.pods.claim
+        claim, case = self.pods.claim, self.pods.case
+        self._tiers = count_tiers(case)
+        self._fixed = Counter(case.priority(uid) for uid in self.pods.fixed)
         self.terms = [(claim.phase, claim.priority, claim.dual.scale)]
         self.terms += [
             (one.phase, one.priority, one.price) for one in claim.dual.requirements
@@ -40,7 +43,7 @@ class Weights:
         claim = self.pods.claim
         if claim.dual.scale <= 0:
             yield "the scale is not positive"
-        known = {self.pods.case.priority(uid) for uid in self.pods.case.pods}
+        known = {priority for priority, *_ in self._tiers}
         for one in claim.dual.requirements:
             name = f"{one.priority}/{pb.Phase.Name(one.phase)}"
             if one.price < 0:
@@ -81,11 +84,11 @@ class Weights:
         """Return what staying pods add to a phase's number."""
         case = self.pods.case
         if phase == pb.PHASE_KEEP:
-            return sum(case.priority(uid) == priority for uid in self.pods.fixed)
+            return self._fixed[priority]
         if phase == pb.PHASE_PLACE:
-            return sum(case.priority(uid) >= priority for uid in self.pods.fixed)
+            return sum(pods for one, pods in self._fixed.items() if one >= priority)
         return -EVICTION_WEIGHT * sum(
-            bool(case.pods[uid].node)
+            bool(case.before(uid))
             for group in self.pods.groups
             if group.priority >= priority
             for uid in group.uids
@@ -101,12 +104,10 @@ class Weights:
     def _reached(self, phase: pb.Phase, priority: int) -> int:
         case = self.pods.case
         if phase == pb.PHASE_KEEP:
-            return sum(
-                bool(pod.node and case.after[uid])
-                for uid, pod in case.pods.items()
-                if case.priority(uid) == priority
-            )
-        for at, _before_it, after, disruption in count_tiers(case):
+            evicted = [one.uid for one in case.evictions if one.home]
+            lost = sum(case.priority(uid) == priority for uid in evicted)
+            return case.index.placed[priority] - lost
+        for at, _before_it, after, disruption in self._tiers:
             if at == priority:
                 return after if phase == pb.PHASE_PLACE else -disruption
         return 0
@@ -135,7 +136,7 @@ def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
     total = -weights.required()
     for group in pods.groups:
         run = weights.running(group) - group.run
-        running = sum(bool(pods.case.pods[uid].node) for uid in group.uids)
+        running = sum(bool(pods.case.before(uid)) for uid in group.uids)
         total += group.pod * len(group.uids) + max(0, run) * running
     nodes = _Nodes(pods, weights).signatures()
     for (room, choices), number in nodes.items():
@@ -152,7 +153,7 @@ def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
 def _least_disruption(pods: Pods, least: int) -> int:
     """Round up to what moves of 2 and evictions of 3 can sum up to."""
     members = [uid for group in pods.groups for uid in group.uids]
-    nobody_goes = all(pods.case.after[uid] for uid in members)
+    nobody_goes = all(pods.case.after(uid) for uid in members)
     return least + 1 if least == 1 or (nobody_goes and least % 2) else least
 
 
@@ -164,16 +165,26 @@ class _Nodes:
     weights: Weights
     names: list[str] = field(init=False)
     needs: list[tuple[int, ...]] = field(init=False)
-    _away: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _classes: list[Counter[str]] = field(init=False)
+    _here: list[Counter[str]] = field(init=False)
+    _of_class_here: Counter[tuple[int, str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        wanted = [self._need(group) for group in self.pods.groups]
+        case, groups = self.pods.case, self.pods.groups
+        self._classes = [Counter(map(case.class_id, one.uids)) for one in groups]
+        self._here = [Counter(map(case.before, one.uids)) for one in groups]
+        self._of_class_here = Counter(
+            (at, case.class_id(uid), case.before(uid))
+            for at, one in enumerate(groups)
+            for uid in one.uids
+        )
+        wanted = [self._need(group) for group in groups]
         self.names = sorted({name for one in wanted for name in +one})
         self.needs = [tuple(one[name] for name in self.names) for one in wanted]
 
     def _need(self, group: Group) -> Counter[str]:
         """Return what each pod of the group takes at the least."""
-        classes = {self.pods.case.pods[uid].class_id: uid for uid in group.uids}
+        classes = {self.pods.case.class_id(uid): uid for uid in group.uids}
         each = [self.pods.amounts.taken(uid) for uid in classes.values()]
         return reduce(and_, each)
 
@@ -183,17 +194,18 @@ class _Nodes:
         return Counter(self._signature(name, load[name]) for name in load)
 
     def _signature(self, node: str, load: Counter[str]) -> Signature:
-        case = self.pods.case
         offered = self.pods.amounts.offered(node)
         free = [offered[name] - load[name] for name in self.names]
         home = [0] * len(free)
         choices = []
-        for group, need in zip(self.pods.groups, self.needs, strict=True):
-            here = sum(case.pods[uid].node == node for uid in group.uids)
+        for at, (group, need) in enumerate(
+            zip(self.pods.groups, self.needs, strict=True)
+        ):
+            here = self._here[at][node]
             home = [h + here * n for h, n in zip(home, need, strict=True)]
             come = 0
             if all(n <= room for n, room in zip(need, free, strict=True) if n):
-                come = sum(self._may_come(uid, node) for uid in group.uids)
+                come = self._coming(at, node)
             value = self.weights.placed(group) + group.run - group.pod
             choices.append(Choice(value + self.weights.stays(group), need, here))
             choices.append(Choice(value, need, come))
@@ -201,11 +213,11 @@ class _Nodes:
         room = tuple(max(pair) for pair in zip(free, home, strict=True))
         return room, tuple(one for one in choices if one.most and one.value > 0)
 
-    def _may_come(self, uid: str, node: str) -> bool:
-        case = self.pods.case
-        if case.pods[uid].node == node:
-            return False
-        key = (case.pods[uid].class_id, node)
-        if key not in self._away:
-            self._away[key] = bool(turned_away(case, uid, node))
-        return not self._away[key]
+    def _coming(self, at: int, node: str) -> int:
+        """Return how many pods of a group may come to ``node``."""
+        problems = self.pods.case.index.eligibility.problems
+        return sum(
+            pods - self._of_class_here[at, name, node]
+            for name, pods in self._classes[at].items()
+            if not problems(name, node)
+        )
