@@ -330,15 +330,17 @@ def test_a_child_cannot_put_off_its_end() -> None:
 
 def test_whoever_asks_late_hears_at_once_that_the_request_has_been_read() -> None:
     """The checker begins after the run, and must know when it has to be done."""
-    heard = threading.Event()
+    heard, noted = threading.Event(), threading.Event()
 
     def reads(connection: Connection) -> None:
         read(connection)
+        assert noted.wait(LONG_S)
         connection.send_bytes(READ)
         connection.recv_bytes()
 
     with running(reads) as (run, _):
         latest = run.ends_by
+        noted.set()
         first = threading.Event()
         run.on_read(first.set)
         assert first.wait(LONG_S)
