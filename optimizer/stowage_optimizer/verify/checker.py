@@ -69,20 +69,18 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
 def check_references(case: Case) -> Iterator[Violation]:
     """Yield pods and nodes that are unknown, and pods that are named twice."""
     placed, moved, evicted = case.named
-    named = [
-        *((one.uid, (one.target,)) for one in placed),
-        *((one.uid, (one.source, one.target)) for one in moved),
-        *((one.uid, (one.source,)) for one in evicted),
-    ]
-    for uid, count in Counter(uid for uid, _ in named).items():
+    steps = [*placed, *moved, *evicted]
+    for uid, count in Counter(one.uid for one in steps).items():
         if count > 1:
             yield Violation("duplicate", uid, f"is named {count} times")
-    for uid, nodes in named:
-        if uid not in case.pods:
-            yield Violation("unknown-pod", uid, "is not in the snapshot")
-        for node in nodes:
-            if node not in case.nodes:
-                yield Violation("unknown-node", node, f"for pod {uid}")
+    for one in steps:
+        if one.uid not in case.pods:
+            yield Violation("unknown-pod", one.uid, "is not in the snapshot")
+    nodes = [(one.target, one.uid) for one in (*placed, *moved)]
+    nodes += [(one.source, one.uid) for one in (*moved, *evicted)]
+    for node, uid in nodes:
+        if node not in case.nodes:
+            yield Violation("unknown-node", node, f"for pod {uid}")
 
 
 def check_origins(case: Case) -> Iterator[Violation]:

@@ -88,7 +88,6 @@ class SpreadCounts:
         Of each node on which pods count.
     """
 
-    members: frozenset[str]
     domain_of: Mapping[str, str]
     counts: dict[str, int] = field(init=False)
     fewest: int = field(init=False, default=0)
@@ -232,14 +231,14 @@ class ExecutionState:
             spread = spreads[index]
             keys = [one.topology_key for one in spreads]
             domain_of = self._domains_of(wanted, spread, keys)
-            members = frozenset(
+            members = [
                 name
                 for name in self.case.index.selected(spread.label_selector)
                 if self.case.classes[name].namespace == wanted.namespace
                 and not _counts_nobody(wanted, spread)
                 and _selected(wanted, spread, self.case.classes[name])
-            )
-            counts = SpreadCounts(members, domain_of)
+            ]
+            counts = SpreadCounts(domain_of)
             self._count(counts, members)
             self._spread_counts[known] = counts
         return self._spread_counts[known]

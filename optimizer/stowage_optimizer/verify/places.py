@@ -26,20 +26,17 @@ def check_capacity(case: Case) -> Iterator[Violation]:
     A node may be overcommitted before the plan; what matters is that no pod which
     asks for a scarce resource is added to it.
     """
-    asked: defaultdict[str, set[str]] = defaultdict(set)
-    for class_id, node in case.arrivals:
-        asked[node].update(name for name, _ in case.index.asked_for[class_id])
-    for node, names in asked.items():
-        number = case.index.number[node]
-        for name in sorted(names):
-            free = case.free[name][number]
-            if free < 0:
-                room = amounts(case.nodes[node].allocatable)[name]
-                yield Violation(
-                    "capacity",
-                    node,
-                    f"{room - free} of {name} used, {room} allocatable",
-                )
+    index = case.index
+    scarce = {
+        (node, name)
+        for class_id, node in case.arrivals
+        for name, _ in index.asked_for[class_id]
+        if case.free[name][index.number[node]] < 0
+    }
+    for node, name in sorted(scarce):
+        room = amounts(case.nodes[node].allocatable)[name]
+        taken = room - case.free[name][index.number[node]]
+        yield Violation("capacity", node, f"{taken} of {name} used, {room} allocatable")
 
 
 ALL = "0.0.0.0"  # noqa: S104 - the API's word for every address

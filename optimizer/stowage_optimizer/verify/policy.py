@@ -68,9 +68,11 @@ class SpareRoom:
         """Yield the room for each priority that is evicted, the lowest first."""
         case, index = self._case, self._case.index
         evicted = {index.priority[one.class_id] for one in case.evictions}
+        highest = max(evicted, default=0)
         tiers: defaultdict[int, list[str]] = defaultdict(list)
         for name in self._disruptable.classes:
-            tiers[index.priority[name]].append(name)
+            if index.priority[name] < highest:
+                tiers[index.priority[name]].append(name)
         free = _copy(index.free)
         for priority in sorted({*tiers, *evicted}):
             if priority in evicted:
@@ -90,14 +92,13 @@ class SpareRoom:
         left: defaultdict[str, list[int]] = defaultdict(list)
         came: defaultdict[str, list[int]] = defaultdict(list)
         for uid, _, target, class_id, home in case.touched.values():
-            gone = class_id in self._disruptable.classes and case.pods[uid].movable
-            if home == target or (
-                home and gone and index.priority[class_id] < priority
-            ):
+            own, disruptable = index.priority[class_id], uid in self._disruptable
+            wholly = disruptable and class_id in self._disruptable.classes
+            if home == target or (home and wholly and own < priority):
                 continue
             if home:
                 left[class_id].append(index.number[home])
-            if target and _stays(case, uid, priority, self._disruptable):
+            if target and _stays(own, priority, bool(home), disruptable):
                 came[class_id].append(index.number[target])
         asked: defaultdict[str, set[int]] = defaultdict(set)
         for class_id, numbers in left.items():
@@ -183,12 +184,15 @@ class Conflicts:
         known = key, rival, priority, at_home
         if known not in self._held:
             case, domains = self._case, self._domains(key)
+            own = case.index.priority[rival]
             self._held[known] = {
                 domains[node]
                 for uid in case.index.members[rival]
                 if (node := case.after(uid)) in domains
                 and not (at_home and node == case.before(uid))
-                and _stays(case, uid, priority, self._disruptable)
+                and _stays(
+                    own, priority, bool(case.before(uid)), uid in self._disruptable
+                )
             }
         return self._held[known]
 
@@ -228,11 +232,6 @@ def check_policy(case: Case) -> Iterator[Violation]:
                 break
 
 
-def _stays(case: Case, uid: str, priority: int, disruptable: Disruptable) -> bool:
-    """Return whether the pod need not make way for one of ``priority``."""
-    own, runs = case.priority(uid), bool(case.before(uid))
-    return (
-        own > priority
-        or (own == priority and runs)
-        or (runs and uid not in disruptable)
-    )
+def _stays(own: int, priority: int, runs: bool, disruptable: bool) -> bool:
+    """Return whether a pod of priority ``own`` need not make way for ``priority``."""
+    return own > priority or (runs and (own == priority or not disruptable))
