@@ -19,6 +19,7 @@ from stowage_optimizer.verify import eligibility, index, places, verify_plan
 
 LOOKS: list[tuple[ModuleType, str]] = [
     (eligibility, "problems"),
+    (index, "pod_labels_match"),
     (index, "term_speaks_of"),
     (index, "covers"),
     (places, "clash"),
@@ -97,5 +98,5 @@ def test_looks_grow_as_classes_do(looks: Counter[str]) -> None:
 
     check(classes=20, nodes=2, pods=2)
 
-    for name in ("problems", "term_speaks_of", "covers"):
+    for name in ("problems", "pod_labels_match", "term_speaks_of", "covers"):
         assert looks[name] == 10 * few[name]
