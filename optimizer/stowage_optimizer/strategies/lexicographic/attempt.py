@@ -19,7 +19,6 @@ from stowage_optimizer.strategies.lexicographic.attempt_context import (
 from stowage_optimizer.strategies.lexicographic.closing import (
     Closing,
     DualSlices,
-    beyond_prices,
 )
 from stowage_optimizer.strategies.lexicographic.counting import (
     counted,
@@ -93,8 +92,7 @@ class Attempt:
             yield self._moves(MOVES_SHARES[0])
         if self.phase.phase is Phase.PLACE:
             yield self._exact_fit()
-        if not beyond_prices(self.context.problem):
-            yield from self._prices()
+        yield from self._prices()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
             while not self._counting(share):
@@ -106,7 +104,10 @@ class Attempt:
 
     def _prices(self) -> Iterator[bool]:
         """Work on the dual bound in slices, then on the gap that it leaves."""
-        self._dual = dual = DualSlices(self.context, self.phase)
+        dual = DualSlices(self.context, self.phase)
+        if not dual.search.usable:
+            return
+        self._dual = dual
         yield from self._slices(dual, DUAL_SHARES, polish=False)
         while dual.search.preparing and not dual.search.finished:
             yield from self._slices(dual, DUAL_SHARES[-1:], polish=False)

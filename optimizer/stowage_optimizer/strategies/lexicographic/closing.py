@@ -10,15 +10,10 @@ from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, written
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase, Prices
-from stowage_optimizer.model.problem import Problem
 from stowage_optimizer.strategies.lexicographic.attempt_context import (
     AttemptContext,
     OpenPhase,
 )
-
-MOST_PATTERN_ENTRIES = 4_000_000
-"""Nodes times kinds from which the patterns take too much memory: 0.6 GiB with 5,000
-nodes and 700 kinds."""
 
 ROUNDS = 4
 """Rounds of the tier's program that a slice has time for."""
@@ -28,11 +23,6 @@ COUNTED_ROUNDS = 40
 
 COUNTED_ROUNDS_S = 0.05
 """What they are charged."""
-
-
-def beyond_prices(problem: Problem) -> bool:
-    """Return whether ``problem`` is too large for a linear program over patterns."""
-    return len(problem.room) * len(problem.demand) > MOST_PATTERN_ENTRIES
 
 
 @dataclass(slots=True)

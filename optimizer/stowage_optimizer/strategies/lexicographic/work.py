@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.closing import beyond_prices
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
@@ -70,10 +69,9 @@ class Work:
 
     def _search(self, local_search: LocalSearch) -> None:
         try:
-            if not beyond_prices(self.shared.problem):
-                began = local_search.work_clock.now()
-                local_search.run(began + FIRST_SHARE * (self._deadline - began))
-                self._refute(local_search.work_clock)
+            began = local_search.work_clock.now()
+            local_search.run(began + FIRST_SHARE * (self._deadline - began))
+            self._refute(local_search.work_clock)
             local_search.run(self._deadline)
         except Exception as error:  # the edge of the thread
             self.shared.close(error)
