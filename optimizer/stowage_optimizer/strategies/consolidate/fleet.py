@@ -1,0 +1,159 @@
+"""A cluster by kinds, where nobody needs to stay at home.
+
+Nodes of equal room that are open to the same pods are one group, and pods of equal
+demand that may go to the same nodes are one kind, however many there are. What a node
+holds is its content: how many pods of each kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stowage_optimizer.bounds.groups import binding
+from stowage_optimizer.search.problem import Flags, Indices, Ints, Problem
+from stowage_optimizer.search.search_arrays import load_of
+
+MOST_CELLS = 600_000
+"""Groups times kinds at most: programs over them take some 300 bytes each."""
+
+STAYS = -1
+"""Kind of an item that stays at home."""
+
+Contents = list[tuple[int, Ints]]
+"""Contents of single nodes, each with the group that the node is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Groups of nodes, and the pods that need one of them.
+
+    Parameters
+    ----------
+    kind
+        Kind by item, or `STAYS`, shape ``(items,)``.
+    count
+        Pods of each kind, shape ``(kinds,)``.
+    demand, room
+        Shapes ``(kinds, dimensions in use)`` and ``(groups, dimensions in use)``.
+    home
+        Pods at home by node and kind, shape ``(nodes, kinds)``.
+    group
+        Group by node, shape ``(nodes,)``.
+    size, cost
+        Nodes of each group, and 1 where using one makes a difference, shape
+        ``(groups,)``.
+    come
+        How many pods of each kind may be on a node, shape ``(groups, kinds)``.
+    """
+
+    problem: Problem
+    kind: Ints
+    count: Ints
+    demand: Ints
+    room: Ints
+    home: Indices
+    group: Ints
+    size: Ints
+    cost: Ints
+    come: Indices
+
+    @property
+    def always(self) -> int:
+        """Nodes that are in use whatever happens."""
+        return int(self.size[self.cost == 0].sum())
+
+    def in_use(self, contents: Contents) -> int:
+        """Return how many nodes are in use with so many ``contents`` of others."""
+        return self.always + sum(int(self.cost[group]) for group, _ in contents)
+
+
+def make_fleet(problem: Problem, stays: Flags, in_use: Flags) -> Fleet | None:
+    """Return the fleet of ``problem``; None if it has too many kinds, or none.
+
+    Parameters
+    ----------
+    problem
+        All of its pods run. An overcommitted node may keep what it has, and get
+        something else of that size.
+    stays
+        Items that stay at home, shape ``(items,)``.
+    in_use
+        Nodes that are in use whatever happens, shape ``(nodes,)``.
+    """
+    nodes, goes = len(problem.room), np.flatnonzero(~stays)
+    asked = np.column_stack([problem.demand, problem.mask])[problem.kind[goes]]
+    if not len(asked):
+        return None
+    asked, kind_of = np.unique(asked, axis=0, return_inverse=True)
+    demand, kinds = asked[:, :-1], len(asked)
+    home = np.zeros((nodes, kinds), np.int32)
+    np.add.at(home, (problem.home[goes], kind_of), 1)
+    used = in_use.copy()
+    used[problem.home[stays]] = True
+    room = np.maximum(problem.room - load_of(problem, stays), home @ demand)
+    _, first, group, size = np.unique(
+        np.column_stack([problem.group, room, used]),
+        axis=0, return_index=True, return_inverse=True, return_counts=True,
+    )  # fmt: skip
+    if len(first) * kinds > MOST_CELLS:
+        return None
+    count = np.bincount(kind_of, minlength=kinds)
+    room = room[first]
+    open_to = problem.allowed[asked[:, -1]][:, first].T
+    fits = (demand <= room[:, None]).all(axis=2)
+    kind = np.full(len(problem.kind), STAYS)
+    kind[goes] = kind_of
+    kept = binding(demand, room)
+    return Fleet(
+        problem=problem,
+        kind=kind,
+        count=count,
+        demand=np.ascontiguousarray(demand[:, kept]),
+        room=np.ascontiguousarray(room[:, kept]),
+        home=home,
+        group=group,
+        size=size,
+        cost=1 - used[first].astype(np.int64),
+        come=np.where(open_to & fits, count, 0).astype(np.int32),
+    )
+
+
+def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:
+    """Return node by item: contents go where most of their pods are at home.
+
+    None if they do not fit after all: dimensions that seemed to be implied by others
+    were left out.
+    """
+    content = np.zeros_like(fleet.home)
+    free = [np.flatnonzero(fleet.group == one) for one in range(len(fleet.size))]
+    for group, one in sorted(contents, key=lambda each: -int(each[1].sum())):
+        has, mine = np.flatnonzero(one), free[group]
+        alike = np.minimum(fleet.home[np.ix_(mine, has)], one[has]).sum(axis=1)
+        best = int(alike.argmax())
+        content[mine[best]] = one
+        free[group] = np.delete(mine, best)
+    nodes = _places(fleet, content)
+    problem = fleet.problem
+    load = np.zeros_like(problem.room)
+    np.add.at(load, nodes, problem.demand[problem.kind])
+    now = load_of(problem, np.ones(len(nodes), np.bool_))
+    return nodes if (load <= np.maximum(problem.room, now)).all() else None
+
+
+def _places(fleet: Fleet, content: Indices) -> Indices:
+    """Return node by item, as many at home as ``content`` lets stay."""
+    nodes = fleet.problem.home.copy()
+    goes = np.flatnonzero(fleet.kind != STAYS)
+    order = goes[np.lexsort((nodes[goes], fleet.kind[goes]))]
+    kind, home = fleet.kind[order], nodes[order]
+    place = np.column_stack([kind, home])
+    _, first, which = np.unique(place, axis=0, return_index=True, return_inverse=True)
+    stay = np.minimum(content, fleet.home)
+    leaves = np.arange(len(order)) - first[which] >= stay[home, kind]
+    # Both in the order of kinds: who leaves, and where there is room for a kind.
+    come = (content - stay).T
+    to = np.nonzero(come)[1]
+    nodes[order[leaves]] = np.repeat(to, come[come > 0])
+    return nodes

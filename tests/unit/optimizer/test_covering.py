@@ -1,0 +1,184 @@
+"""Nodes in use of clusters of unlike nodes: what is proved, and how few are reached."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import count, product
+
+import numpy as np
+import pytest
+from snapshot_builder import SnapshotBuilder
+from solving_in_process import decoded, finished_answer_to
+
+from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Assignment, Item, Packing
+from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.search.problem import make_problem
+from stowage_optimizer.strategies.budget import Budget
+from stowage_optimizer.strategies.consolidate.covering import Covering
+from stowage_optimizer.strategies.consolidate.fleet import make_fleet
+from stowage_optimizer.strategies.consolidate.strategy import Consolidate
+from stowage_optimizer.verify import verify_plan
+
+UNLIKE = ((48, 384, 8), (52, 512, 2), (16, 256, 0))
+"""Cores, GiB and accelerators of nodes."""
+
+DEMANDS = (
+    (6, 49, 1), (6, 48, 1), (2, 6, 1), (12, 96, 2), (24, 190, 4), (6, 57, 0),
+    (16, 49, 0), (4, 31, 0), (9, 65, 1), (8, 58, 1), (3, 20, 0), (1, 40, 0),
+)  # fmt: skip
+
+
+def _spread(nodes: int, pods: int) -> pb.Snapshot:
+    """Return unlike nodes, and pods, each on the emptiest that it fits on."""
+    random = np.random.default_rng(0)
+    rooms = [UNLIKE[node % len(UNLIKE)] for node in range(nodes)]
+    builder, left = SnapshotBuilder(), np.array(rooms)
+    for node, (cores, gib, accelerators) in enumerate(rooms):
+        builder.node(
+            f"node-{node}", cpu_milli=cores, memory_bytes=gib,
+            extended={"gpu": accelerators},
+        )  # fmt: skip
+    for number, (cores, gib, accelerators) in enumerate(DEMANDS):
+        builder.pod_class(
+            f"class-{number}", cpu_milli=cores, memory_bytes=gib,
+            extended={"gpu": accelerators},
+        ).owner.uid = f"owner-{number}"  # fmt: skip
+    for pod in range(pods):
+        number = int(random.integers(len(DEMANDS)))
+        fits = np.all(left >= DEMANDS[number], axis=1)
+        home = int(np.argmax(np.where(fits, left[:, 0] / np.array(rooms)[:, 0], -1)))
+        if fits[home]:
+            left[home] -= DEMANDS[number]
+            builder.pod(f"pod-{pod}", of=f"class-{number}", node=f"node-{home}")
+    return builder.message
+
+
+def _small(seed: int) -> Packing:
+    """Return four unlike nodes, of which the first may be overcommitted."""
+    random = np.random.default_rng(seed)
+    rooms = random.integers(4, 13, (4, 2))
+    items = []
+    for pod in range(6):
+        home = int(random.integers(4))
+        others = random.choice(4, 3, replace=False).tolist()
+        demand = tuple(random.integers(1, 6, 2).tolist())
+        items.append(
+            Item(f"pod-{pod}", 0, demand, tuple(sorted({home, *others})), home)
+        )
+    for item in items[1:]:
+        if item.home:
+            rooms[item.home] += item.demand
+    names = ("a", "b", "c", "d")
+    return Packing(names, tuple(map(tuple, rooms.tolist())), tuple(items), (0,), ())
+
+
+def _fewest(packing: Packing) -> int:
+    """Return the nodes in use of the best of all assignments."""
+    now = packing.current
+    return min(
+        len(set(nodes))
+        for nodes in product(*(item.eligible for item in packing.items))
+        if _fits(packing, nodes, now)
+    )
+
+
+def _fits(packing: Packing, nodes: Assignment, now: Assignment) -> bool:
+    """Return whether each node has room, or nothing that it has not now."""
+    for node in range(len(packing.room)):
+        here = [i for i, one in enumerate(nodes) if one == node]
+        taken = [packing.items[i].demand for i in here]
+        load = [sum(amounts) for amounts in zip(*taken, strict=True)]
+        fits = all(a <= b for a, b in zip(load, packing.room[node], strict=False))
+        if not fits and any(now[i] != node for i in here):
+            return False
+    return True
+
+
+def _covering(packing: Packing) -> Covering:
+    problem = make_problem(packing)
+    nobody = np.zeros(len(packing.items), np.bool_)
+    fleet = make_fleet(problem, nobody, np.zeros(len(packing.room), np.bool_))
+    assert fleet is not None
+    options = SolveOptions(time_limit_s=1.0, deterministic=True)
+    return Covering(fleet, Budget.begin(options, time.monotonic))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_assignment_has_fewer_nodes_in_use_than_is_proved(seed: int) -> None:
+    """Neither by the first prices nor by later ones, also where a node is too full."""
+    packing = _small(seed)
+    fewest = _fewest(packing)
+    covering = _covering(packing)
+
+    covering.prove()
+    first = covering.limit
+    list(covering.assignments(len(packing.room) + 1))
+
+    assert 0 < first <= covering.limit <= fewest
+
+
+def test_prices_prove_what_counting_cannot() -> None:
+    """Pods that fill more than half of a node need one each."""
+    packing = _small(0)
+    everywhere = (0, 1, 2, 3)
+    items = [Item(f"pod-{home}", 0, (6, 1), everywhere, home) for home in range(4)]
+    packing = replace(packing, room=((10, 10),) * 4, items=tuple(items))
+    covering = _covering(packing)
+
+    covering.prove()
+    by_fractions = covering.limit
+    list(covering.assignments(5))
+
+    assert (by_fractions, covering.limit) == (3, 4)
+
+
+@pytest.fixture(scope="module")
+def fleet() -> pb.Snapshot:
+    """Return nodes that are half empty."""
+    return _spread(nodes=60, pods=260)
+
+
+def _asked() -> pb.SolveOptions:
+    return pb.SolveOptions(
+        objective=pb.OBJECTIVE_CONSOLIDATE, deterministic=True, time_limit_s=0.1
+    )
+
+
+def test_nearly_all_nodes_are_emptied_that_can_be(fleet: pb.Snapshot) -> None:
+    """To empty one node after the other gets half as far."""
+    asked = _asked()
+    published: list[Solution] = []
+
+    plan = finished_answer_to(fleet, asked, published=published).plan
+
+    assert verify_plan(fleet, plan, asked.policy, asked) == []
+    found = plan.nodes_in_use
+    assert found.before - found.after >= 0.95 * (found.before - found.lower_bound)
+
+
+def test_where_work_is_counted_time_does_not_matter(fleet: pb.Snapshot) -> None:
+    """A clock that leaps past every deadline changes nothing."""
+    packing = reduce_snapshot(decoded(fleet))
+    options = SolveOptions(time_limit_s=0.1, deterministic=True)
+    one, other = (
+        Consolidate().solve(packing, Budget.begin(options, clock), lambda _: None)
+        for clock in (time.monotonic, count(step=1000).__next__)
+    )
+
+    assert one.assignment == other.assignment
+    assert one.nodes_in_use == other.nodes_in_use
+
+
+def test_pods_stay_of_which_only_some_may_move(fleet: pb.Snapshot) -> None:
+    """The others are packed around them."""
+    asked = _asked()
+    asked.max_disruptions_per_owner = 5
+
+    plan = finished_answer_to(fleet, asked).plan
+
+    assert verify_plan(fleet, plan, asked.policy, asked) == []
+    assert plan.moves
