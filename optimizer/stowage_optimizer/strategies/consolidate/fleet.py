@@ -7,6 +7,7 @@ holds is its content: how many pods of each kind.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,19 +128,35 @@ def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:
     were left out.
     """
     content = np.zeros_like(fleet.home)
-    free = [np.flatnonzero(fleet.group == one) for one in range(len(fleet.size))]
-    for group, one in sorted(contents, key=lambda each: -int(each[1].sum())):
-        has, mine = np.flatnonzero(one), free[group]
-        alike = np.minimum(fleet.home[np.ix_(mine, has)], one[has]).sum(axis=1)
-        best = int(alike.argmax())
-        content[mine[best]] = one
-        free[group] = np.delete(mine, best)
-    nodes = _places(fleet, content)
+    for group in range(len(fleet.size)):
+        nodes = np.flatnonzero(fleet.group == group)
+        mine = [one for at, one in contents if at == group]
+        for one, node in _most_alike(fleet.home[nodes], mine):
+            content[nodes[node]] = mine[one]
+    where = _places(fleet, content)
     problem = fleet.problem
     load = np.zeros_like(problem.room)
-    np.add.at(load, nodes, problem.demand[problem.kind])
-    now = load_of(problem, np.ones(len(nodes), np.bool_))
-    return nodes if (load <= np.maximum(problem.room, now)).all() else None
+    np.add.at(load, where, problem.demand[problem.kind])
+    now = load_of(problem, np.ones(len(where), np.bool_))
+    return where if (load <= np.maximum(problem.room, now)).all() else None
+
+
+def _most_alike(home: Indices, contents: list[Ints]) -> Iterator[tuple[int, int]]:
+    """Yield content and node, first those that have most pods in common."""
+    alike = np.zeros((len(contents), len(home)), np.int64)
+    for number, one in enumerate(contents):
+        has = np.flatnonzero(one)
+        alike[number] = np.minimum(home[:, has], one[has]).sum(axis=1)
+    order = np.argsort(-alike, axis=None, kind="stable")
+    waiting, free = set(range(len(contents))), set(range(len(home)))
+    for at in order.tolist():
+        if not waiting:
+            return
+        one, node = divmod(at, len(home))
+        if one in waiting and node in free:
+            waiting.remove(one)
+            free.remove(node)
+            yield one, node
 
 
 def _places(fleet: Fleet, content: Indices) -> Indices:
