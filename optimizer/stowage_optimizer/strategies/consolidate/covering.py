@@ -101,7 +101,9 @@ class Covering:
 
     def assignments(self, most: int) -> Iterator[Indices]:
         """Yield nodes by item, each time with fewer than ``most`` or before in use."""
-        self._known.add(self.fleet.group, self.fleet.home)
+        home, group = self.fleet.home, self.fleet.group
+        fits = np.all(home @ self.fleet.demand <= self.fleet.room[group], axis=1)
+        self._known.add(group[fits], home[fits])
         due, more, number = FIRST_DIVE, True, 0
         while more and most > self.limit and not self.budget.over():
             number += 1

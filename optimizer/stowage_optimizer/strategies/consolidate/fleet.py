@@ -16,8 +16,12 @@ from stowage_optimizer.bounds.groups import binding
 from stowage_optimizer.search.problem import Flags, Indices, Ints, Problem
 from stowage_optimizer.search.search_arrays import load_of
 
-MOST_CELLS = 600_000
-"""Groups times kinds at most: programs over them take some 300 bytes each."""
+MOST_CELLS = 100_000
+"""Groups times kinds at most: programs over half a million take half a minute."""
+
+PARTS = (128, 32, 8)
+"""Where there would be too many groups, nodes are alike whose room differs by less
+than such a part of the largest room."""
 
 STAYS = -1
 """Kind of an item that stays at home."""
@@ -47,6 +51,8 @@ class Fleet:
         ``(groups,)``.
     come
         How many pods of each kind may be on a node, shape ``(groups, kinds)``.
+    exact
+        Whether nodes of a group are equal, not only alike.
     """
 
     problem: Problem
@@ -59,6 +65,7 @@ class Fleet:
     size: Ints
     cost: Ints
     come: Indices
+    exact: bool
 
     @property
     def always(self) -> int:
@@ -70,7 +77,9 @@ class Fleet:
         return self.always + sum(int(self.cost[group]) for group, _ in contents)
 
 
-def make_fleet(problem: Problem, stays: Flags, in_use: Flags) -> Fleet | None:
+def make_fleet(
+    problem: Problem, stays: Flags, in_use: Flags, *, outer: bool
+) -> Fleet | None:
     """Return the fleet of ``problem``; None if it has too many kinds, or none.
 
     Parameters
@@ -82,6 +91,9 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags) -> Fleet | None:
         Items that stay at home, shape ``(items,)``.
     in_use
         Nodes that are in use whatever happens, shape ``(nodes,)``.
+    outer
+        Where nodes of a group are only alike, whether it has the most room of any of
+        them, such that limits are true, or the least, such that contents fit.
     """
     nodes, goes = len(problem.room), np.flatnonzero(~stays)
     asked = np.column_stack([problem.demand, problem.mask])[problem.kind[goes]]
@@ -94,30 +106,37 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags) -> Fleet | None:
     used = in_use.copy()
     used[problem.home[stays]] = True
     room = np.maximum(problem.room - load_of(problem, stays), home @ demand)
-    _, first, group, size = np.unique(
-        np.column_stack([problem.group, room, used]),
-        axis=0, return_index=True, return_inverse=True, return_counts=True,
-    )  # fmt: skip
-    if len(first) * kinds > MOST_CELLS:
+    openness = np.unique(problem.allowed, axis=1, return_inverse=True)[1]
+    alike = [room // np.maximum(1, room.max(axis=0) // parts) for parts in PARTS]
+    for size_of in (room, *alike):
+        _, first, group, size = np.unique(
+            np.column_stack([openness, used, size_of]),
+            axis=0, return_index=True, return_inverse=True, return_counts=True,
+        )  # fmt: skip
+        if len(first) * kinds <= MOST_CELLS:
+            break
+    else:
         return None
+    limits = room[first]
+    (np.maximum if outer else np.minimum).at(limits, group, room)
     count = np.bincount(kind_of, minlength=kinds)
-    room = room[first]
     open_to = problem.allowed[asked[:, -1]][:, first].T
-    fits = (demand <= room[:, None]).all(axis=2)
+    fits = (demand <= limits[:, None]).all(axis=2)
     kind = np.full(len(problem.kind), STAYS)
     kind[goes] = kind_of
-    kept = binding(demand, room)
+    kept = binding(demand, limits)
     return Fleet(
         problem=problem,
         kind=kind,
         count=count,
         demand=np.ascontiguousarray(demand[:, kept]),
-        room=np.ascontiguousarray(room[:, kept]),
+        room=np.ascontiguousarray(limits[:, kept]),
         home=home,
         group=group,
         size=size,
         cost=1 - used[first].astype(np.int64),
         come=np.where(open_to & fits, count, 0).astype(np.int32),
+        exact=size_of is room,
     )
 
 

@@ -47,8 +47,9 @@ MOST_VARIABLES = 100_000
 """Larger programs are not begun. At 500 nodes nothing was found in a minute that other
 contents had not brought; 660,000 variables took 2.0 GiB, which is the chart's limit."""
 
-EMPTYING_SHARE = 0.1
-"""Share of the time for the quick start, which takes a minute at 5,000 nodes."""
+EMPTYING_SHARE, EMPTYING_S = 0.5, 3.0
+"""Share of the time for the quick start, and seconds at most: at 5,000 nodes it would
+take a minute."""
 
 FILLING_SHARE = 0.5
 """Share of the time left for other contents, where a program comes after them."""
@@ -121,7 +122,8 @@ class _Run:
         """Make the quick start."""
         limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
         tally = Tally(limits, owners_of(self._packing))
-        late = self._part(EMPTYING_SHARE).over
+        part_s = min(EMPTYING_S, EMPTYING_SHARE * self.budget.left_s())
+        late = self.budget.part(part_s).over
         self._take(emptied(self._packing, self._others, tally, late))
 
     def fill_anew(self) -> Iterator[None]:
@@ -134,14 +136,17 @@ class _Run:
         same = self._counted is self._packing
         problem = self._problem if same else make_problem(self._counted)
         nobody = np.zeros(len(problem.kind), np.bool_)
-        covering = _covering(problem, nobody, self._immovable, budget)
-        if covering is not None:
-            covering.prove()
-            self._fewest = max(self._fewest, covering.limit)
+        covering = _covering(problem, nobody, self._immovable, budget, outer=True)
+        if covering is None:
+            return
+        covering.prove()
+        self._fewest = max(self._fewest, covering.limit)
         stays = _stays(self._packing, self._problem)
-        proves = same and not stays.any()
+        proves = same and covering.fleet.exact and not stays.any()
         if not proves:
-            covering = _covering(self._problem, stays, self._others, budget)
+            covering = _covering(
+                self._problem, stays, self._others, budget, outer=False
+            )
         if covering is None:
             return
         covering.limit = self._fewest
@@ -243,11 +248,16 @@ def _running(packing: Packing) -> Packing:
 
 
 def _covering(
-    problem: Problem, stays: Flags, in_use: frozenset[int], budget: Budget
+    problem: Problem,
+    stays: Flags,
+    in_use: frozenset[int],
+    budget: Budget,
+    *,
+    outer: bool,
 ) -> Covering | None:
     used = np.zeros(len(problem.room), np.bool_)
     used[list(in_use)] = True
-    fleet = make_fleet(problem, stays, used)
+    fleet = make_fleet(problem, stays, used, outer=outer)
     return None if fleet is None else Covering(fleet, budget)
 
 
