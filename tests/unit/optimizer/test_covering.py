@@ -134,7 +134,7 @@ def test_where_nodes_are_alike_a_limit_is_about_the_roomiest(
     items = [Item(f"pod-{home}", 0, (50,), (0, 1, 2, 3), home) for home in range(4)]
     room = ((100,), (99,), (100,), (99,))
     packing = Packing(("a", "b", "c", "d"), room, tuple(items), (0,), ())
-    monkeypatch.setattr(fleet_of_kinds, "MOST_CELLS", 1)
+    monkeypatch.setattr(fleet_of_kinds, "MANY_CELLS", 1)
     covering = _covering(packing)
 
     covering.prove()
@@ -171,7 +171,7 @@ def test_where_nodes_are_of_too_many_kinds_alike_ones_are_one(
     for number, node in enumerate(fleet.nodes):
         node.allocatable.cpu_milli += number % 4
     exactly = finished_answer_to(fleet, _asked()).plan.nodes_in_use
-    monkeypatch.setattr(fleet_of_kinds, "MOST_CELLS", 5 * len(DEMANDS))
+    monkeypatch.setattr(fleet_of_kinds, "MANY_CELLS", 5 * len(DEMANDS))
 
     asked = _asked()
     plan = finished_answer_to(fleet, asked).plan

@@ -67,7 +67,7 @@ class KnownContents:
     group: Ints = field(init=False)
     content: Indices = field(init=False)
     _solver: highspy.Highs = field(init=False)
-    _known: set[tuple[int, bytes]] = field(init=False, default_factory=set)
+    _known: set[tuple[int, bytes, bytes]] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         kinds, groups = len(self.fleet.count), len(self.fleet.size)
@@ -90,7 +90,8 @@ class KnownContents:
         """Add contents that are not known; return whether there were any."""
         new = []
         for number, one in enumerate(group.tolist()):
-            name = one, content[number].tobytes()
+            has = np.flatnonzero(content[number])
+            name = one, has.tobytes(), content[number, has].tobytes()
             if name not in self._known:
                 self._known.add(name)
                 new.append(number)

@@ -16,8 +16,9 @@ from stowage_optimizer.bounds.groups import binding
 from stowage_optimizer.search.problem import Flags, Indices, Ints, Problem
 from stowage_optimizer.search.search_arrays import load_of
 
-MOST_CELLS = 100_000
-"""Groups times kinds at most: programs over half a million take half a minute."""
+MANY_CELLS, MOST_CELLS = 100_000, 400_000
+"""Groups times kinds: with more there should be fewer groups, and at most. Programs
+over half a million take half a minute."""
 
 PARTS = (128, 32, 8)
 """Where there would be too many groups, nodes are alike whose room differs by less
@@ -113,9 +114,9 @@ def make_fleet(
             np.column_stack([openness, used, size_of]),
             axis=0, return_index=True, return_inverse=True, return_counts=True,
         )  # fmt: skip
-        if len(first) * kinds <= MOST_CELLS:
+        if len(first) * kinds <= MANY_CELLS:
             break
-    else:
+    if len(first) * kinds > MOST_CELLS:
         return None
     limits = room[first]
     (np.maximum if outer else np.minimum).at(limits, group, room)

@@ -79,7 +79,7 @@ class Consolidate:
             related = packing
         run = _Run(packing, related, budget)
         publish(run.solution())
-        if run.any:
+        if run.movable:
             run.empty()
             publish(run.solution())
             for _ in run.fill_anew():
@@ -114,8 +114,8 @@ class _Run:
         self._fewest = fewest_nodes(self._counted, self._immovable)
 
     @property
-    def any(self) -> bool:
-        """Whether there is a pod to move."""
+    def movable(self) -> bool:
+        """Whether any pod may move."""
         return bool(self._packing.items)
 
     def empty(self) -> None:
