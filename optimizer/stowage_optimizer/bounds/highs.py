@@ -62,6 +62,13 @@ def quiet_solver(**options: bool | int | float | str) -> highspy.Highs:
     return solver
 
 
+def solver_of(program: Program, **options: bool | int | float | str) -> highspy.Highs:
+    """Return a quiet solver of ``program``."""
+    solver = quiet_solver(**options)
+    solver.passModel(_lp(program))
+    return solver
+
+
 def solved(solver: highspy.Highs, limit_s: float) -> bool:
     """Return whether the optimum is found in time.
 
@@ -78,10 +85,11 @@ def solved(solver: highspy.Highs, limit_s: float) -> bool:
     return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
-def minimum_duals(program: Program, limit_s: float) -> Floats | None:
+def minimum_duals(
+    program: Program, limit_s: float, **options: bool | int | float | str
+) -> Floats | None:
     """Return the duals by row at the minimum; None if it is not found in time."""
-    solver = quiet_solver()
-    solver.passModel(_lp(program))
+    solver = solver_of(program, **options)
     if not solved(solver, limit_s):
         return None
     return np.array(solver.getSolution().row_dual)

@@ -48,11 +48,16 @@ class FewestNodes:
             if node not in self.others
         }
 
-    def fewest(self, budget: Budget) -> int:
-        """Empty as many nodes as possible; return a limit on the nodes in use."""
+    def fewest(self, budget: Budget, proved: int) -> int:
+        """Empty as many nodes as possible; return a limit on the nodes in use.
+
+        Where no more than ``proved`` are in use there are none to look for.
+        """
         metric = [(variable, -1) for variable in self._used.values()]
-        bound = self._maximise(metric, budget)
-        reached = -len(self._used.keys() & set(self.assignment))
+        bound = None
+        if self._in_use() > proved:
+            bound = self._maximise(metric, budget)
+        reached = len(self.others) - self._in_use()
         self._formulation.program.between(metric, reached, 0)
         return len(self.others) - (0 if bound is None else bound)
 
@@ -63,6 +68,9 @@ class FewestNodes:
             return 0
         # Rounded up: what the sum loses is a whole number of moves.
         return -(-(STAY * len(self.packing.current) - bound) // MOVED)
+
+    def _in_use(self) -> int:
+        return len(self.others) + len(self._used.keys() & set(self.assignment))
 
     def _maximise(self, metric: Terms, budget: Budget) -> int | None:
         start = list(self._formulation.values(self.assignment))

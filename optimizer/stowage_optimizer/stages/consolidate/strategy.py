@@ -1,12 +1,17 @@
-"""Fewest nodes, then fewest moves, on CP-SAT with replicas counted together.
+"""Fewest nodes, then fewest moves, in three stages.
 
 Every pod that has a node keeps one, and pending pods stay pending. A quick start comes
 first: node after node, the emptiest first, is emptied into the others if there is room.
+Then contents of nodes are chosen anew, by kinds of nodes and pods. Where the problem
+is small enough, CP-SAT looks for fewer nodes and moves yet, and proves what is best.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import keeps_relations
@@ -15,11 +20,15 @@ from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.constraints.allowances import keeps_allowances
 from stowage_optimizer.model.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import Flags, Problem
 from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
 from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import BUILT_PER_S
+from stowage_optimizer.search.search_arrays import load_of
+from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.emptying import emptied
+from stowage_optimizer.stages.consolidate.fleet import make_fleet
 from stowage_optimizer.stages.consolidate.nodes import (
     fewest_moves,
     fewest_nodes,
@@ -33,9 +42,16 @@ from stowage_optimizer.stages.finish.limits import (
     within_limits,
 )
 
-MOST_VARIABLES = 300_000
-"""Larger programs are not begun: 660,000 variables (1,516 nodes, 439 classes) took
-2.0 GiB in 25 s, which is the chart's limit, and had found nothing by then."""
+MOST_VARIABLES = 100_000
+"""Larger programs are not begun. At 500 nodes nothing was found in a minute that other
+contents had not brought; 660,000 variables took 2.0 GiB, which is the chart's limit."""
+
+EMPTYING_SHARE, EMPTYING_S = 0.5, 3.0
+"""Share of the time for the quick start, and seconds at most: at 5,000 nodes it would
+take a minute."""
+
+FILLING_SHARE = 0.5
+"""Share of the time left for other contents, where a program comes after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +78,12 @@ class Consolidate:
             related = packing
         run = _Run(packing, related, budget)
         publish(run.solution())
-        run.empty()
-        publish(run.solution())
-        run.solve()
+        if run.movable:
+            run.empty()
+            publish(run.solution())
+            for _ in run.fill_anew():
+                publish(run.solution())
+            run.solve()
         return replace(run.solution(), message=run.message())
 
 
@@ -75,6 +94,7 @@ class _Run:
     budget: Budget
     _packing: Packing = field(init=False)
     _counted: Packing = field(init=False)
+    _problem: Problem = field(init=False)
     _others: frozenset[int] = field(init=False)
     _immovable: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
@@ -86,25 +106,65 @@ class _Run:
         self._packing = self._counted = within_limits(_running(self.whole), limits)
         if self.related is not self.whole:
             self._counted = _running(self.related)
+        self._problem = self._packing.problem
         self._others = nodes_of_others(self._packing)
         self._immovable = nodes_of_others(self._counted)
         self._assignment = self._packing.current
         self._fewest = fewest_nodes(self._counted, self._immovable)
 
+    @property
+    def movable(self) -> bool:
+        """Whether any pod may move."""
+        return bool(self._packing.kinds)
+
     def empty(self) -> None:
         """Make the quick start."""
         limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
         tally = Tally(limits, owners_of(self._packing))
-        self._take(emptied(self._packing, self._others, tally, self.budget.over))
+        part_s = min(EMPTYING_S, EMPTYING_SHARE * self.budget.left_s())
+        late = self.budget.part(part_s).over
+        self._take(emptied(self._packing, self._others, tally, late))
+
+    def fill_anew(self) -> Iterator[None]:
+        """Have fewer nodes hold other contents; yield whenever that is achieved.
+
+        Pods stay where they are of which only some may move, or whose node is
+        overcommitted; what is proved is of plans that move them too.
+        """
+        budget = self._part(FILLING_SHARE) if self._may_build() else self.budget
+        same = self._counted is self._packing
+        problem = self._problem if same else self._counted.problem
+        nobody = np.zeros(len(problem.kind), np.bool_)
+        covering = _covering(problem, nobody, self._immovable, budget, outer=True)
+        if covering is None:
+            return
+        covering.prove()
+        self._fewest = max(self._fewest, covering.limit)
+        stays = _stays(self._packing, self._problem)
+        proves = same and covering.fleet.exact and not stays.any()
+        if not proves:
+            covering = _covering(
+                self._problem, stays, self._others, budget, outer=False
+            )
+        if covering is None:
+            return
+        covering.limit = self._fewest
+        for nodes in covering.assignments(self._nodes(self._assignment)):
+            if proves:
+                self._fewest = covering.limit
+            if self._take(tuple(nodes.tolist())):
+                yield
+        if proves:
+            self._fewest = covering.limit
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
-        if not self._packing.kinds or self._proved() or not self._may_build():
+        if self._proved() or not self._may_build():
             return
         program = FewestNodes(self._packing, self._others, CpSat(), self._assignment)
         fewest, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            fewest = program.fewest(self._part(0.5))
+            fewest = program.fewest(self._part(0.5), self._fewest)
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             given = self._nodes(program.assignment)
             moves = program.fewest_moves(self._part(1))
@@ -169,6 +229,9 @@ class _Run:
         return len(nodes_in_use(assignment, self._others))
 
     def _may_build(self) -> bool:
+        # Looking at each pod takes longer than that.
+        if len(self._problem.demand) * len(self._problem.room) > MOST_VARIABLES:
+            return False
         packing = replace(self._packing, relations=None)
         size = RelatedFormulation.variables(packing, len(packing.tiers))
         return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
@@ -181,3 +244,26 @@ def _running(packing: Packing) -> Packing:
     """Return the problem of the pods that run."""
     running = [i for i, home in enumerate(packing.current) if home is not None]
     return restricted(packing, running, packing.current)
+
+
+def _covering(
+    problem: Problem,
+    stays: Flags,
+    in_use: frozenset[int],
+    budget: Budget,
+    *,
+    outer: bool,
+) -> Covering | None:
+    used = np.zeros(len(problem.room), np.bool_)
+    used[list(in_use)] = True
+    fleet = make_fleet(problem, stays, used, outer=outer)
+    return None if fleet is None else Covering(fleet, budget)
+
+
+def _stays(packing: Packing, problem: Problem) -> Flags:
+    """Return which items may not all be moved, shape ``(items,)``."""
+    everything = load_of(problem, np.ones(len(problem.kind), np.bool_))
+    stays: Flags = np.any(everything > problem.room, axis=1)[problem.home]
+    for one in packing.allowances:
+        stays[list(one.members)] = True
+    return stays
