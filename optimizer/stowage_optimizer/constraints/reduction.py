@@ -141,10 +141,14 @@ class _Reduction:
             class_number: eligibility.nodes(classes[pods.classes[class_number]])
             for class_number in np.unique(number).tolist()
         }
-        allowed = np.zeros((len(pods.classes), len(self.snapshot.nodes)), np.bool_)
-        for class_number, found in nodes.items():
-            allowed[class_number] = found.flags
-        guest = (home != NOWHERE) & ~allowed[number, home]
+        # Thousands of classes share a few answers: each is kept once.
+        row = {one: at for at, one in enumerate(dict.fromkeys(nodes.values()))}
+        row_of = np.zeros(len(pods.classes), np.intp)
+        row_of[list(nodes)] = [row[found] for found in nodes.values()]
+        allowed = np.zeros((len(row), len(self.snapshot.nodes)), np.bool_)
+        for found, at in row.items():
+            allowed[at] = found.flags
+        guest = (home != NOWHERE) & ~allowed[row_of[number], home]
         # One number for class and node, so that they are compared as one.
         width = len(self.snapshot.nodes) + 1
         stays = np.where(guest, home, NOWHERE) + 1
