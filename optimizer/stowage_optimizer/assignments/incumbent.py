@@ -1,4 +1,4 @@
-"""The best assignment so far, and publishing each better one."""
+"""Assignments written as solutions, and for simple strategies the best one so far."""
 
 from __future__ import annotations
 

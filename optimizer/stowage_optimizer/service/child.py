@@ -3,6 +3,9 @@
 It is forked from the fork server, where the solver is imported already, reports that it
 is ready, and waits for its one request. Nothing of it is trusted: the parent checks
 each plan and kills the child at the limit.
+
+What the stages publish on the way goes out from the outbox's thread, the newest only;
+the last solution is written and sent here, past the outbox.
 """
 
 from __future__ import annotations

@@ -40,7 +40,8 @@ STAGES: tuple[type[Stage], ...] = (
     DrawCurve,
     Prefer,
 )
-"""All there are, in the order in which they follow each other."""
+"""All there are, in the order in which they follow each other, for the page on them;
+`_stages` says which a request needs: mostly `Search`, `DisruptCheapest`, `DrawCurve`."""
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
@@ -129,7 +130,7 @@ def _find(strategy: Strategy, packing: Packing, budget: Budget) -> tuple[Stage, 
     if packing.relations is None and not packing.allowances:
         limited = within_limits(packing, budget.options.limits)
         if not manageable(limited):
-            # Limits alone: the best plan is trimmed to them.
+            # Nothing ties pods but limits, if there are any: plans are trimmed to them.
             return search_within_limits(strategy, packing, budget.options)
     return (KeepTies(strategy, packing),)
 
