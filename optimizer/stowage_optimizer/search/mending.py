@@ -1,6 +1,6 @@
 """Making any assignment whole: feasible, without needless moves or displaced pods.
 
-What `assignments.repair` does, compiled, and with pending items placed too. Tier by tier
+What `assignments.repair` does, compiled, with pending items placed too. Tier by tier
 from the highest, items get the node they are wanted on; running ones without a node get
 any; moved ones go home if they can. Each round is better by the objective than the one
 before, so that the rounds end. The rule for overcommitted nodes is the scheduler's: an

@@ -40,8 +40,8 @@ STAGES: tuple[type[Stage], ...] = (
     DrawCurve,
     Prefer,
 )
-"""All there are, in the order in which they follow each other, for the page on them;
-`_stages` says which a request needs: mostly `Search`, `DisruptCheapest`, `DrawCurve`."""
+"""All there are, in the order in which they follow each other, for the page on them. A
+request needs some of them: mostly `Search`, `DisruptCheapest` and `DrawCurve`."""
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
