@@ -11,8 +11,9 @@ from benchmarks.proofs.manifests import question_of
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.decode.options import decode_options
+from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies

@@ -19,8 +19,8 @@ from stowage_optimizer.cli.solve_options import (
 )
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_optimizer.service.settings import WorkerSettings

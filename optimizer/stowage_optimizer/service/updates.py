@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.solution import TierResult
+
+if TYPE_CHECKING:
+    # The process that serves loads no arrays.
+    from stowage_optimizer.model.solution import TierResult
 
 
 def last_update(

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.strategies.strategy import Strategy
+
+if TYPE_CHECKING:
+    # The process that serves asks for names only, and loads no arrays for them.
+    from stowage_optimizer.strategies.strategy import Strategy
 
 SHIPPED_STRATEGIES = {
     "lexicographic": "lexicographic.strategy:LexicographicStrategy",

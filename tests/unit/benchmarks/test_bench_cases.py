@@ -10,8 +10,8 @@ from benchmarks.optimizer.library import fill
 from benchmarks.optimizer.record import value_of
 from benchmarks.optimizer.scope import DEFAULT, FULL
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.instances.constraint_mix import DEDICATED, DISK

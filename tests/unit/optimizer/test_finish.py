@@ -12,8 +12,8 @@ from solving_in_process import decoded, empty, finished_answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.decode import decode_options
 from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.decode.options import decode_options
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing

@@ -10,8 +10,9 @@ from snapshot_builder import SnapshotBuilder, figure_1
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.decode.issues import Issues
+from stowage_optimizer.model.decode.options import decode_options
+from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.selectors import parse_integer
 from stowage_optimizer.model.snapshot import Snapshot
