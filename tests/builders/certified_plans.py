@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from packing_oracle import items_of
 from solving_in_process import decoded
 
 from stowage_optimizer.assignments.incumbent import SolutionWriter
@@ -79,12 +78,9 @@ class ReducedSnapshot:
 
     def staying(self, priority: int) -> int:
         """Return how many running pods of ``priority`` and above stay in any case."""
-        in_play = {item.pod_uid for item in items_of(self.packing)}
+        classes, class_id = self.snapshot.classes, self.snapshot.pods.class_id
         return sum(
-            pod.node is not None
-            and pod.uid not in in_play
-            and self.snapshot.priority_of(pod) >= priority
-            for pod in self.snapshot.pods
+            classes[class_id[pod]].priority >= priority for pod in self.packing.staying
         )
 
 

@@ -30,11 +30,10 @@ class SolutionWriter:
         self.packing = packing
         self.policy = policy
         pods, classes = packing.snapshot.pods, packing.snapshot.classes
-        running = np.bincount(
-            pods.class_number[pods.running], minlength=len(pods.classes)
-        )
         self._staying: Counter[int] = Counter()
-        for class_id, count in zip(pods.classes, running.tolist(), strict=True):
+        for class_id, count in zip(
+            pods.classes, pods.counts(pods.running), strict=True
+        ):
             self._staying[classes[class_id].priority] += count
         moving = packing.kind[packing.home != NOWHERE]
         in_play = np.bincount(moving, minlength=len(packing.kinds))

@@ -21,6 +21,9 @@ from stowage_optimizer.model.pods import Numbers
 from stowage_optimizer.model.problem import NOWHERE, Indices
 from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Snapshot
 
+NONE = -1
+"""Number of the budget that covers pods without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
@@ -77,17 +80,17 @@ def allowances(
     class_number
         Class by item, as in `Pods.classes`, shape ``(items,)``.
     """
-    none = len(snapshot.budgets)
     covering = np.array(
-        [budgets.covering.get(name, none) for name in snapshot.pods.classes], np.int64
+        [budgets.covering.get(name, NONE) for name in snapshot.pods.classes], np.int64
     )
-    if not budgets.covering:
-        return
-    covered = np.where(home == NOWHERE, none, covering[class_number])
-    for number, budget in enumerate(snapshot.budgets):
-        members = np.flatnonzero(covered == number)
-        if len(members) > budget.disruptions_allowed:
-            yield Allowance(tuple(members.tolist()), budget.disruptions_allowed)
+    covered = np.where(home == NOWHERE, NONE, covering[class_number])
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for index in np.flatnonzero(covered != NONE).tolist():
+        members[int(covered[index])].append(index)
+    for number in sorted(members):
+        most = snapshot.budgets[number].disruptions_allowed
+        if len(members[number]) > most:
+            yield Allowance(tuple(members[number]), most)
 
 
 def _problem(budgets: Sequence[DisruptionBudget]) -> str:

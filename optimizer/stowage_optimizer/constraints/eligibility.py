@@ -50,24 +50,18 @@ class Eligibility:
         self._alike = AlikeNodes(snapshot)
         self._size = ResourceFit(snapshot.nodes, dimensions(snapshot))
         self._open: dict[tuple[int, Hashable], Flags] = {}
-        self._allowed: dict[tuple[Hashable, ...], Flags] = {}
         self._known: dict[tuple[Hashable, ...], OpenNodes] = {}
         self._distinct: dict[bytes, OpenNodes] = {}
 
     def nodes(self, pod_class: PodClass) -> OpenNodes:
         """Return the nodes that all constraints allow."""
-        reads = tuple(one.reads(pod_class) for one in self._constraints)
         size = self._size.reads(pod_class)
-        key = (reads, size)
+        key = (*(one.reads(pod_class) for one in self._constraints), size)
         if key not in self._known:
-            if reads not in self._allowed:
-                allowed = np.ones(len(self._snapshot.nodes), np.bool_)
-                for number, constraint in enumerate(self._constraints):
-                    allowed &= self._open_to(number, constraint, pod_class)
-                self._allowed[reads] = allowed
-            self._known[key] = self._made(
-                self._allowed[reads] & self._size.allowed(size)
-            )
+            allowed = self._size.allowed(size)
+            for number, constraint in enumerate(self._constraints):
+                allowed = allowed & self._open_to(number, constraint, pod_class)
+            self._known[key] = self._made(allowed)
         return self._known[key]
 
     def _made(self, allowed: Flags) -> OpenNodes:

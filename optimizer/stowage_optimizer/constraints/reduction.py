@@ -32,6 +32,7 @@ from stowage_optimizer.constraints.shared_dimensions import (
     port_dimensions,
 )
 from stowage_optimizer.model.packing import Kind, Packing
+from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.model.relations import Relations
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
@@ -183,7 +184,11 @@ class _Reduction:
             rules=rules,
             class_of=tuple(compress(pods.class_id, in_play.tolist())),
             staying=tuple(
-                (pods.class_id[one], int(self.home[one]), pods[one].terminating)
+                (
+                    pods.class_id[one],
+                    int(self.home[one]),
+                    pods.immovable_reason[one] == TERMINATING,
+                )
                 for one in staying
             ),
         )

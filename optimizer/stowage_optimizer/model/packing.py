@@ -148,6 +148,13 @@ class Packing:
         return np.array([number[uid] for uid in self.pod_uids], np.int32)
 
     @cached_property
+    def staying(self) -> tuple[int, ...]:
+        """Indices of the snapshot's running pods that are no items, ascending."""
+        stays = self.snapshot.pods.running.copy()
+        stays[self.pod_numbers] = False
+        return tuple(np.flatnonzero(stays).tolist())
+
+    @cached_property
     def class_ids(self) -> tuple[str, ...]:
         """The id of each item's class."""
         class_id = self.snapshot.pods.class_id

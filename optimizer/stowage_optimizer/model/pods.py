@@ -39,11 +39,6 @@ class Pod:
     deletion_cost: int = 0
     age_s: int = 0
 
-    @property
-    def terminating(self) -> bool:
-        """Whether the pod is being deleted; it takes room until it is gone."""
-        return self.immovable_reason == TERMINATING
-
 
 @dataclass(frozen=True)
 class Pods(Sequence[Pod]):
@@ -114,6 +109,10 @@ class Pods(Sequence[Pod]):
         return self._classes_of(~self.running)
 
     def _classes_of(self, members: NDArray[np.bool_]) -> tuple[str, ...]:
+        return tuple(compress(self.classes, self.counts(members)))
+
+    def counts(self, members: NDArray[np.bool_]) -> list[int]:
+        """Return how many of ``members``, flags by pod, each of ``classes`` has."""
         numbers = self.class_number[members]
-        count = np.bincount(numbers, minlength=len(self.classes))
-        return tuple(compress(self.classes, count.tolist()))
+        counts: list[int] = np.bincount(numbers, minlength=len(self.classes)).tolist()
+        return counts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
-from stowage_optimizer.model.pods import Pod, Pods
+from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.selectors import LabelSelector
 
 
@@ -64,11 +64,3 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
     refusals: tuple[Refusal, ...] = ()
-
-    def class_of(self, pod: Pod) -> PodClass:
-        """Return the class of ``pod``."""
-        return self.classes[pod.class_id]
-
-    def priority_of(self, pod: Pod) -> int:
-        """Return the priority of ``pod``; larger is more important."""
-        return self.classes[pod.class_id].priority

@@ -98,7 +98,8 @@ def solve(
         Searches; there is one only for the objective `CONSOLIDATE`.
     """
     stages = tuple(_stages(strategy, packings, budget))
-    known = Solution(packings.plain, packings.plain.current)
+    packing = packings.related if packings.asks_for_relations else packings.plain
+    known = Solution(packing, packing.current)
     return run_stages(stages, known, budget, publish)
 
 

@@ -131,9 +131,7 @@ class _Improver:
                 self._scores.put(self._class_of[index], node, touched=index in touched)
         names = {name: node for node, name in enumerate(self.packing.node_names)}
         pods = self.packing.snapshot.pods
-        staying = pods.running.copy()
-        staying[self.packing.pod_numbers] = False
-        for pod in np.flatnonzero(staying).tolist():
+        for pod in self.packing.staying:
             self._scores.put(pods.class_id[pod], names[pods.node[pod]], touched=False)
 
     def _pods(self) -> Iterator[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.problem import NOWHERE
+from stowage_optimizer.search.search_arrays import load_of
 
 EVERYWHERE = "daemonset"
 """Why a pod may not be moved that would go with its node."""
@@ -16,11 +16,9 @@ def nodes_of_others(packing: Packing) -> frozenset[int]:
     """Return the nodes that pods outside of ``packing`` keep in use, by index."""
     index = {name: node for node, name in enumerate(packing.node_names)}
     pods = packing.snapshot.pods
-    staying = pods.running.copy()
-    staying[packing.pod_numbers] = False
     return frozenset(
         index[pods.node[pod]]
-        for pod in np.flatnonzero(staying).tolist()
+        for pod in packing.staying
         if pods.movable[pod] or pods.immovable_reason[pod] != EVERYWHERE
     )
 
@@ -36,17 +34,15 @@ def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
     Of each dimension, the roomiest nodes beside those that are in use anyway must
     have as much as all pods take. A node that is overcommitted may stay so.
     """
+    loads = load_of(packing.problem, packing.home != NOWHERE)
     needed = 0
     for dimension in range(len(packing.room[0]) if packing.room else 0):
-        at_home: Counter[int] = Counter()
-        for home, kind in zip(packing.current, packing.kind_of, strict=True):
-            if home is not None:
-                at_home[home] += kind.demand[dimension]
+        at_home = loads[:, dimension].tolist()
         most = {
             node: max(amounts[dimension], at_home[node])
             for node, amounts in enumerate(packing.room)
         }
-        missing = at_home.total() - sum(most.pop(node) for node in others)
+        missing = sum(at_home) - sum(most.pop(node) for node in others)
         roomiest = sorted(most.values(), reverse=True)
         count = 0
         while missing > 0 and count < len(roomiest):

@@ -25,7 +25,7 @@ from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
 from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import BUILT_PER_S
-from stowage_optimizer.search.search_arrays import load_of
+from stowage_optimizer.search.search_arrays import overcommitted
 from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.emptying import emptied
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
@@ -262,8 +262,7 @@ def _covering(
 
 def _stays(packing: Packing, problem: Problem) -> Flags:
     """Return which items may not all be moved, shape ``(items,)``."""
-    everything = load_of(problem, np.ones(len(problem.kind), np.bool_))
-    stays: Flags = np.any(everything > problem.room, axis=1)[problem.home]
+    stays: Flags = np.any(overcommitted(problem), axis=1)[problem.home]
     for one in packing.allowances:
         stays[list(one.members)] = True
     return stays

@@ -47,6 +47,8 @@ class DisruptCheapest(Stage):
         disrupted: list[int] = []
         if away.any():
             disrupted = np.flatnonzero(away & self._varied).tolist()
+        if not disrupted:
+            return assignment
         going: defaultdict[int, list[int]] = defaultdict(list)
         # The cheapest are evicted.
         for index in sorted(disrupted, key=lambda one: assignment[one] is not None):
@@ -70,8 +72,9 @@ class DisruptCheapest(Stage):
             ranked = rank.get(index, len(rank))
             return pods.deletion_cost[pod], pods.age_s[pod], ranked
 
-        first, last = np.searchsorted(self._places[self._order], (place, place + 1))
-        return sorted(self._order[first:last].tolist(), key=cost)
+        order, ordered = self._by_place
+        first, last = np.searchsorted(ordered, (place, place + 1))
+        return sorted(order[first:last].tolist(), key=cost)
 
     @cached_property
     def _places(self) -> Places:
@@ -82,9 +85,10 @@ class DisruptCheapest(Stage):
         return class_number.astype(np.int64) * width + packing.home
 
     @cached_property
-    def _order(self) -> Places:
-        """The items, those of one place together."""
-        return np.argsort(self._places, kind="stable")
+    def _by_place(self) -> tuple[Places, Places]:
+        """The items, those of one place together, and the place of each."""
+        order = np.argsort(self._places, kind="stable")
+        return order, self._places[order]
 
     @cached_property
     def _varied(self) -> Flags:

@@ -11,7 +11,7 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
@@ -29,6 +29,7 @@ from stowage_optimizer.stages.related.pinning import (
     perturbed,
     pinned,
     undemanding,
+    without_relations,
 )
 from stowage_optimizer.stages.stage import Stage, run_stages
 from stowage_optimizer.strategies.strategy import Strategy
@@ -107,7 +108,7 @@ class _Moving:
     _preparing_s: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._easier = replace(self.packing, relations=None)
+        self._easier = without_relations(self.packing)
         self._bounded = within_limits(self.packing, self.budget.options.limits)
         self._preparing_s = repairing_s(self.packing)
 

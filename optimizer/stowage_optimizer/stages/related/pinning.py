@@ -80,18 +80,25 @@ def pinned(packing: Packing, proposal: Assignment) -> Packing:
     if relations is None:
         return packing
     signatures = _Signatures(relations, len(packing.node_names))
-    kinds = dict(zip(packing.kinds, range(len(packing.kinds)), strict=True))
+    kinds = {one: number for number, one in enumerate(packing.kinds)}
     kind = packing.kind.copy()
+    parts: dict[tuple[int, frozenset[int], int | None], int] = {}
     for index, node in enumerate(proposal):
         class_id, home = relations.class_of[index], packing.current[index]
         if node is None or class_id not in relations.rules:
             continue
-        allowed = signatures.like(class_id, node)
-        whole = packing.kind_of[index]
-        eligible = tuple(one for one in whole.eligible if one in allowed or one == home)
-        own = replace(whole, eligible=eligible)
-        kind[index] = kinds.setdefault(own, len(kinds))
-    return replace(packing, kinds=tuple(kinds), kind=kind, relations=None)
+        allowed, number = signatures.like(class_id, node), int(packing.kind[index])
+        # What replicas may come to is looked up once.
+        part = number, allowed, None if home in allowed else home
+        if part not in parts:
+            whole = packing.kinds[number]
+            eligible = tuple(
+                one for one in whole.eligible if one in allowed or one == home
+            )
+            own = replace(whole, eligible=eligible)
+            parts[part] = kinds.setdefault(own, len(kinds))
+        kind[index] = parts[part]
+    return without_relations(replace(packing, kinds=tuple(kinds), kind=kind))
 
 
 def held_back(
@@ -141,8 +148,14 @@ def undemanding(packing: Packing) -> Packing:
         for index, class_id in enumerate(relations.class_of)
         if class_id not in relations.rules
     ]
-    part = restricted(packing, members, packing.current)
-    return replace(part, relations=None)
+    return without_relations(restricted(packing, members, packing.current))
+
+
+def without_relations(packing: Packing) -> Packing:
+    """Return ``packing`` as if no pod demanded anything of others."""
+    if packing.relations is None:
+        return packing
+    return replace(packing, relations=None)
 
 
 class _Signatures:
