@@ -80,6 +80,8 @@ const (
 	// Tier by tier: place as many pods as possible, then disrupt as few as possible.
 	Objective_OBJECTIVE_PLACE Objective = 0
 	// Keep every placed pod placed, use as few nodes as possible, then move as few as possible.
+	// Where any node has a price: have the nodes in use cost as little as possible, then move as
+	// few as possible. A node without a price costs nothing then, and is not worth emptying.
 	Objective_OBJECTIVE_CONSOLIDATE Objective = 1
 )
 
@@ -706,8 +708,10 @@ type Node struct {
 	Labels        map[string]string      `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Taints        []*Taint               `protobuf:"bytes,4,rep,name=taints,proto3" json:"taints,omitempty"`
 	Unschedulable bool                   `protobuf:"varint,5,opt,name=unschedulable,proto3" json:"unschedulable,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// What an hour of it costs, in millionths of whatever currency; 0 means nothing, or not known.
+	HourlyPriceMicros int64 `protobuf:"varint,6,opt,name=hourly_price_micros,json=hourlyPriceMicros,proto3" json:"hourly_price_micros,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
@@ -773,6 +777,13 @@ func (x *Node) GetUnschedulable() bool {
 		return x.Unschedulable
 	}
 	return false
+}
+
+func (x *Node) GetHourlyPriceMicros() int64 {
+	if x != nil {
+		return x.HourlyPriceMicros
+	}
+	return 0
 }
 
 type Toleration struct {
@@ -2626,12 +2637,18 @@ type NodesInUse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Before int32                  `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
 	After  int32                  `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
-	// Proved lower limit on after, within the limits that were asked for.
+	// Proved lower limit on after, within the limits that were asked for. Where nodes have prices more may be in use
+	// than before, since the cheapest are not always the fewest.
 	LowerBound int32 `protobuf:"varint,3,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
-	// Proved lower limit on the plan's moves, given after.
+	// Proved lower limit on the plan's moves, given after; given price_after_micros where nodes have prices.
 	MovesLowerBound int32 `protobuf:"varint,4,opt,name=moves_lower_bound,json=movesLowerBound,proto3" json:"moves_lower_bound,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What an hour of them costs before and after; 0 where no node has a price.
+	PriceBeforeMicros int64 `protobuf:"varint,5,opt,name=price_before_micros,json=priceBeforeMicros,proto3" json:"price_before_micros,omitempty"`
+	PriceAfterMicros  int64 `protobuf:"varint,6,opt,name=price_after_micros,json=priceAfterMicros,proto3" json:"price_after_micros,omitempty"`
+	// Proved lower limit on price_after_micros, within the limits that were asked for.
+	PriceLowerBoundMicros int64 `protobuf:"varint,7,opt,name=price_lower_bound_micros,json=priceLowerBoundMicros,proto3" json:"price_lower_bound_micros,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *NodesInUse) Reset() {
@@ -2688,6 +2705,27 @@ func (x *NodesInUse) GetLowerBound() int32 {
 func (x *NodesInUse) GetMovesLowerBound() int32 {
 	if x != nil {
 		return x.MovesLowerBound
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetPriceBeforeMicros() int64 {
+	if x != nil {
+		return x.PriceBeforeMicros
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetPriceAfterMicros() int64 {
+	if x != nil {
+		return x.PriceAfterMicros
+	}
+	return 0
+}
+
+func (x *NodesInUse) GetPriceLowerBoundMicros() int64 {
+	if x != nil {
+		return x.PriceLowerBoundMicros
 	}
 	return 0
 }
@@ -3156,13 +3194,14 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Taint\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
-	"\x06effect\x18\x03 \x01(\tR\x06effect\"\xb3\x02\n" +
+	"\x06effect\x18\x03 \x01(\tR\x06effect\"\xe3\x02\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12A\n" +
 	"\vallocatable\x18\x02 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\vallocatable\x12>\n" +
 	"\x06labels\x18\x03 \x03(\v2&.stowage.optimizer.v1.Node.LabelsEntryR\x06labels\x123\n" +
 	"\x06taints\x18\x04 \x03(\v2\x1b.stowage.optimizer.v1.TaintR\x06taints\x12$\n" +
-	"\runschedulable\x18\x05 \x01(\bR\runschedulable\x1a9\n" +
+	"\runschedulable\x18\x05 \x01(\bR\runschedulable\x12.\n" +
+	"\x13hourly_price_micros\x18\x06 \x01(\x03R\x11hourlyPriceMicros\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
@@ -3321,14 +3360,17 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\adisrupt\x18\t \x01(\v2!.stowage.optimizer.v1.CertificateR\adisrupt\"9\n" +
 	"\tGainPoint\x12\x14\n" +
 	"\x05moves\x18\x01 \x01(\x05R\x05moves\x12\x16\n" +
-	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\x87\x01\n" +
+	"\x06placed\x18\x02 \x01(\x05R\x06placed\"\x9e\x02\n" +
 	"\n" +
 	"NodesInUse\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x05R\x06before\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x05R\x05after\x12\x1f\n" +
 	"\vlower_bound\x18\x03 \x01(\x05R\n" +
 	"lowerBound\x12*\n" +
-	"\x11moves_lower_bound\x18\x04 \x01(\x05R\x0fmovesLowerBound\"\xb3\x03\n" +
+	"\x11moves_lower_bound\x18\x04 \x01(\x05R\x0fmovesLowerBound\x12.\n" +
+	"\x13price_before_micros\x18\x05 \x01(\x03R\x11priceBeforeMicros\x12,\n" +
+	"\x12price_after_micros\x18\x06 \x01(\x03R\x10priceAfterMicros\x127\n" +
+	"\x18price_lower_bound_micros\x18\a \x01(\x03R\x15priceLowerBoundMicros\"\xb3\x03\n" +
 	"\x04Plan\x12\x1f\n" +
 	"\vsnapshot_id\x18\x01 \x01(\tR\n" +
 	"snapshotId\x12?\n" +

@@ -141,7 +141,7 @@ class Taint(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., effect: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable")
+    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable", "hourly_price_micros")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -154,12 +154,14 @@ class Node(_message.Message):
     LABELS_FIELD_NUMBER: _ClassVar[int]
     TAINTS_FIELD_NUMBER: _ClassVar[int]
     UNSCHEDULABLE_FIELD_NUMBER: _ClassVar[int]
+    HOURLY_PRICE_MICROS_FIELD_NUMBER: _ClassVar[int]
     name: str
     allocatable: Resources
     labels: _containers.ScalarMap[str, str]
     taints: _containers.RepeatedCompositeFieldContainer[Taint]
     unschedulable: bool
-    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ...) -> None: ...
+    hourly_price_micros: int
+    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ..., hourly_price_micros: _Optional[int] = ...) -> None: ...
 
 class Toleration(_message.Message):
     __slots__ = ("key", "operator", "value", "effect")
@@ -503,16 +505,22 @@ class GainPoint(_message.Message):
     def __init__(self, moves: _Optional[int] = ..., placed: _Optional[int] = ...) -> None: ...
 
 class NodesInUse(_message.Message):
-    __slots__ = ("before", "after", "lower_bound", "moves_lower_bound")
+    __slots__ = ("before", "after", "lower_bound", "moves_lower_bound", "price_before_micros", "price_after_micros", "price_lower_bound_micros")
     BEFORE_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
     MOVES_LOWER_BOUND_FIELD_NUMBER: _ClassVar[int]
+    PRICE_BEFORE_MICROS_FIELD_NUMBER: _ClassVar[int]
+    PRICE_AFTER_MICROS_FIELD_NUMBER: _ClassVar[int]
+    PRICE_LOWER_BOUND_MICROS_FIELD_NUMBER: _ClassVar[int]
     before: int
     after: int
     lower_bound: int
     moves_lower_bound: int
-    def __init__(self, before: _Optional[int] = ..., after: _Optional[int] = ..., lower_bound: _Optional[int] = ..., moves_lower_bound: _Optional[int] = ...) -> None: ...
+    price_before_micros: int
+    price_after_micros: int
+    price_lower_bound_micros: int
+    def __init__(self, before: _Optional[int] = ..., after: _Optional[int] = ..., lower_bound: _Optional[int] = ..., moves_lower_bound: _Optional[int] = ..., price_before_micros: _Optional[int] = ..., price_after_micros: _Optional[int] = ..., price_lower_bound_micros: _Optional[int] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("snapshot_id", "placements", "moves", "evictions", "tiers", "optimal", "gain_by_moves", "nodes_in_use")

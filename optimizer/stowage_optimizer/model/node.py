@@ -64,10 +64,17 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine of the cluster."""
+    """A machine of the cluster.
+
+    Parameters
+    ----------
+    hourly_price_micros
+        In millionths of whatever currency; 0 where it costs nothing or is not known.
+    """
 
     name: str
     allocatable: Resources
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    hourly_price_micros: int = 0

@@ -72,7 +72,7 @@ class SolveOptions:
         Threads of the solver; 0 means every core this process may use.
     objective
         ``PLACE``: tier by tier, as many pods as possible. ``CONSOLIDATE``: as few
-        nodes as possible.
+        nodes as possible, or as cheap ones.
     """
 
     strategy: str = DEFAULT_STRATEGY

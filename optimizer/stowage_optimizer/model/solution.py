@@ -64,13 +64,20 @@ class NodesInUse:
     lower_bound
         Proved limit on ``after``, within the limits that were asked for.
     moves_lower_bound
-        Proved limit on the moves, given ``after``.
+        Proved limit on the moves, given ``after``, or what these cost.
+    price_before_micros, price_after_micros
+        What an hour of them costs; 0 where no node has a price.
+    price_lower_bound_micros
+        Proved limit on ``price_after_micros``, within the limits that were asked for.
     """
 
     before: int
     after: int
     lower_bound: int
     moves_lower_bound: int
+    price_before_micros: int = 0
+    price_after_micros: int = 0
+    price_lower_bound_micros: int = 0
 
 
 class EndReason(Enum):

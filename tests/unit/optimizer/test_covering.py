@@ -103,8 +103,9 @@ def _fits(packing: Packing, nodes: Assignment, now: Assignment) -> bool:
 def _covering(packing: Packing) -> Covering:
     problem = packing.problem
     nobody = np.zeros(len(packing.current), np.bool_)
+    nodes = len(packing.room)
     fleet = make_fleet(
-        problem, nobody, np.zeros(len(packing.room), np.bool_), outer=True
+        problem, nobody, np.zeros(nodes, np.bool_), np.ones(nodes, np.int64), outer=True
     )
     assert fleet is not None
     options = SolveOptions(time_limit_s=1.0, deterministic=True)

@@ -23,6 +23,9 @@ from stowage_optimizer.model.snapshot import (
     Snapshot,
 )
 
+LARGEST_PRICE_MICROS = 2**43
+"""Of a node. What 100,000 of them cost still fits into 64 bits."""
+
 
 def _nodes(
     messages: Iterable[pb.Node], issues: Issues
@@ -42,7 +45,10 @@ def _nodes(
         node = _node(where, message, own)
         if summary := issues.set_aside(own):
             # Pods that run there stay or leave; no other pod may come.
-            node = Node(message.name, Resources(), dict(message.labels), (), True)
+            price = node.hourly_price_micros
+            node = Node(
+                message.name, Resources(), dict(message.labels), (), True, price
+            )
             refusals.append(Refusal(f"node {message.name}", "unreadable", summary))
         nodes.append(node)
     return tuple(nodes), tuple(refusals)
@@ -62,7 +68,17 @@ def _node(where: str, message: pb.Node, issues: Issues) -> Node:
         if len(message.taints)
         else (),
         unschedulable=message.unschedulable,
+        hourly_price_micros=_price(where, message.hourly_price_micros, issues),
     )
+
+
+def _price(where: str, micros: int, issues: Issues) -> int:
+    """Return the price, or none where it is out of range."""
+    if 0 <= micros <= LARGEST_PRICE_MICROS:
+        return micros
+    what = f"is {micros}, not in 0..{LARGEST_PRICE_MICROS}"
+    issues.add(f"{where}.hourly_price_micros", what)
+    return 0
 
 
 def _taint(where: str, message: pb.Taint, issues: Issues) -> Taint:

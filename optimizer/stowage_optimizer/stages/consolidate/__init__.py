@@ -1,1 +1,1 @@
-"""The objective `CONSOLIDATE`: as few nodes in use as possible, then as few moves."""
+"""The objective `CONSOLIDATE`: as few nodes in use, or as cheap ones, as possible."""

@@ -23,7 +23,8 @@ from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.stages.consolidate.fleet import Fleet
 
 MISSING = 16.0
-"""Cost of a pod without a node, in nodes: only to know prices where pods are left."""
+"""Cost of a pod without a node, in the dearest nodes: only to know prices where pods
+are left."""
 
 NEGLIGIBLE = 1e-6
 """A content that is worth so little more than it costs brings nothing."""
@@ -35,6 +36,8 @@ DUAL, PRIMAL = 1, 4
 @dataclass(frozen=True, slots=True)
 class Solved:
     """The optimum: its cost, prices by kind and by group, and how often each is used.
+
+    What costs is counted in typical nodes of the fleet.
 
     Parameters
     ----------
@@ -67,6 +70,7 @@ class KnownContents:
     group: Ints = field(init=False)
     content: Indices = field(init=False)
     _solver: highspy.Highs = field(init=False)
+    _cost: Floats = field(init=False)
     _known: set[tuple[int, bytes, bytes]] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
@@ -74,9 +78,10 @@ class KnownContents:
         self.group = np.zeros(0, np.int64)
         self.content = np.zeros((0, kinds), np.int32)
         every = np.arange(kinds)
+        self._cost = self.fleet.cost / self.fleet.typical
         self._solver = solver_of(
             Program(
-                cost=np.full(kinds, MISSING),
+                cost=np.full(kinds, MISSING * max(1.0, self._cost.max())),
                 upper=np.full(kinds, np.inf),
                 low=np.concatenate([self.fleet.count, np.full(groups, -np.inf)]),
                 high=np.concatenate([np.full(kinds, np.inf), self.fleet.size]),
@@ -108,14 +113,14 @@ class KnownContents:
         ]
         starts, rows, values = by_column(entries, len(new))
         self._solver.addCols(
-            len(new), self.fleet.cost[group].astype(float), np.zeros(len(new)),
+            len(new), self._cost[group], np.zeros(len(new)),
             np.full(len(new), np.inf), len(rows), starts[:-1], rows, values,
         )  # fmt: skip
         return True
 
     def gain(self, found: Solved, group: Ints, content: Indices) -> Floats:
         """Return how much each content is worth beyond what it costs."""
-        return content @ found.pod - self.fleet.cost[group] - found.node[group]
+        return content @ found.pod - self._cost[group] - found.node[group]
 
     def ask(self, count: Ints, size: Ints) -> None:
         """Have the program be about so many pods, and nodes."""

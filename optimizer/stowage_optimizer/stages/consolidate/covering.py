@@ -1,4 +1,4 @@
-"""Fewer nodes by contents: which ones, and how often, such that they hold all pods.
+"""Fewer or cheaper nodes by contents: which, and how often, such that all pods fit.
 
 Rounds of column generation find contents and prove limits. Now and then the linear
 program is made whole by a dive: the contents that it uses most are taken, and it is
@@ -45,8 +45,8 @@ STEPS, MORE_STEPS, MOST_STEPS = 20_000, 8, 1_280_000
 brings no more, and at most."""
 
 LOOSE, TIGHT = 20, 500
-"""The limit may be off by this part of a node, since near ties are not decided; it is
-the second one when steps have grown."""
+"""The limit may be off by this part of a typical node, since near ties are not decided;
+it is the second one when steps have grown."""
 
 ALL_STEPS = 40_000_000
 """Most steps on all groups together."""
@@ -71,7 +71,7 @@ class Covering:
     Attributes
     ----------
     limit
-        No assignment of all pods has fewer nodes in use.
+        No assignment of all pods costs less.
     """
 
     fleet: Fleet
@@ -100,7 +100,7 @@ class Covering:
             self._note(value, worth)
 
     def assignments(self, most: int) -> Iterator[Indices]:
-        """Yield nodes by item, each time with fewer than ``most`` or before in use."""
+        """Yield nodes by item, each time cheaper than ``most`` and than before."""
         home, group = self.fleet.home, self.fleet.group
         fits = np.all(home @ self.fleet.demand <= self.fleet.room[group], axis=1)
         self._known.add(group[fits], home[fits])
@@ -116,14 +116,14 @@ class Covering:
                 found = self._dive(share, most) if most > self.limit else None
                 better = None if found is None else shared_out(self.fleet, found)
                 if found is not None and better is not None:
-                    most = self.fleet.in_use(found)
+                    most = self.fleet.total(found)
                     yield better
 
     def _round(self) -> bool:
         """Add contents, and prove a limit; return whether another may find more."""
         solved = self._solve()
         if solved is None or self.limit >= self.fleet.always + np.ceil(
-            solved.cost - NEGLIGIBLE
+            (solved.cost - NEGLIGIBLE) * self.fleet.typical
         ):
             return False
         aim = whole(solved.pod)
@@ -163,7 +163,7 @@ class Covering:
         proved = self._worth.proved(value, worth)
         if proved > self._proved:
             self._proved, self._prices = proved, value
-            self.limit = max(self.limit, self.fleet.always - (-proved // SCALE))
+            self.limit = max(self.limit, self.fleet.always + proved)
 
     @property
     def _slack(self) -> int:
@@ -177,7 +177,7 @@ class Covering:
         return LONGEST_S if self.budget.counted else self.budget.left_s()
 
     def _dive(self, share: float, most: int) -> Contents | None:
-        """Return contents of all pods on fewer nodes than ``most``, if some are found.
+        """Return contents of all pods that cost less than ``most``, if some are found.
 
         ``share`` of what is needed is taken at once.
         """
@@ -185,15 +185,15 @@ class Covering:
         held: Contents = []
         while left.any() and not self.budget.over():
             solved = self._solve_for(left, free)
-            known = self.fleet.in_use(held)
-            if solved is None or known + solved.cost >= most:
+            known = self.fleet.total(held)
+            if solved is None or known + solved.cost * self.fleet.typical >= most:
                 break
             taken = self._taken(solved, left, free, share)
             held += taken
             if not taken:
                 break
         self._known.ask_all()
-        done = not left.any() and self.fleet.in_use(held) < most
+        done = not left.any() and self.fleet.total(held) < most
         return held if done else None
 
     def _solve_for(self, left: Ints, free: Ints) -> Solved | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.allowances import Spent
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.stages.consolidate.nodes import Costs
 from stowage_optimizer.stages.finish.limits import Tally
 from stowage_optimizer.stages.finish.steps import Step
 
@@ -15,23 +16,27 @@ from stowage_optimizer.stages.finish.steps import Step
 def emptied(
     packing: Packing,
     others: frozenset[int],
+    costs: Costs,
     tally: Tally,
     stop: Callable[[], bool],
 ) -> Assignment:
     """Return an assignment in which the emptiest nodes have given their pods away.
+
+    Where nodes have prices, those that save most by pod.
 
     Parameters
     ----------
     packing, tally
         The problem, whose allowances are kept; and the limits.
     """
-    return _Emptying(packing, others, tally, stop).run()
+    return _Emptying(packing, others, costs, tally, stop).run()
 
 
 @dataclass(slots=True)
 class _Emptying:
     packing: Packing
     others: frozenset[int]
+    costs: Costs
     tally: Tally
     stop: Callable[[], bool]
     _builder: AssignmentBuilder = field(init=False)
@@ -48,7 +53,8 @@ class _Emptying:
 
     def run(self) -> Assignment:
         """Empty what can be emptied."""
-        could_go = sorted(self._on.keys() - self.others, key=self._count)
+        worth = {node for node in self._on if self.costs.of[node]}
+        could_go = sorted(worth - self.others, key=self._effort)
         for node in could_go:
             if self.stop():
                 break
@@ -57,8 +63,8 @@ class _Emptying:
                 self._empty(node)
         return self._builder.assignment
 
-    def _count(self, node: int) -> tuple[int, int]:
-        return len(self._on[node]), node
+    def _effort(self, node: int) -> tuple[float, int]:
+        return len(self._on[node]) / self.costs.of[node], node
 
     def _empty(self, node: int) -> None:
         members = sorted(

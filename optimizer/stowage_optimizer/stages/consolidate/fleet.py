@@ -48,12 +48,13 @@ class Fleet:
     group
         Group by node, shape ``(nodes,)``.
     size, cost
-        Nodes of each group, and 1 where using one makes a difference, shape
-        ``(groups,)``.
+        Nodes of each group, and what using one costs more, shape ``(groups,)``.
     come
         How many pods of each kind may be on a node, shape ``(groups, kinds)``.
     exact
         Whether nodes of a group are equal, not only alike.
+    always
+        Cost of the nodes that are in use whatever happens.
     """
 
     problem: Problem
@@ -67,19 +68,24 @@ class Fleet:
     cost: Ints
     come: Indices
     exact: bool
+    always: int
 
     @property
-    def always(self) -> int:
-        """Nodes that are in use whatever happens."""
-        return int(self.size[self.cost == 0].sum())
+    def typical(self) -> int:
+        """What a node costs on average, of those that cost anything.
 
-    def in_use(self, contents: Contents) -> int:
-        """Return how many nodes are in use with so many ``contents`` of others."""
+        Programs and prices count in it, such that their numbers are of one size.
+        """
+        nodes = int(self.size[self.cost > 0].sum())
+        return int(self.cost @ self.size) // nodes if nodes else 1
+
+    def total(self, contents: Contents) -> int:
+        """Return what the nodes in use cost if these are the ``contents`` of some."""
         return self.always + sum(int(self.cost[group]) for group, _ in contents)
 
 
 def make_fleet(
-    problem: Problem, stays: Flags, in_use: Flags, *, outer: bool
+    problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, outer: bool
 ) -> Fleet | None:
     """Return the fleet of ``problem``; None if it has too many kinds, or none.
 
@@ -92,6 +98,8 @@ def make_fleet(
         Items that stay at home, shape ``(items,)``.
     in_use
         Nodes that are in use whatever happens, shape ``(nodes,)``.
+    costs
+        Cost by node, shape ``(nodes,)``. Nodes of a group cost the same.
     outer
         Where nodes of a group are only alike, whether it has the most room of any of
         them, such that limits are true, or the least, such that contents fit.
@@ -107,11 +115,12 @@ def make_fleet(
     used = in_use.copy()
     used[problem.home[stays]] = True
     room = np.maximum(problem.room - load_of(problem, stays), home @ demand)
+    more = np.where(used, 0, costs)
     openness = np.unique(problem.allowed, axis=1, return_inverse=True)[1]
     alike = [room // np.maximum(1, room.max(axis=0) // parts) for parts in PARTS]
     for size_of in (room, *alike):
         _, first, group, size = np.unique(
-            np.column_stack([openness, used, size_of]),
+            np.column_stack([openness, -more, size_of]),
             axis=0, return_index=True, return_inverse=True, return_counts=True,
         )  # fmt: skip
         if len(first) * kinds <= MANY_CELLS:
@@ -135,9 +144,10 @@ def make_fleet(
         home=home,
         group=group,
         size=size,
-        cost=1 - used[first].astype(np.int64),
+        cost=more[first],
         come=np.where(open_to & fits, count, 0).astype(np.int32),
         exact=size_of is room,
+        always=int(costs[used].sum()),
     )
 
 

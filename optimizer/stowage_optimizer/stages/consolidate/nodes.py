@@ -1,8 +1,13 @@
-"""Which nodes are in use, and how few could be, from counting alone."""
+"""Which nodes are in use, what they cost, and how little could do, from counting."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from math import gcd
 
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
@@ -10,6 +15,38 @@ from stowage_optimizer.search.search_arrays import load_of
 
 EVERYWHERE = "daemonset"
 """Why a pod may not be moved that would go with its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What nodes cost in whole units, such that costs of plans are multiples of one.
+
+    Parameters
+    ----------
+    of
+        Cost by node.
+    unit_micros
+        The unit as a price; 0 where no node has one, and each counts as one.
+    """
+
+    of: tuple[int, ...]
+    unit_micros: int = 0
+
+    def total(self, nodes: Iterable[int]) -> int:
+        """Return what ``nodes`` cost together."""
+        return sum(self.of[node] for node in nodes)
+
+
+def costs_of(packing: Packing) -> Costs:
+    """Return what the nodes of ``packing`` cost.
+
+    Where any has a price, those without one cost nothing.
+    """
+    prices = [node.hourly_price_micros for node in packing.snapshot.nodes]
+    if not any(prices):
+        return Costs((1,) * len(packing.room))
+    unit = gcd(*prices)
+    return Costs(tuple(price // unit for price in prices), unit)
 
 
 def nodes_of_others(packing: Packing) -> frozenset[int]:
@@ -28,11 +65,11 @@ def nodes_in_use(assignment: Assignment, others: frozenset[int]) -> frozenset[in
     return others | {node for node in assignment if node is not None}
 
 
-def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
-    """Return a number of nodes in use that no assignment goes below.
+def least_cost(packing: Packing, others: frozenset[int], costs: Costs) -> int:
+    """Return a cost of the nodes in use that no assignment goes below.
 
-    Of each dimension, the roomiest nodes beside those that are in use anyway must
-    have as much as all pods take. A node that is overcommitted may stay so.
+    Of each dimension, nodes beside those that are in use anyway must have as much as
+    all pods take. A node that is overcommitted may stay so.
     """
     loads = load_of(packing.problem, packing.home != NOWHERE)
     needed = 0
@@ -43,21 +80,44 @@ def fewest_nodes(packing: Packing, others: frozenset[int]) -> int:
             for node, amounts in enumerate(packing.room)
         }
         missing = sum(at_home) - sum(most.pop(node) for node in others)
-        roomiest = sorted(most.values(), reverse=True)
-        count = 0
-        while missing > 0 and count < len(roomiest):
-            missing -= roomiest[count]
-            count += 1
-        needed = max(needed, count)
-    return len(others) + needed
+        offers = [(costs.of[node], room) for node, room in most.items() if room > 0]
+        needed = max(needed, _least_cost(missing, offers))
+    return costs.total(others) + needed
 
 
-def fewest_moves(packing: Packing, others: frozenset[int], after: int) -> int:
-    """Return a number of moves that no assignment to ``after`` nodes goes below.
+def _least_cost(missing: int, offers: list[tuple[int, int]]) -> int:
+    """Return a cost that no choice of ``offers`` with so much room goes below.
 
-    At least so many nodes must be emptied, and all pods on them move.
+    The cheapest by room come first, and of the last one a part is enough. What that one
+    costs by room is a price of room. Any price proves a limit, in whole numbers: all
+    that is missing at this price, less what is offered below it.
+
+    Parameters
+    ----------
+    offers
+        Cost and room of each.
     """
-    emptied = len(nodes_in_use(packing.current, others)) - after
-    on_node = Counter(packing.current)
-    counts = sorted(count for node, count in on_node.items() if node not in others)
-    return sum(counts[: max(0, emptied)])
+    cheapest = sorted(offers, key=lambda one: one[0] / one[1])
+    bought = list(accumulate(room for _, room in cheapest))
+    last = bisect_left(bought, missing)
+    if last == len(cheapest):
+        return sum(cost for cost, _ in offers)
+    cost, room = cheapest[last]
+    below = sum(max(0, cost * more - one * room) for one, more in offers)
+    return max(0, -((below - cost * missing) // room))
+
+
+def fewest_moves(
+    packing: Packing, others: frozenset[int], costs: Costs, after: int
+) -> int:
+    """Return a number of moves that no assignment goes below which costs ``after``.
+
+    Nodes that cost as much as is saved must be emptied, and all pods on them move.
+    """
+    saved = costs.total(nodes_in_use(packing.current, others)) - after
+    offers = [
+        (pods, costs.of[node])
+        for node, pods in Counter(packing.current).items()
+        if node is not None and node not in others and costs.of[node]
+    ]
+    return _least_cost(saved, offers)

@@ -1,4 +1,4 @@
-"""Fewest nodes in use, then fewest moves, as integer programs."""
+"""Fewest or cheapest nodes in use, then fewest moves, as integer programs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.program import STAY, Terms, Values
 from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import CpSat, Task
+from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""
 
+EXACT = 2**53
+"""CP-SAT's limits are floating-point numbers; from here on not every integer is one."""
+
 
 @dataclass(slots=True)
-class FewestNodes:
+class LeastCost:
     """The program of a packing whose pods all run.
 
     Parameters
@@ -28,6 +32,7 @@ class FewestNodes:
 
     packing: Packing
     others: frozenset[int]
+    costs: Costs
     solver: CpSat
     assignment: Assignment
     _formulation: RelatedFormulation = field(init=False)
@@ -48,29 +53,30 @@ class FewestNodes:
             if node not in self.others
         }
 
-    def fewest(self, budget: Budget, proved: int) -> int:
-        """Empty as many nodes as possible; return a limit on the nodes in use.
+    def least_cost(self, budget: Budget, proved: int) -> int:
+        """Empty the nodes that cost most; return a limit on the cost of those in use.
 
-        Where no more than ``proved`` are in use there are none to look for.
+        Where these cost no more than ``proved`` there is nothing to look for.
         """
-        metric = [(variable, -1) for variable in self._used.values()]
+        costs, always = self.costs.of, self.costs.total(self.others)
+        metric = [(used, -costs[node]) for node, used in self._used.items()]
         bound = None
-        if self._in_use() > proved:
+        if self._cost() > proved:
             bound = self._maximise(metric, budget)
-        reached = len(self.others) - self._in_use()
-        self._formulation.program.between(metric, reached, 0)
-        return len(self.others) - (0 if bound is None else bound)
+        self._formulation.program.between(metric, always - self._cost(), 0)
+        exact = sum(costs) < EXACT
+        return always - (bound if bound is not None and exact else 0)
 
     def fewest_moves(self, budget: Budget) -> int:
-        """Move as few as possible for as many nodes; return a limit on the moves."""
+        """Move as few as possible for that cost; return a limit on the moves."""
         bound = self._maximise(self._stability, budget)
         if bound is None:
             return 0
         # Rounded up: what the sum loses is a whole number of moves.
         return -(-(STAY * len(self.packing.current) - bound) // MOVED)
 
-    def _in_use(self) -> int:
-        return len(self.others) + len(self._used.keys() & set(self.assignment))
+    def _cost(self) -> int:
+        return self.costs.total(nodes_in_use(self.assignment, self.others))
 
     def _maximise(self, metric: Terms, budget: Budget) -> int | None:
         start = list(self._formulation.values(self.assignment))

@@ -1,9 +1,12 @@
-"""Fewest nodes, then fewest moves, in three stages.
+"""Fewest or cheapest nodes, then fewest moves, in three stages.
 
 Every pod that has a node keeps one, and pending pods stay pending. A quick start comes
 first: node after node, the emptiest first, is emptied into the others if there is room.
 Then contents of nodes are chosen anew, by kinds of nodes and pods. Where the problem
 is small enough, CP-SAT looks for fewer nodes and moves yet, and proves what is best.
+
+What is minimised is a cost: the prices of the nodes in use, or how many there are where
+no node has a price.
 """
 
 from __future__ import annotations
@@ -30,12 +33,14 @@ from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.emptying import emptied
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
 from stowage_optimizer.stages.consolidate.nodes import (
+    Costs,
+    costs_of,
     fewest_moves,
-    fewest_nodes,
+    least_cost,
     nodes_in_use,
     nodes_of_others,
 )
-from stowage_optimizer.stages.consolidate.program import FewestNodes
+from stowage_optimizer.stages.consolidate.program import LeastCost
 from stowage_optimizer.stages.finish.limits import (
     Tally,
     owners_of,
@@ -98,6 +103,8 @@ class _Run:
     _others: frozenset[int] = field(init=False)
     _immovable: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
+    _costs: Costs = field(init=False)
+    _limit: int = field(init=False)
     _fewest: int = field(init=False)
     _fewest_moves: dict[int, int] = field(init=False, default_factory=dict)
 
@@ -110,7 +117,10 @@ class _Run:
         self._others = nodes_of_others(self._packing)
         self._immovable = nodes_of_others(self._counted)
         self._assignment = self._packing.current
-        self._fewest = fewest_nodes(self._counted, self._immovable)
+        self._costs = costs_of(self.whole)
+        self._limit = least_cost(self._counted, self._immovable, self._costs)
+        each = Costs((1,) * len(self._costs.of))
+        self._fewest = least_cost(self._counted, self._immovable, each)
 
     @property
     def movable(self) -> bool:
@@ -123,10 +133,10 @@ class _Run:
         tally = Tally(limits, owners_of(self._packing))
         part_s = min(EMPTYING_S, EMPTYING_SHARE * self.budget.left_s())
         late = self.budget.part(part_s).over
-        self._take(emptied(self._packing, self._others, tally, late))
+        self._take(emptied(self._packing, self._others, self._costs, tally, late))
 
     def fill_anew(self) -> Iterator[None]:
-        """Have fewer nodes hold other contents; yield whenever that is achieved.
+        """Have cheaper nodes hold other contents; yield whenever that is achieved.
 
         Pods stay where they are of which only some may move, or whose node is
         overcommitted; what is proved is of plans that move them too.
@@ -135,41 +145,43 @@ class _Run:
         same = self._counted is self._packing
         problem = self._problem if same else self._counted.problem
         nobody = np.zeros(len(problem.kind), np.bool_)
-        covering = _covering(problem, nobody, self._immovable, budget, outer=True)
+        covering = self._covering(problem, nobody, self._immovable, budget, outer=True)
         if covering is None:
             return
         covering.prove()
-        self._fewest = max(self._fewest, covering.limit)
+        self._limit = max(self._limit, covering.limit)
         stays = _stays(self._packing, self._problem)
         proves = same and covering.fleet.exact and not stays.any()
         if not proves:
-            covering = _covering(
+            covering = self._covering(
                 self._problem, stays, self._others, budget, outer=False
             )
         if covering is None:
             return
-        covering.limit = self._fewest
-        for nodes in covering.assignments(self._nodes(self._assignment)):
+        covering.limit = self._limit
+        for nodes in covering.assignments(self._cost(self._assignment)):
             if proves:
-                self._fewest = covering.limit
+                self._limit = covering.limit
             if self._take(tuple(nodes.tolist())):
                 yield
         if proves:
-            self._fewest = covering.limit
+            self._limit = covering.limit
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
         if self._proved() or not self._may_build():
             return
-        program = FewestNodes(self._packing, self._others, CpSat(), self._assignment)
-        fewest, moves, given = 0, 0, 0
+        program = LeastCost(
+            self._packing, self._others, self._costs, CpSat(), self._assignment
+        )
+        limit, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            fewest = program.fewest(self._part(0.5), self._fewest)
+            limit = program.least_cost(self._part(0.5), self._limit)
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            given = self._nodes(program.assignment)
+            given = self._cost(program.assignment)
             moves = program.fewest_moves(self._part(1))
         if self._counted is self._packing:
-            self._fewest = max(self._fewest, fewest)
+            self._limit = max(self._limit, limit)
             self._fewest_moves[given] = moves
         self._take(program.assignment)
 
@@ -193,40 +205,66 @@ class _Run:
     def message(self) -> str:
         """Return what was reached."""
         in_use = self._in_use()
-        proof = f"not proved fewest, at least {in_use.lower_bound}"
+        best, least = "fewest", f"{in_use.lower_bound}"
+        after, before = f"{in_use.after} nodes in use", f"{in_use.before}"
+        if self._costs.unit_micros:
+            best, least = "cheapest", as_price(in_use.price_lower_bound_micros)
+            after += f" for {as_price(in_use.price_after_micros)} an hour"
+            before += f" for {as_price(in_use.price_before_micros)}"
+        proof = f"not proved {best}, at least {least}"
         if self._proved():
-            proof = "proved fewest, with fewest moves"
-        elif in_use.lower_bound == in_use.after:
-            proof = "proved fewest, not with fewest moves"
-        return f"{in_use.after} nodes in use, {in_use.before} before: {proof}"
+            proof = f"proved {best}, with fewest moves"
+        elif self._limit == self._cost(self._kept()):
+            proof = f"proved {best}, not with fewest moves"
+        return f"{after}, {before} before: {proof}"
 
     def _kept(self) -> Assignment:
-        """Return the best so far, or what there was if no node is emptied."""
+        """Return the best so far, or what there was if nothing is saved."""
         now = self._packing.current
-        better = self._nodes(self._assignment) < self._nodes(now)
+        better = self._cost(self._assignment) < self._cost(now)
         return self._assignment if better else now
 
     def _in_use(self) -> NodesInUse:
-        after = self._nodes(self._kept())
-        moves = fewest_moves(self._counted, self._immovable, after)
-        # With fewer nodes in use there are no fewer moves.
-        known = [least for nodes, least in self._fewest_moves.items() if nodes >= after]
+        before = nodes_in_use(self._packing.current, self._others)
+        after = nodes_in_use(self._kept(), self._others)
+        cost, unit = self._costs.total(after), self._costs.unit_micros
+        moves = fewest_moves(self._counted, self._immovable, self._costs, cost)
+        # With cheaper nodes in use there are no fewer moves.
+        known = [least for given, least in self._fewest_moves.items() if given >= cost]
         return NodesInUse(
-            before=self._nodes(self._packing.current),
-            after=after,
-            lower_bound=self._fewest,
+            before=len(before),
+            after=len(after),
+            lower_bound=self._fewest if unit else self._limit,
             moves_lower_bound=max([moves, *known]),
+            price_before_micros=unit * self._costs.total(before),
+            price_after_micros=unit * cost,
+            price_lower_bound_micros=unit * self._limit,
         )
 
     def _proved(self) -> bool:
-        """Return whether no plan empties more nodes, or as many with fewer moves."""
-        in_use, kept = self._in_use(), self._kept()
+        """Return whether no plan costs less, or as much with fewer moves."""
+        least, kept = self._in_use().moves_lower_bound, self._kept()
         pairs = zip(self._packing.current, kept, strict=True)
         moves = sum(home != node for home, node in pairs)
-        return (in_use.lower_bound, in_use.moves_lower_bound) == (in_use.after, moves)
+        return (self._limit, least) == (self._cost(kept), moves)
 
-    def _nodes(self, assignment: Assignment) -> int:
-        return len(nodes_in_use(assignment, self._others))
+    def _cost(self, assignment: Assignment) -> int:
+        return self._costs.total(nodes_in_use(assignment, self._others))
+
+    def _covering(
+        self,
+        problem: Problem,
+        stays: Flags,
+        in_use: frozenset[int],
+        budget: Budget,
+        *,
+        outer: bool,
+    ) -> Covering | None:
+        used = np.zeros(len(problem.room), np.bool_)
+        used[list(in_use)] = True
+        costs = np.array(self._costs.of, np.int64)
+        fleet = make_fleet(problem, stays, used, costs, outer=outer)
+        return None if fleet is None else Covering(fleet, budget)
 
     def _may_build(self) -> bool:
         # Looking at each pod takes longer than that.
@@ -246,18 +284,9 @@ def _running(packing: Packing) -> Packing:
     return restricted(packing, running, packing.current)
 
 
-def _covering(
-    problem: Problem,
-    stays: Flags,
-    in_use: frozenset[int],
-    budget: Budget,
-    *,
-    outer: bool,
-) -> Covering | None:
-    used = np.zeros(len(problem.room), np.bool_)
-    used[list(in_use)] = True
-    fleet = make_fleet(problem, stays, used, outer=outer)
-    return None if fleet is None else Covering(fleet, budget)
+def as_price(micros: int) -> str:
+    """Return a price, with as many decimals as it has."""
+    return f"{micros / 10**6:,.6f}".rstrip("0").rstrip(".")
 
 
 def _stays(packing: Packing, problem: Problem) -> Flags:

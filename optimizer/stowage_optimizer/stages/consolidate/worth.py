@@ -1,9 +1,9 @@
-"""What prices of pods prove: how few nodes could hold them all.
+"""What prices of pods prove: what nodes that hold them all must cost.
 
 A pod is worth its price. No node can hold more than the most valuable content, so that
 what all pods are worth, less what nodes hold beyond their own cost, is a limit on the
-cost of any assignment (Lagrange; Farley 1990). Prices are whole parts of a node, and
-the limit is computed in integers.
+cost of any assignment (Lagrange; Farley 1990). Prices are whole parts of what a
+typical node costs, and the limit is computed in integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.stages.consolidate.fleet import Fleet
 
 MOST_PRICE = 2.0**10
-"""No pod is worth so many nodes."""
+"""No pod is worth so many typical nodes."""
 
 FILLING = 1000
 """Steps on what goes beside a content."""
@@ -48,12 +48,16 @@ class Worth:
 
     fleet: Fleet
     left_s: Callable[[], float]
+    _cost: Ints = field(init=False)
     _at: Ints = field(init=False)
     _kind: Ints = field(init=False)
     _fractions: highspy.Highs = field(init=False)
 
     def __post_init__(self) -> None:
         fleet = self.fleet
+        # In parts, rounded down. Products may be larger than a machine's integers.
+        parts = [cost * SCALE // fleet.typical for cost in fleet.cost.tolist()]
+        self._cost = np.array(parts, np.int64)
         self._at, self._kind = np.nonzero(fleet.come)
         needs = np.maximum(fleet.demand[self._kind], 1)
         fit = np.where(
@@ -83,7 +87,7 @@ class Worth:
         node = Entries(kinds + room, placed + room // width, -np.ones(len(room)))
         dual = minimum_duals(
             Program(
-                cost=np.concatenate([np.zeros(placed), fleet.cost]),
+                cost=np.concatenate([np.zeros(placed), fleet.cost / fleet.typical]),
                 upper=np.concatenate([np.full(placed, np.inf), fleet.size]),
                 low=np.concatenate([fleet.count, np.full(len(room), -np.inf)]),
                 high=np.concatenate([np.full(kinds, np.inf), np.zeros(len(room))]),
@@ -154,9 +158,10 @@ class Worth:
         return content + more[1]
 
     def proved(self, value: Ints, worth: Ints) -> int:
-        """Return the cost, in parts of `SCALE`, that no assignment goes below."""
-        beyond = np.maximum(0, worth - self.fleet.cost * SCALE)
-        return int(value @ self.fleet.count) - int(beyond @ self.fleet.size)
+        """Return what no assignment costs less than, beside the nodes always in use."""
+        beyond = np.maximum(0, worth - self._cost)
+        parts = int(value @ self.fleet.count) - int(beyond @ self.fleet.size)
+        return -(-parts * self.fleet.typical // SCALE)
 
     def _shares(self, first_row: int) -> list[Entries]:
         """Return which share of a node each pod takes, in rows of room."""
@@ -196,5 +201,5 @@ class Worth:
 
 
 def whole(prices: Floats) -> Ints:
-    """Return prices, in nodes, as whole parts of `SCALE`."""
+    """Return prices, in typical nodes, as whole parts of `SCALE`."""
     return np.rint(np.clip(prices, 0, MOST_PRICE) * SCALE).astype(np.int64)
