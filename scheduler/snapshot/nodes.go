@@ -6,11 +6,27 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/resources"
 )
+
+// HourlyPrice is the label of a node that tells what an hour of it costs, as in "0.384".
+const HourlyPrice = "stowage.dev/hourly-price"
+
+// largestPriceMicros is the most that the optimiser takes.
+var largestPriceMicros = *resource.NewScaledQuantity(1<<43, resource.Micro)
+
+// priceOf is 0 where no price is told, or none that makes sense: a node is sent whatever its price is.
+func priceOf(node *v1.Node) int64 {
+	price, err := resource.ParseQuantity(node.Labels[HourlyPrice])
+	if err != nil || price.Sign() < 0 || price.Cmp(largestPriceMicros) > 0 {
+		return 0
+	}
+	return price.ScaledValue(resource.Micro)
+}
 
 // nodeMessage is a node in the contract's form. One that is being deleted takes no further pods, whatever they tolerate.
 func nodeMessage(node *v1.Node) *contract.Node {
@@ -22,6 +38,7 @@ func nodeMessage(node *v1.Node) *contract.Node {
 		Taints: converted(node.Spec.Taints, func(taint v1.Taint) *contract.Taint {
 			return &contract.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)}
 		}),
+		HourlyPriceMicros: priceOf(node),
 	}
 	if node.DeletionTimestamp != nil {
 		message.Allocatable.Pods = 0
@@ -56,7 +73,7 @@ func (l *labelled) shrink() {
 	read := maps.Clone(whole.Labels)
 	maps.DeleteFunc(read, func(key, _ string) bool { return !l.reads().Has(key) })
 	*l.message = &contract.Node{Name: whole.Name, Allocatable: whole.Allocatable, Labels: read,
-		Taints: whole.Taints, Unschedulable: whole.Unschedulable}
+		Taints: whole.Taints, Unschedulable: whole.Unschedulable, HourlyPriceMicros: whole.HourlyPriceMicros}
 	l.size = proto.Size(*l.message)
 }
 

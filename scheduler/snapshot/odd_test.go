@@ -99,7 +99,7 @@ func TestAVolumeWithAnUnreadableNodeAffinityIsOpen(t *testing.T) {
 // The optimiser accepts 64 MiB. A few hundred large objects must not make it unusable.
 func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	const key = "example.com/pool"
-	large := map[string]string{key: "a"}
+	large := map[string]string{key: "a", snapshot.HourlyPrice: "0.384"}
 	for i := range 2000 {
 		large[fmt.Sprintf("example.com/%040d", i)] = fmt.Sprintf("%063d", i)
 	}
@@ -127,6 +127,9 @@ func TestTheMessageStaysWithinItsLimitWhateverIsInTheCluster(t *testing.T) {
 	}
 	if sent := s.Message.Nodes[0].Labels; len(sent) != 1 || sent[key] != "a" {
 		t.Errorf("%d labels of a node are sent, want the one that pods ask for", len(sent))
+	}
+	if price := s.Message.Nodes[0].HourlyPriceMicros; price != 384_000 {
+		t.Errorf("the node costs %d, want what its label says although that is not sent", price)
 	}
 	if pod := s.Pods["uid-picky"]; pod.Unsupported {
 		t.Errorf("pods of ordinary size are not planned for")

@@ -142,6 +142,7 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 		"taint":         func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} },
 		"cordon":        func(n *v1.Node) { n.Spec.Unschedulable = true },
 		"label":         func(n *v1.Node) { n.Labels = map[string]string{"k": "v"} },
+		"price":         func(n *v1.Node) { n.Labels = map[string]string{snapshot.HourlyPrice: "0.384"} },
 		"allocatable":   func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = resource.MustParse("5") },
 		"being deleted": func(n *v1.Node) { now := metav1.Now(); n.DeletionTimestamp = &now },
 	}
@@ -151,6 +152,23 @@ func TestFingerprintSeesNodeChanges(t *testing.T) {
 		change(node)
 		if build([]*v1.Node{node}).Fingerprint() == plain {
 			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+}
+
+// Whoever may label nodes writes prices by hand. One that makes no sense must not cost the node its place in the snapshot.
+func TestAPriceThatMakesNoSenseIsNotTold(t *testing.T) {
+	for told, want := range map[string]int64{
+		"0.384": 384_000, "24": 24_000_000, "384m": 384_000, "0.0000001": 1, "8796093": 8_796_093_000_000,
+		"": 0, "0": 0, "-1": 0, "cheap": 0, "0,384": 0, "8796094": 0, "1e30": 0, "1e-30": 1,
+	} {
+		node := aNode("n1", "4", "8Gi")
+		node.Labels = map[string]string{snapshot.HourlyPrice: told}
+
+		sent := build([]*v1.Node{node}).Message.Nodes[0]
+
+		if sent.HourlyPriceMicros != want || sent.Allocatable.CpuMilli != 4000 {
+			t.Errorf("%q is %d millionths, want %d", told, sent.HourlyPriceMicros, want)
 		}
 	}
 }

@@ -395,6 +395,29 @@ def _fewer_moves_than_possible(context: PlanContext) -> None:
     nodes_in_use.moves_lower_bound = 2
 
 
+@breaks("worth")
+def _consolidates_without_saving(context: PlanContext) -> None:
+    context.asked.objective = pb.OBJECTIVE_CONSOLIDATE
+    for node in context.snapshot.nodes:
+        node.hourly_price_micros = 1
+
+
+@breaks("nodes-in-use")
+def _another_price(context: PlanContext) -> None:
+    for node in context.snapshot.nodes:
+        node.hourly_price_micros = 1
+    nodes_in_use = context.plan.nodes_in_use
+    nodes_in_use.before = nodes_in_use.after = 2
+    nodes_in_use.price_before_micros, nodes_in_use.price_after_micros = 2, 1
+
+
+@breaks("nodes-in-use")
+def _cheaper_than_possible(context: PlanContext) -> None:
+    nodes_in_use = context.plan.nodes_in_use
+    nodes_in_use.before = nodes_in_use.after = 2
+    nodes_in_use.price_lower_bound_micros = 1
+
+
 @breaks("gains")
 def _curve_ends_elsewhere(context: PlanContext) -> None:
     context.plan.gain_by_moves.add(moves=1, placed=2)

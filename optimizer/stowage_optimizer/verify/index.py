@@ -126,6 +126,15 @@ class Index:
         )
 
     @cached_property
+    def price_micros(self) -> Mapping[str, int]:
+        """What an hour of each node costs; empty where no node has a price."""
+        prices = {
+            name: node.hourly_price_micros if node.hourly_price_micros in PRICES else 0
+            for name, node in self.nodes.items()
+        }
+        return prices if any(prices.values()) else {}
+
+    @cached_property
     def listening(self) -> list[str]:
         """The classes that take host ports and have pods."""
         return [name for name in self.present if self.classes[name].host_ports]
@@ -213,6 +222,9 @@ class Index:
                 found[pair].append(name)
         return found
 
+
+PRICES = range(2**43 + 1)
+"""Prices that count; a node with another one costs nothing."""
 
 DAEMON = "daemonset"
 """Why a pod may not be moved that a DaemonSet puts on every node."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import pairwise
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -79,32 +79,57 @@ def _contradiction(tier: pb.TierResult, what: str) -> Violation:
 
 
 def check_emptied(case: Case) -> Iterator[Violation]:
-    """Yield a violation unless every pod keeps a node and fewer nodes are in use."""
+    """Yield a violation unless every pod keeps a node and fewer nodes are in use.
+
+    Where nodes have prices, those in use must cost less instead.
+    """
     if case.changes_nothing:
         return
     for eviction in case.evictions:
         yield Violation("worth", eviction.uid, "loses its node for consolidation")
-    before, after = _counted(case)
-    if after >= before:
+    before, after = map(len, _in_use(case))
+    prices = _prices(case)
+    if prices is None and after >= before:
         yield Violation("worth", "plan", f"{after} nodes in use, {before} were before")
+    if prices is not None and prices[1] >= prices[0]:
+        problem = f"nodes in use cost {prices[1]} millionths, {prices[0]} before"
+        yield Violation("worth", "plan", problem)
 
 
 def check_nodes_in_use(case: Case) -> Iterator[Violation]:
     """Yield false statements of the plan about the nodes in use."""
     if not case.plan.HasField("nodes_in_use"):
         return
-    claimed, counted = case.plan.nodes_in_use, _counted(case)
+    claimed = case.plan.nodes_in_use
+    before, after = _in_use(case)
+    counted = len(before), len(after)
     if (claimed.before, claimed.after) != counted:
         problem = f"{counted} before and after, said {(claimed.before, claimed.after)}"
         yield Violation("nodes-in-use", "plan", problem)
+    cost = _prices(case) or (0, 0)
+    said = claimed.price_before_micros, claimed.price_after_micros
+    if said != cost:
+        problem = f"cost {cost} millionths before and after, said {said}"
+        yield Violation("nodes-in-use", "plan", problem)
+    if claimed.price_lower_bound_micros > claimed.price_after_micros:
+        yield Violation("nodes-in-use", "plan", "cheaper than the lower bound")
     if claimed.lower_bound > claimed.after:
         yield Violation("nodes-in-use", "plan", "fewer nodes than the lower bound")
     if claimed.moves_lower_bound > len(case.plan.moves):
         yield Violation("nodes-in-use", "plan", "fewer moves than the lower bound")
 
 
-def _counted(case: Case) -> tuple[int, int]:
-    """Return how many nodes hold a pod that would not go with its node.
+def _prices(case: Case) -> tuple[int, int] | None:
+    """Return what the nodes in use cost before and after; None without prices."""
+    prices = case.index.price_micros
+    if not prices:
+        return None
+    before, after = _in_use(case)
+    return sum(map(prices.__getitem__, before)), sum(map(prices.__getitem__, after))
+
+
+def _in_use(case: Case) -> tuple[Set[str], Set[str]]:
+    """Return the nodes that hold a pod which would not go with its node.
 
     That is before the plan and after it.
     """
@@ -114,7 +139,7 @@ def _counted(case: Case) -> tuple[int, int]:
         for (_, node), uids in pairs.items():
             lasting = sum(outlasts_its_node(case.pods[uid]) for uid in uids)
             after[node] += change * lasting
-    return len(before), len(+after)
+    return before.keys(), (+after).keys()
 
 
 def check_worth(case: Case) -> Iterator[Violation]:

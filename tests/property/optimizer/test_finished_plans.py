@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from random import Random
 
@@ -111,12 +112,39 @@ def test_no_assignment_uses_fewer_nodes_or_fewer_moves(
 
     plan = answer.plan
     assert verify_plan(snapshot, plan, asked.policy, asked) == []
-    where = outcome(snapshot, plan)
-    nodes = len({node for node in where.values() if node})
-    assert (nodes, len(plan.moves)) == _fewest(snapshot, max_moves)
-    assert plan.nodes_in_use.after == plan.nodes_in_use.lower_bound == nodes
+    nodes = _nodes_in_use(snapshot, plan)
+    assert (len(nodes), len(plan.moves)) == _least(snapshot, max_moves, len)
+    assert plan.nodes_in_use.after == plan.nodes_in_use.lower_bound == len(nodes)
     assert plan.nodes_in_use.moves_lower_bound == len(plan.moves)
     assert ": proved fewest, with fewest moves" in answer.message
+
+
+@pytest.mark.parametrize("max_moves", [None, 1])
+@MANY
+@given(snapshot=SNAPSHOTS, prices=st.lists(st.integers(0, 6), min_size=3, max_size=3))
+def test_no_assignment_is_cheaper_or_as_cheap_with_fewer_moves(
+    max_moves: int | None, snapshot: pb.Snapshot, prices: list[int]
+) -> None:
+    """The same where nodes have prices, of which some may be missing."""
+    assume(any(prices[: len(snapshot.nodes)]))
+    price = {}
+    for node, one in zip(snapshot.nodes, prices, strict=False):
+        node.hourly_price_micros = price[node.name] = 5 * one
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, max_moves=max_moves)
+
+    answer = finished_answer_to(snapshot, asked)
+
+    def cost(nodes: set[str]) -> int:
+        return sum(price[name] for name in nodes)
+
+    plan, found = answer.plan, answer.plan.nodes_in_use
+    assert verify_plan(snapshot, plan, asked.policy, asked) == []
+    nodes = _nodes_in_use(snapshot, plan)
+    assert (cost(nodes), len(plan.moves)) == _least(snapshot, max_moves, cost)
+    assert found.price_after_micros == found.price_lower_bound_micros == cost(nodes)
+    assert found.moves_lower_bound == len(plan.moves)
+    assert found.lower_bound <= _least(snapshot, max_moves, len)[0]
+    assert ": proved cheapest, with fewest moves" in answer.message
 
 
 @pytest.mark.parametrize("objective", [pb.OBJECTIVE_PLACE, pb.OBJECTIVE_CONSOLIDATE])
@@ -147,8 +175,14 @@ def test_pods_that_demand_things_of_each_other_are_finished_too(
     assert verify_plan(snapshot, plan, asked.policy, asked) == []
 
 
-def _fewest(snapshot: pb.Snapshot, max_moves: int | None) -> tuple[int, int]:
-    """Return nodes in use and moves of the best of all assignments."""
+def _nodes_in_use(snapshot: pb.Snapshot, plan: pb.Plan) -> set[str]:
+    return {node for node in outcome(snapshot, plan).values() if node}
+
+
+def _least(
+    snapshot: pb.Snapshot, max_moves: int | None, cost: Callable[[set[str]], int]
+) -> tuple[int, int]:
+    """Return cost of the nodes in use and moves of the best of all assignments."""
     pods = [pod for pod in snapshot.pods if pod.node]
     choices = [
         [node.name for node in snapshot.nodes] if pod.movable else [pod.node]
@@ -160,5 +194,5 @@ def _fewest(snapshot: pb.Snapshot, max_moves: int | None) -> tuple[int, int]:
         where |= {pod.uid: node for pod, node in zip(pods, nodes, strict=True)}
         moves = sum(where[pod.uid] != pod.node for pod in pods)
         if (max_moves is None or moves <= max_moves) and feasible(snapshot, where):
-            found.append((len(set(nodes)), moves))
+            found.append((cost(set(nodes)), moves))
     return min(found)
