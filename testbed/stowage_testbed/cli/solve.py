@@ -26,7 +26,10 @@ PolicyOption = Annotated[
 ]
 ObjectiveOption = Annotated[
     Literal["place", "consolidate"],
-    typer.Option(help="place: as many pods as possible; consolidate: fewest nodes."),
+    typer.Option(
+        help="place: as many pods as possible; consolidate: fewest nodes, or the "
+        "cheapest where nodes have prices."
+    ),
 ]
 MovesOption = Annotated[int | None, typer.Option(help="At most so many moves.")]
 EvictionsOption = Annotated[int | None, typer.Option(help="At most so many evictions.")]

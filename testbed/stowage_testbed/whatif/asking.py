@@ -27,6 +27,7 @@ from stowage_testbed.whatif.allowance import (
 from stowage_testbed.whatif.capacity import rooms
 from stowage_testbed.whatif.findings import (
     Findings,
+    HourlyPrice,
     Move,
     NotJudged,
     telling,
@@ -290,6 +291,7 @@ class _Answer:
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=self._judged.elsewhere,
+            hourly_price=_hourly_price(in_use),
         )
 
     def _left_out(self) -> dict[Remark, None]:
@@ -321,6 +323,7 @@ class _Answer:
                 yield NotJudged(
                     "a plan that the scheduler's plugins refused", "", objection
                 )
+        yield from _without_price(self._snapshot)
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
 
@@ -346,6 +349,25 @@ def _moves(
         for one in found.moves
     )
     return tuple(sorted(moves, key=telling))
+
+
+def _hourly_price(found: pb.NodesInUse) -> HourlyPrice | None:
+    if not found.price_before_micros:
+        return None
+    return HourlyPrice(
+        found.price_before_micros,
+        found.price_after_micros,
+        found.price_lower_bound_micros,
+    )
+
+
+def _without_price(snapshot: pb.Snapshot) -> Iterator[NotJudged]:
+    """Yield the nodes that have no price where others have one."""
+    if any(node.hourly_price_micros for node in snapshot.nodes):
+        free = "a node without a readable price, which counts as free"
+        for node in snapshot.nodes:
+            if not node.hourly_price_micros:
+                yield NotJudged(free, node.name)
 
 
 def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:

@@ -147,6 +147,23 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
+class HourlyPrice:
+    """What an hour of the nodes in use costs, in millionths of whatever currency.
+
+    Attributes
+    ----------
+    used_micros, needed_micros
+        As things are, and if pods moved.
+    least_micros
+        Proved limit on ``needed_micros``.
+    """
+
+    used_micros: int
+    needed_micros: int
+    least_micros: int
+
+
+@dataclass(frozen=True, slots=True)
 class NotJudged:
     """What was left alone, or could not be seen.
 
@@ -201,10 +218,13 @@ class Findings:
     used_nodes, needed_nodes, fewest_nodes
         Nodes that hold a pod that does not belong to its node; how many would do if
         pods moved, and the proved limit on that. ``None`` if it was not found out.
+        Where nodes have prices these are the cheapest, not the fewest.
     emptied
         Nodes that could be emptied, in alphabetical order.
     consolidating_moves
         Moves that this takes.
+    hourly_price
+        ``None`` if it was not found out, or no node has a price.
     not_judged
         What was left alone, or could not be seen.
     elsewhere
@@ -233,6 +253,7 @@ class Findings:
     not_judged: tuple[NotJudged, ...]
     elsewhere: tuple[Elsewhere, ...] = ()
     untried: int = 0
+    hourly_price: HourlyPrice | None = None
 
 
 TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (

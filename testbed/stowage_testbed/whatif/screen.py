@@ -141,6 +141,16 @@ def _gain(found: Findings) -> Iterator[str]:
 def _nodes(found: Findings) -> Iterator[str]:
     if found.used_nodes is None or found.needed_nodes is None:
         return
+    moves = _count(found.consolidating_moves, "move")
+    if (price := found.hourly_price) is not None:
+        saved = price.used_micros - price.needed_micros
+        most = price.used_micros - price.least_micros
+        proof = "proved the most" if saved == most else f"at most {_price(most)}"
+        yield (
+            f"{_price(saved)} of {_price(price.used_micros)} an hour saved by {moves} "
+            f"({proof}): {found.needed_nodes:,} nodes in use, not {found.used_nodes:,}."
+        )
+        return
     spare = found.used_nodes - found.needed_nodes
     proof = (
         "proved to be the most"
@@ -149,7 +159,7 @@ def _nodes(found: Findings) -> Iterator[str]:
     )
     yield (
         f"{_count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
-        f"with {_count(found.consolidating_moves, 'move')} ({proof})."
+        f"with {moves} ({proof})."
     )
 
 
@@ -279,6 +289,11 @@ def _amount(room: Room, amount: int) -> str:
         unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")
         return f"{amount / unit:,.1f}".removesuffix(".0") + f" {name}"
     return f"{amount:,}"
+
+
+def _price(micros: int) -> str:
+    """Return a price with as many decimals as matter."""
+    return f"{micros / 10**6:,.2f}" if micros >= 10**6 else f"{micros / 10**6:.2g}"
 
 
 def _count(number: int, what: str) -> str:

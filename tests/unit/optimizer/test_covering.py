@@ -253,6 +253,23 @@ def test_contents_go_where_their_pods_are() -> None:
     assert (nodes == fleet.problem.home).all()
 
 
+@pytest.mark.parametrize("micros", [-1, 2, 2**43 + 1])
+def test_a_node_that_cannot_be_read_costs_what_the_checker_counts(micros: int) -> None:
+    """Its pods stay or leave; a price that is out of range is none."""
+    builder = SnapshotBuilder()
+    for name, price in (("a", 5), ("b", 3), ("c", micros)):
+        builder.node(name, cpu_milli=4)
+        builder.message.nodes[-1].hourly_price_micros = price
+        builder.pod(f"pod-{name}", cpu_milli=1, node=name)
+    builder.message.nodes[-1].taints.add(key="k", effect="Never")
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+
+    plan = finished_answer_to(builder.message, asked).plan
+
+    assert verify_plan(builder.message, plan, asked.policy, asked) == []
+    assert plan.nodes_in_use.price_after_micros == 3
+
+
 KINDS = tuple(
     (cores, cores * gib, accelerators)
     for cores, gib, accelerators in product((16, 32, 64), (4, 6, 8), (0, 2, 8))

@@ -115,6 +115,14 @@ CASES: list[tuple[Spoil, str]] = [
         "nodes[0].taints[0].effect: is 'Never', not one of NoSchedule",
     ),
     (
+        lambda s: s.nodes.add(name="n", hourly_price_micros=-1),
+        "nodes[2].hourly_price_micros: is -1, not in 0..8796093022208",
+    ),
+    (
+        lambda s: s.nodes.add(name="n", hourly_price_micros=2**43 + 1),
+        "nodes[2].hourly_price_micros: is 8796093022209, not in",
+    ),
+    (
         lambda s: s.pod_classes.add(id="class-pod-1", namespace="default"),
         "pod_classes[3].id: class 'class-pod-1' appears twice",
     ),

@@ -27,6 +27,7 @@ from stowage_testbed.whatif.findings import (
     OPEN,
     Elsewhere,
     Findings,
+    HourlyPrice,
     Move,
     NotJudged,
     Tier,
@@ -54,6 +55,8 @@ class World:
         What the scheduler makes of the pods that wait.
     refusal
         Its verdict on the first plans.
+    emptying
+        The plan that empties nodes.
     """
 
     plan: pb.Plan
@@ -64,6 +67,7 @@ class World:
     refusal: Verdict = A_TAINT
     left_out: tuple[Remark, ...] = ()
     unknown: tuple[UnknownField, ...] = ()
+    emptying: pb.Plan = field(default_factory=pb.Plan)
     processes: int = 0
     solved_beside: list[int] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
@@ -86,7 +90,7 @@ class World:
         self.solved_beside.append(self.processes)
         self.requests.append(request)
         placing = request.options.objective == pb.OBJECTIVE_PLACE
-        return pb.SolveUpdate(last=True, plan=self.plan if placing else pb.Plan())
+        return pb.SolveUpdate(last=True, plan=self.plan if placing else self.emptying)
 
 
 def _snapshot() -> pb.Snapshot:
@@ -163,6 +167,27 @@ def test_gains_are_counted_from_what_is_there(world: World) -> None:
     """The plan's curve counts all pods with a node, which nobody gained."""
     assert found(world).gain_by_moves == ((0, 1), (1, 2))
     assert found(world).tiers == (Tier(9, 0, 1, 1), Tier(0, 1, 3, 3))
+
+
+def test_what_nodes_cost_is_told_and_which_have_no_price(world: World) -> None:
+    """A node counts as free whose label is missing or misspelt: who pays must know."""
+    world.snapshot.nodes[0].hourly_price_micros = 384_000
+    world.emptying.nodes_in_use.CopyFrom(
+        pb.NodesInUse(
+            before=1,
+            after=1,
+            price_before_micros=384_000,
+            price_after_micros=384_000,
+            price_lower_bound_micros=192_000,
+        )
+    )
+
+    told = found(world)
+
+    assert told.hourly_price == HourlyPrice(384_000, 384_000, 192_000)
+    free = "a node without a readable price, which counts as free"
+    assert NotJudged(free, "n2") in told.not_judged
+    assert NotJudged(free, "n1") not in told.not_judged
 
 
 def test_a_refused_plan_is_made_again_and_told(world: World) -> None:

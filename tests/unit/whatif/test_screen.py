@@ -22,6 +22,7 @@ from stowage_testbed.whatif.findings import (
     TOO_LARGE,
     Elsewhere,
     Findings,
+    HourlyPrice,
     Kept,
     Move,
     NotJudged,
@@ -97,6 +98,24 @@ def test_what_is_left_out_is_counted_and_the_way_to_it_told(huge: Findings) -> N
     assert "... and 298 further resources" in said
     assert "300 reasons, the first 2" in said
     assert "--output FILE" in said.split("\n")[-1]
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        (HourlyPrice(1_920_000, 1_536_000, 1_536_000), "(proved the most)"),
+        (HourlyPrice(1_920_000, 1_536_000, 384_000), "(at most 1.54)"),
+    ],
+)
+def test_where_nodes_have_prices_it_tells_what_is_saved(
+    small: Findings, price: HourlyPrice, said: str
+) -> None:
+    """The cheapest nodes may be more nodes; who pays asks for the price."""
+    found = replace(small, needed_nodes=3, hourly_price=price)
+
+    assert (
+        f"0.38 of 1.92 an hour saved by 1 move {said}: 3 nodes in use, not 2."
+    ) in screen(found).split("\n")
 
 
 def test_gpus_count_like_cores(small: Findings) -> None:
