@@ -304,6 +304,7 @@ class _Answer:
         return dict.fromkeys(remark for one in asked for remark in one.awaiting)
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
+        yield from _without_price(self._snapshot)
         for kind in self._inventory.unread:
             yield NotJudged(kind)
         for one in self._left_out():
@@ -323,7 +324,6 @@ class _Answer:
                 yield NotJudged(
                     "a plan that the scheduler's plugins refused", "", objection
                 )
-        yield from _without_price(self._snapshot)
         if not emptying.in_time:
             yield NotJudged("how many nodes could be emptied: there was no time left")
 
@@ -362,7 +362,7 @@ def _hourly_price(found: pb.NodesInUse) -> HourlyPrice | None:
 
 
 def _without_price(snapshot: pb.Snapshot) -> Iterator[NotJudged]:
-    """Yield the nodes that have no price where others have one."""
+    """Yield the nodes that have no price where others have one: pods are sent there."""
     if any(node.hourly_price_micros for node in snapshot.nodes):
         free = "a node without a readable price, which counts as free"
         for node in snapshot.nodes:

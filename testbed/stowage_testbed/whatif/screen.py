@@ -146,9 +146,10 @@ def _nodes(found: Findings) -> Iterator[str]:
         saved = price.used_micros - price.needed_micros
         most = price.used_micros - price.least_micros
         proof = "proved the most" if saved == most else f"at most {_price(most)}"
+        nodes = f"{_count(found.needed_nodes, 'node')} in use, not {found.used_nodes:,}"
         yield (
             f"{_price(saved)} of {_price(price.used_micros)} an hour saved by {moves} "
-            f"({proof}): {found.needed_nodes:,} nodes in use, not {found.used_nodes:,}."
+            f"({proof}): {nodes}."
         )
         return
     spare = found.used_nodes - found.needed_nodes

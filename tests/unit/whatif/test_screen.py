@@ -79,6 +79,7 @@ def huge() -> Findings:
         consolidating_moves=10**7,
         not_judged=tuple(NotJudged(f"{LONG}{k}", LONG, LONG) for k in many),
         elsewhere=(Elsewhere(LONG, 10**6),) * 300, untried=10**6,
+        hourly_price=HourlyPrice(10**14, 10**13, 10**12),
     )  # fmt: skip
 
 
@@ -113,9 +114,11 @@ def test_where_nodes_have_prices_it_tells_what_is_saved(
     """The cheapest nodes may be more nodes; who pays asks for the price."""
     found = replace(small, needed_nodes=3, hourly_price=price)
 
+    lines = screen(found).split("\n")
+
     assert (
-        f"0.38 of 1.92 an hour saved by 1 move {said}: 3 nodes in use, not 2."
-    ) in screen(found).split("\n")
+        f"0.38 of 1.92 an hour saved by 1 move {said}: 3 nodes in use, not 2." in lines
+    )
 
 
 def test_gpus_count_like_cores(small: Findings) -> None:
