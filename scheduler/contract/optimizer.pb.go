@@ -81,7 +81,8 @@ const (
 	Objective_OBJECTIVE_PLACE Objective = 0
 	// Keep every placed pod placed, use as few nodes as possible, then move as few as possible.
 	// Where any node has a price: have the nodes in use cost as little as possible, then move as
-	// few as possible. A node without a price costs nothing then, and is not worth emptying.
+	// few as possible. What a node without a price costs is not known then: it is neither emptied
+	// for its own sake nor, if it is not in use, taken into use.
 	Objective_OBJECTIVE_CONSOLIDATE Objective = 1
 )
 
@@ -708,7 +709,7 @@ type Node struct {
 	Labels        map[string]string      `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Taints        []*Taint               `protobuf:"bytes,4,rep,name=taints,proto3" json:"taints,omitempty"`
 	Unschedulable bool                   `protobuf:"varint,5,opt,name=unschedulable,proto3" json:"unschedulable,omitempty"`
-	// What an hour of it costs, in millionths of whatever currency; 0 means nothing, or not known.
+	// What an hour of it costs, in millionths of whatever currency; 0 means not known.
 	HourlyPriceMicros int64 `protobuf:"varint,6,opt,name=hourly_price_micros,json=hourlyPriceMicros,proto3" json:"hourly_price_micros,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -69,7 +69,7 @@ class Node:
     Parameters
     ----------
     hourly_price_micros
-        In millionths of whatever currency; 0 where it costs nothing or is not known.
+        In millionths of whatever currency; 0 where it is not known.
     """
 
     name: str

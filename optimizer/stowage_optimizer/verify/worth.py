@@ -87,11 +87,17 @@ def check_emptied(case: Case) -> Iterator[Violation]:
         return
     for eviction in case.evictions:
         yield Violation("worth", eviction.uid, "loses its node for consolidation")
-    before, after = map(len, _in_use(case))
+    before, after = _in_use(case)
     prices = _prices(case)
-    if prices is None and after >= before:
-        yield Violation("worth", "plan", f"{after} nodes in use, {before} were before")
-    if prices is not None and prices[1] >= prices[0]:
+    if prices is None:
+        if len(after) >= len(before):
+            problem = f"{len(after)} nodes in use, {len(before)} were before"
+            yield Violation("worth", "plan", problem)
+        return
+    for name in sorted(after - before):
+        if not case.index.price_micros[name]:
+            yield Violation("worth", name, "taken into use, and its price is not known")
+    if prices[1] >= prices[0]:
         problem = f"nodes in use cost {prices[1]} millionths, {prices[0]} before"
         yield Violation("worth", "plan", problem)
 

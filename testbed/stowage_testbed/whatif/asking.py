@@ -362,12 +362,12 @@ def _hourly_price(found: pb.NodesInUse) -> HourlyPrice | None:
 
 
 def _without_price(snapshot: pb.Snapshot) -> Iterator[NotJudged]:
-    """Yield the nodes that have no price where others have one: pods are sent there."""
+    """Yield the nodes that have no price where others have one."""
     if any(node.hourly_price_micros for node in snapshot.nodes):
-        free = "a node without a readable price, which counts as free"
+        unknown = "a node without a readable price"
         for node in snapshot.nodes:
             if not node.hourly_price_micros:
-                yield NotJudged(free, node.name)
+                yield NotJudged(unknown, node.name)
 
 
 def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:

@@ -184,10 +184,12 @@ def _least(
 ) -> tuple[int, int]:
     """Return cost of the nodes in use and moves of the best of all assignments."""
     pods = [pod for pod in snapshot.pods if pod.node]
-    choices = [
-        [node.name for node in snapshot.nodes] if pod.movable else [pod.node]
-        for pod in pods
-    ]
+    unpriced = {node.name for node in snapshot.nodes if not node.hourly_price_micros}
+    if len(unpriced) == len(snapshot.nodes):
+        unpriced = set()
+    closed = unpriced - _nodes_in_use(snapshot, pb.Plan())
+    open_to = [node.name for node in snapshot.nodes if node.name not in closed]
+    choices = [open_to if pod.movable else [pod.node] for pod in pods]
     found = []
     for nodes in product(*choices):
         where = {pod.uid: "" for pod in snapshot.pods}

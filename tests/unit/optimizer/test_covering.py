@@ -173,7 +173,7 @@ def test_the_cheapest_nodes_are_not_always_the_fewest() -> None:
 
 
 def test_a_node_without_a_price_is_not_worth_emptying() -> None:
-    """It costs nothing, and pods may come to it for nothing."""
+    """What it costs is not known; pods may come, since it is in use anyway."""
     builder = SnapshotBuilder()
     for name, micros in (("a", 0), ("b", 3), ("c", 0)):
         builder.node(name, cpu_milli=4)
@@ -185,6 +185,24 @@ def test_a_node_without_a_price_is_not_worth_emptying() -> None:
 
     assert [move.from_node for move in plan.moves] == ["b"]
     assert plan.nodes_in_use.price_after_micros == 0
+
+
+def test_a_node_without_a_price_is_not_taken_into_use() -> None:
+    """Else one forgotten label would make it seem that all can be saved."""
+    builder = SnapshotBuilder()
+    for name, micros in (("a", 3), ("b", 0)):
+        builder.node(name, cpu_milli=4)
+        builder.message.nodes[-1].hourly_price_micros = micros
+    builder.pod("pod", cpu_milli=1, node="a")
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+
+    plan = finished_answer_to(builder.message, asked).plan
+
+    assert not plan.moves
+    assert plan.nodes_in_use.price_lower_bound_micros == 3
+    plan.moves.add(pod_uid="pod", from_node="a", to_node="b")
+    told = verify_plan(builder.message, plan, asked.policy, asked)
+    assert any(one.subject == "b" and "not known" in one.detail for one in told)
 
 
 def test_where_nodes_are_alike_a_limit_is_about_the_roomiest(

@@ -170,7 +170,7 @@ def test_gains_are_counted_from_what_is_there(world: World) -> None:
 
 
 def test_what_nodes_cost_is_told_and_which_have_no_price(world: World) -> None:
-    """A node counts as free whose label is missing or misspelt: who pays must know."""
+    """A label may be missing or misspelt: who pays must know."""
     world.snapshot.nodes[0].hourly_price_micros = 384_000
     world.emptying.nodes_in_use.CopyFrom(
         pb.NodesInUse(
@@ -185,9 +185,9 @@ def test_what_nodes_cost_is_told_and_which_have_no_price(world: World) -> None:
     told = found(world)
 
     assert told.hourly_price == HourlyPrice(384_000, 384_000, 192_000)
-    free = "a node without a readable price, which counts as free"
-    assert NotJudged(free, "n2") in told.not_judged
-    assert NotJudged(free, "n1") not in told.not_judged
+    unknown = "a node without a readable price"
+    assert NotJudged(unknown, "n2") in told.not_judged
+    assert NotJudged(unknown, "n1") not in told.not_judged
 
 
 def test_a_refused_plan_is_made_again_and_told(world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 
@@ -40,13 +40,29 @@ class Costs:
 def costs_of(packing: Packing) -> Costs:
     """Return what the nodes of ``packing`` cost.
 
-    Where any has a price, those without one cost nothing.
+    Where any has a price, those without one cost nothing: they are in use anyway.
     """
     prices = [node.hourly_price_micros for node in packing.snapshot.nodes]
     if not any(prices):
         return Costs((1,) * len(packing.room))
     unit = gcd(*prices)
     return Costs(tuple(price // unit for price in prices), unit)
+
+
+def spare_kept(packing: Packing) -> Packing:
+    """Return ``packing`` without room on nodes of unknown price that are not in use.
+
+    Where others have a price, nothing is known to be saved by going there.
+    """
+    nodes = packing.snapshot.nodes
+    used = nodes_in_use(packing.current, nodes_of_others(packing))
+    if not any(node.hourly_price_micros for node in nodes):
+        return packing
+    room = tuple(
+        amounts if node.hourly_price_micros or at in used else (0,) * len(amounts)
+        for at, (node, amounts) in enumerate(zip(nodes, packing.room, strict=True))
+    )
+    return replace(packing, room=room)
 
 
 def nodes_of_others(packing: Packing) -> frozenset[int]:

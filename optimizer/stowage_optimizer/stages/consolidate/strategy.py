@@ -39,6 +39,7 @@ from stowage_optimizer.stages.consolidate.nodes import (
     least_cost,
     nodes_in_use,
     nodes_of_others,
+    spare_kept,
 )
 from stowage_optimizer.stages.consolidate.program import LeastCost
 from stowage_optimizer.stages.finish.limits import (
@@ -110,9 +111,10 @@ class _Run:
 
     def __post_init__(self) -> None:
         limits = self.budget.options.limits
-        self._packing = self._counted = within_limits(_running(self.whole), limits)
+        running = spare_kept(_running(self.whole))
+        self._packing = self._counted = within_limits(running, limits)
         if self.related is not self.whole:
-            self._counted = _running(self.related)
+            self._counted = spare_kept(_running(self.related))
         self._problem = self._packing.problem
         self._others = nodes_of_others(self._packing)
         self._immovable = nodes_of_others(self._counted)
