@@ -7,7 +7,8 @@ from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.fleets.figures import Answer, fleet_figures
-from benchmarks.fleets.scope import MADE, Ask, Scope
+from benchmarks.fleets.fleet import price_micros
+from benchmarks.fleets.scope import MADE, Aim, Ask, Scope
 from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.measurement import Call, measure
 from benchmarks.optimizer.record import Record
@@ -60,7 +61,11 @@ def run_benchmark(scope: Scope, folder: Path | None, results: Path, say: Say) ->
 
 
 def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
-    objective = pb.OBJECTIVE_CONSOLIDATE if ask.consolidates else pb.OBJECTIVE_PLACE
+    placing = ask.aim is Aim.PLACE
+    objective = pb.OBJECTIVE_PLACE if placing else pb.OBJECTIVE_CONSOLIDATE
+    for node in snapshot.nodes:
+        priced = ask.aim is Aim.CHEAPEST
+        node.hourly_price_micros = price_micros(node) if priced else 0
     options = pb.SolveOptions(
         strategy=ask.strategy,
         time_limit_s=ask.limit_s,
@@ -89,4 +94,9 @@ def _document(answer: Answer) -> dict[str, object]:
         "first_plan_s": record.first_plan_s,
         "tiers": [asdict(one) for one in record.tiers],
         "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
+        "price_micros": [
+            record.price_before_micros,
+            record.price_after_micros,
+            record.price_lower_bound_micros,
+        ],
     }

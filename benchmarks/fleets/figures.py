@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from benchmarks.fleets.scope import MADE, OURS, Ask
+from benchmarks.fleets.scope import MADE, OURS, Aim, Ask
 from benchmarks.optimizer.certificates import refuted
 from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.record import Record
@@ -52,7 +52,7 @@ class Answer:
 def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
     """Yield all figures."""
     ours = [one for one in answers if one.ask.strategy == OURS]
-    plans = [one for one in ours if not one.ask.consolidates]
+    plans = [one for one in ours if one.ask.aim is Aim.PLACE]
     real = [one for one in plans if one.ask.sample.pods != MADE]
     yield from _first_plans(plans)
     yield from _small(real)
@@ -60,7 +60,7 @@ def fleet_figures(answers: list[Answer]) -> Iterator[Figure]:
     yield from _upper_tiers(real)
     yield from _made([one for one in plans if one.ask.sample.pods == MADE])
     yield from _compared(answers)
-    yield from _emptied([one for one in ours if one.ask.consolidates])
+    yield from _emptied([one for one in ours if one.ask.aim is not Aim.PLACE])
     late = [1000 * (one.record.wall_s - one.ask.limit_s) for one in plans]
     yield figure(
         "answer after the limit, at most", "ms", late, max, at_most(LATE_MS, "ms")
@@ -150,13 +150,13 @@ def _compared(answers: list[Answer]) -> Iterator[Figure]:
             f"worse than {rival}", "fleets", worse, sum, at_most(0), spread=False
         )
         yield figure(f"better than {rival}", "fleets", better, sum, spread=False)
-    records = [one.record for one in answers if not one.ask.consolidates]
+    records = [one.record for one in answers if one.ask.aim is Aim.PLACE]
     yield refuted("limits that some plan contradicts", records)
 
 
 def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
     """Yield our answers with those of others that had as long."""
-    plans = [one for one in answers if not one.ask.consolidates]
+    plans = [one for one in answers if one.ask.aim is Aim.PLACE]
     for _, group in _grouped(plans, lambda one: (one.ask.sample.name, one.ask.limit_s)):
         mine = [one for one in group if one.ask.strategy == OURS]
         others = [one for one in group if one.ask.strategy != OURS]
@@ -164,16 +164,21 @@ def _pairs(answers: Iterable[Answer]) -> Iterator[tuple[Answer, Answer]]:
 
 
 def _emptied(answers: list[Answer]) -> Iterator[Figure]:
-    gaps = []
+    open_percent = defaultdict[Aim, list[float]](list)
     for one in answers:
         record = one.record
-        most = record.nodes_before - record.nodes_lower_bound
-        emptied = record.nodes_before - record.nodes_after
-        gaps.append(FULL_PERCENT * (most - emptied) / max(1, most))
-    yield figure(
-        "consolidate: open of the nodes that may be emptied", "%", gaps, median,
-        at_most(EMPTIED_GAP_PERCENT, "%"),
-    )  # fmt: skip
+        before, after = record.nodes_before, record.nodes_after
+        least = record.nodes_lower_bound
+        if one.ask.aim is Aim.CHEAPEST:
+            before, after = record.price_before_micros, record.price_after_micros
+            least = record.price_lower_bound_micros
+        share = (after - least) / max(1, before - least)
+        open_percent[one.ask.aim].append(FULL_PERCENT * share)
+    for aim, shares in open_percent.items():
+        yield figure(
+            f"{aim}: open of what may be saved", "%", shares, median,
+            at_most(EMPTIED_GAP_PERCENT, "%"),
+        )  # fmt: skip
 
 
 Key = TypeVar("Key", int, tuple[float, int], tuple[str, float])

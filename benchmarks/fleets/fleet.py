@@ -99,6 +99,18 @@ class Fleet:
             term.match_expressions.add(key=MODEL, operator="In", values=kinds)
 
 
+CORE_MICROS, GPU_CORES = 23_700, 30
+"""What an hour of a core costs, and how many cores cost as much as a GPU."""
+
+
+def price_micros(node: pb.Node) -> int:
+    """Return what an hour of ``node`` might cost; no real price list."""
+    there = node.allocatable
+    return (
+        (there.cpu_milli + GPU_CORES * there.extended.get(GPU, 0)) * CORE_MICROS // 1000
+    )
+
+
 def _resources(amounts: Ints, *, pods: bool) -> pb.Resources:
     cpu_milli, memory_mib, gpu_milli, most_pods = amounts.tolist()
     return pb.Resources(

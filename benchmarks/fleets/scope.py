@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from benchmarks.fleets.fleet import Fleet, Start, placed
@@ -58,6 +59,15 @@ class Sample:
         return placed(fleet, self.start, self.seed)
 
 
+class Aim(StrEnum):
+    """What a plan is for."""
+
+    PLACE = "place"
+    FEWEST = "consolidate"
+    CHEAPEST = "consolidate by price"
+    """The same where nodes have prices."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One call: a fleet, a strategy and its limit."""
@@ -65,12 +75,12 @@ class Ask:
     sample: Sample
     strategy: str
     limit_s: float
-    consolidates: bool = False
+    aim: Aim = Aim.PLACE
 
     @property
     def arm(self) -> str:
         """The strategy and its limit in words."""
-        what = "consolidate" if self.consolidates else self.strategy
+        what = self.strategy if self.aim is Aim.PLACE else self.aim
         return f"{what} {self.limit_s:g} s"
 
 
@@ -133,7 +143,8 @@ class Scope:
                 yield from self._compared(sample, self.short_s)
                 if nodes == max(self.sizes) and not number:
                     yield Ask(sample, OURS, self.long_s)
-                    yield Ask(sample, OURS, self.long_s, consolidates=True)
+                    yield Ask(sample, OURS, self.long_s, Aim.FEWEST)
+                    yield Ask(sample, OURS, self.long_s, Aim.CHEAPEST)
 
     def _compared(self, sample: Sample, limit_s: float) -> Iterator[Ask]:
         yield Ask(sample, OURS, limit_s)

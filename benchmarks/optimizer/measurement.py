@@ -108,6 +108,7 @@ def measure(service: RunningService, call: Call) -> Record:
     if last is None or last.end_reason == pb.END_REASON_ERROR:
         why = "the stream ended early" if last is None else last.message
         raise call_failed(call.case, call.arm, why)
+    in_use = last.plan.nodes_in_use
     return Record(
         case=call.case,
         arm=call.arm,
@@ -127,9 +128,12 @@ def measure(service: RunningService, call: Call) -> Record:
         verify_s=last.durations.verify_s,
         updates=seen.updates,
         peak_bytes=peak.peak_bytes if peak is not None else None,
-        nodes_before=last.plan.nodes_in_use.before,
-        nodes_after=last.plan.nodes_in_use.after,
-        nodes_lower_bound=last.plan.nodes_in_use.lower_bound,
+        nodes_before=in_use.before,
+        nodes_after=in_use.after,
+        nodes_lower_bound=in_use.lower_bound,
+        price_before_micros=in_use.price_before_micros,
+        price_after_micros=in_use.price_after_micros,
+        price_lower_bound_micros=in_use.price_lower_bound_micros,
     )
 
 

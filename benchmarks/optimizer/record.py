@@ -79,6 +79,8 @@ class Record:
         Memory of the service and its children together; None if not asked for.
     nodes_before, nodes_after, nodes_lower_bound
         Nodes in use, and the limit on those after; of the objective CONSOLIDATE only.
+    price_before_micros, price_after_micros, price_lower_bound_micros
+        What an hour of them costs, if they have prices.
     """
 
     case: str
@@ -102,6 +104,9 @@ class Record:
     nodes_before: int = 0
     nodes_after: int = 0
     nodes_lower_bound: int = 0
+    price_before_micros: int = 0
+    price_after_micros: int = 0
+    price_lower_bound_micros: int = 0
 
     @property
     def proved(self) -> bool:
