@@ -60,11 +60,11 @@ def limit_by_kind(
     groups = _kinds_of_nodes(scope)
     if groups is None:
         return None
-    duals = _Program(scope, groups).solve(deadline - clock())
-    if duals is None:
+    optimum = _Program(scope, groups).solve(deadline - clock())
+    if optimum is None:
         return None
-    lagrangian = Lagrangian(scope, groups, lambda: clock() > deadline)
-    found = lagrangian.evaluate(lagrangian.round(duals), SLACK)
+    lagrangian = Lagrangian(scope, groups, lambda: clock() > deadline, optimum.mixes)
+    found = lagrangian.evaluate(lagrangian.round(optimum.duals), SLACK)
     if found is None:
         return None
     value = from_maximum(question, scope, found.bound)
@@ -85,9 +85,10 @@ def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals | 
     aim = replace(aim, running=aim.running + aim.stays, stays=np.zeros_like(aim.stays))
     loose = replace(loose, objective=aim)
     groups = _kinds_of_nodes(loose)
-    found = None if groups is None else _Program(loose, groups).solve(limit_s)
-    if found is None:
+    optimum = None if groups is None else _Program(loose, groups).solve(limit_s)
+    if optimum is None:
         return None
+    found = optimum.duals
     at = np.searchsorted(loose.kinds, scope.kinds)
     each = zip(loose.requirements, found.requirement.tolist(), strict=True)
     price = {(one.phase, one.tier): value for one, value in each}
@@ -115,18 +116,29 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
     np.maximum.at(come, (group[pairs // kinds], pairs % kinds), number)
     used = binding(scope.demand, scope.room[first])
     room = np.ascontiguousarray(scope.room[first][:, used])
-    _, alike = np.unique(room, axis=0, return_inverse=True)
     nothing = np.zeros(kinds, np.int64)
     return Groups(
         group=group.astype(np.int32),
         size=size.astype(np.int64),
         room=room,
-        alike=alike.astype(np.int32),
+        alike=np.arange(len(first), dtype=np.int32),
         stay=np.zeros_like(come),
         come=come,
         demand=np.ascontiguousarray(scope.demand[:, used]),
         staying=nothing,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Optimum:
+    """The duals of the program, and what each dimension's share is of a node's price.
+
+    With these shares no node can hold anything that is worth more than its price: the
+    limit is as good as that of the program.
+    """
+
+    duals: Duals
+    mixes: Floats
 
 
 class _Program:
@@ -142,7 +154,7 @@ class _Program:
         self._mixed = np.flatnonzero((scope.running > 0) & ~self._all_run)
         self._at, self._kind = np.nonzero(groups.come)
 
-    def solve(self, limit_s: float) -> Duals | None:
+    def solve(self, limit_s: float) -> _Optimum | None:
         """Return the duals of the optimum; None if it is not found in time."""
         counts, runs, rooms = self._sizes
         dual = minimum_duals(self._program(), limit_s)
@@ -150,11 +162,16 @@ class _Program:
             return None
         run = np.zeros(counts)
         run[self._mixed] = np.maximum(0, -dual[counts:][:runs])
-        return Duals(
+        duals = Duals(
             pod=np.maximum(0, -dual[:counts]),
             run=run,
             requirement=np.maximum(0, dual[counts + runs + rooms :]),
         )
+        price = np.maximum(0, -dual[counts + runs :][:rooms])
+        price = price.reshape(self._groups.room.shape)
+        total = price.sum(axis=1)
+        mixes = np.unique((price / np.maximum(total, 1e-9)[:, None])[total > 0], axis=0)
+        return _Optimum(duals, mixes)
 
     @property
     def _sizes(self) -> tuple[int, int, int]:

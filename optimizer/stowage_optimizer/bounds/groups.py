@@ -69,7 +69,8 @@ class Groups:
     room
         Room for patterns, shape ``(groups, dimensions in use)``.
     alike
-        Number by group, the same for groups with the same room, shape ``(groups,)``.
+        Number by group, the same for groups with the same room whose nodes are open to
+        the same pods, shape ``(groups,)``.
     stay, come
         How many of each kind may stay, and be there otherwise, shape ``(groups,
         kinds)``.
@@ -116,7 +117,8 @@ def make_groups(scope: Scope) -> Groups | None:
         np.int32,
     )
     _, first, size = np.unique(group, return_index=True, return_counts=True)
-    _, alike = np.unique(room[first], axis=0, return_inverse=True)
+    likeness = np.column_stack([scope.problem.group[first], room[first]])
+    _, alike = np.unique(likeness, axis=0, return_inverse=True)
     return Groups(
         group=group,
         size=size.astype(np.int64),

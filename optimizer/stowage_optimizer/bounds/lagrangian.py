@@ -85,17 +85,23 @@ class Lagrangian:
     ----------
     late
         Returns whether time is over; asked between chunks of groups.
+    mixes
+        Shares of the dimensions to try besides those that are always tried, shape
+        ``(mixes, dimensions in use)``.
     """
 
     scope: Scope
     groups: Groups
     late: Callable[[], bool]
+    mixes: Floats | None = None
     _mixes: Floats = field(init=False)
     _budget: int = field(init=False)
     _quick_mixes: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self._mixes = mixes_of(self.groups.demand, self.groups.room)
+        if self.mixes is not None:
+            self._mixes = np.vstack([self._mixes, self.mixes])
         self._budget = BUDGET // len(self.groups.size)
         self._quick_mixes = np.full(len(self.groups.size), -1, np.int64)
 

@@ -53,7 +53,8 @@ def best_patterns(
     mixes
         Shares of the dimensions to try, shape ``(mixes, dimensions)``.
     alike
-        Groups with the same room have the same number here, shape ``(groups,)``.
+        Groups for which the same mix is good have the same number here, shape
+        ``(groups,)``.
     mix_of
         In and out: the mix that suits groups of that number at these values, negative
         where it is to be found. One is tried then, not all of them.
@@ -103,7 +104,7 @@ def _best_patterns(
             demand, room[group], stay[group], come[group], value, bonus, 0, tried,
             needs, table, scratch,
         )  # fmt: skip
-        if known < 0:
+        if known < 0 and n > 0:
             mix_of[alike[group]] = mix
         for d in range(len(left)):
             left[d] = room[group, d]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from packing_oracle import items_of
 
+from stowage_optimizer.bounds import lagrangian
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.descent import FEW
 from stowage_optimizer.bounds.dual import DualSearch
@@ -105,6 +106,26 @@ def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(
     assert first is not None
     assert single is not None
     assert single.value <= first.bound.value <= 1.1 * single.value
+
+
+def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What suits the pods of one zone says nothing of those of another.
+
+    Where the search has no steps left, the limit is that of fractions: here not quite
+    two and a half pods a node. By the other dimension ten would fit.
+    """
+    monkeypatch.setattr(lagrangian, "BUDGET", 0)
+    sizes = range(400, 420)
+    here = [Item(f"here-{size}", 0, (size, 100), (1,), None) for size in sizes]
+    there = [Item(f"there-{size}", 0, (100, size), (0,), None) for size in sizes]
+    packing = packing_of(("a", "b"), ((1000, 1000),) * 2, (*there, *here), (0,))
+
+    first = limit_by_kind(_question(packing, Phase.PLACE), lambda: 0.0, 60.0)
+
+    assert first is not None
+    assert first.bound.value == 4
 
 
 def test_without_time_nothing_is_proved_and_nothing_is_lost(packing: Packing) -> None:
