@@ -78,7 +78,7 @@ def _first_plans(plans: list[Answer]) -> Iterator[Figure]:
             for one in group
         ]
         yield figure(
-            f"{nodes} nodes: a plan at {LIMIT_S:g} s, or proof that none is better", "%",
+            f"{nodes} nodes: a plan at {LIMIT_S:g} s, or none is better", "%",
             there, share_percent, at_least(FULL_PERCENT, "%"), spread=False,
         )  # fmt: skip
         yield figure(
