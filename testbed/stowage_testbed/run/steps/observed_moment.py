@@ -15,7 +15,6 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
-from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import asked_plans
 
@@ -58,15 +57,9 @@ def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
 
 
 def _objects(state: State, context: StepContext) -> dict[str, JsonObject]:
-    kinds = dict.fromkeys(asked_plans(context.scenario.steps), "PackingPlan")
-    kinds |= {name: str(one.kind) for name, one in context.scenario.objects.items()}
-    found: dict[str, JsonObject] = {}
-    for kind in set(kinds.values()):
-        wide = kind in {*CLUSTER_WIDE, "PackingPlan"}
-        for body in state.bodies(kind, None if wide else context.namespace):
-            if kinds.get(_name(body)) == kind:
-                found[_name(body)] = body
-    return found
+    names = (*asked_plans(context.scenario.steps), *context.scenario.objects)
+    seen = {name: context.observed(state, name) for name in names}
+    return {name: body for name, body in seen.items() if body is not None}
 
 
 def _node(body: JsonObject) -> NodeState:

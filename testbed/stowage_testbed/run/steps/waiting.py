@@ -26,7 +26,9 @@ def wait(context: StepContext, step: Wait) -> None:
         (name,) = step.of
         item = context.object(name)
         kind = item.kind if item else "PackingPlan"
-        condition = in_phase(kind, name, step.phase, context.namespace)
+        condition = in_phase(
+            kind, name, step.phase, lambda state: context.observed(state, name)
+        )
     else:
         asked = context.demand.of(step.of) if step.of else context.demand.total
         count = asked if step.count is None else step.count
