@@ -68,3 +68,26 @@ def test_what_the_server_refuses_is_told_before_anything_is_made(
     assert not outcome.steps
     assert "line 9: the API server refused to create ConfigMap sorted" in outcome.error
     assert "cannot unmarshal number" in outcome.error
+
+
+def test_any_part_of_any_object_can_be_expected(environment: StepEnvironment) -> None:
+    """Of those that the scenario brings, and of those that controllers make of them."""
+    text = """\
+steps:
+  - apply: web
+  - scale: {workload: web, to: 2}
+  - wait: {for: bound, of: web}
+  - check:
+      objects: {Deployment/web: {spec: {replicas: 2}}, Node/node-0: {spec: {%s: n}}}
+      that: ["pods.size() == 2", "pods.map(p, p.spec.nodeName) == nodes.map(n, n.kind)"]
+      timeout_s: 0.5
+expect: {end: {placed: 2}}
+"""
+
+    outcome = environment.play(text % "unschedulable")
+
+    wrong = {one.name: one.message for one in outcome.failed_checks}
+    assert len(wrong) == len(outcome.checks) - 3
+    assert "found none" in wrong["step 4: spec.unschedulable of Node/node-0"]
+    (read,) = (text for name, text in wrong.items() if "nodeName" in name)
+    assert "pods.map(p, p.spec.nodeName) is ['node-0', 'node-0']" in read

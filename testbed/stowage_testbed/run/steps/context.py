@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
-from stowage_testbed.observe.source import source_of
+from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.run.context import RunContext
@@ -159,17 +159,37 @@ class StepContext:
         """Return an object of the scenario besides its workload."""
         return self.scenario.objects.get(name)
 
+    def watch_named(self, names: Iterable[str]) -> None:
+        """Watch the kinds of objects that are called ``Kind/name``.
+
+        Raises
+        ------
+        KindMissingError
+            The cluster serves no such kind.
+        """
+        for name in names:
+            kind = name.rpartition("/")[0]
+            if kind and self.object(name) is None:
+                self.run.observer.watch(source_of(self.objects.kinds.named(kind)))
+
     def observed(self, state: State, name: str) -> JsonObject | None:
-        """Return an object, else a plan, as the watches have it; None if not there."""
-        key, namespace, item = "PackingPlan", None, self.object(name)
-        if item is not None:
-            kind = self.objects.kinds.known(item.manifest)
+        """Return an object as the watches have it; None if it is not there.
+
+        Its name is the scenario's, that of a plan, or ``Kind/name``.
+        """
+        item, (kind_name, _, own) = self.object(name), name.rpartition("/")
+        if item is None and not kind_name:
+            bodies = state.bodies(PACKING_PLANS.kind)
+        else:
+            manifest = item.manifest if item else {"kind": kind_name}
+            kind = self.objects.kinds.known(manifest)
             if kind is None:
                 return None
-            key, name = kind.key, item.object_name
-            namespace = (item.namespace or self.namespace) if kind.namespaced else None
-        found = (one for one in state.bodies(key, namespace) if name_of(one) == name)
-        return next(found, None)
+            where = item.namespace if item else ""
+            within = (where or self.namespace) if kind.namespaced else None
+            bodies = state.bodies(kind.key, within)
+        own = item.object_name if item else own
+        return next((one for one in bodies if name_of(one) == own), None)
 
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""

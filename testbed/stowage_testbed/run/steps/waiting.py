@@ -81,9 +81,11 @@ def await_moment(
         All hold, but the pods did not come to rest.
     """
     tolerance = context.scenario.expect.tolerance
+    context.watch_named(expect.objects)
 
     def look(state: State) -> list[CheckResult]:
-        return list(check_moment(expect, observed_moment(state, context), tolerance))
+        moment = observed_moment(state, context, expect)
+        return list(check_moment(expect, moment, tolerance))
 
     def condition(state: State) -> Verdict:
         failed = [one.message for one in look(state) if not one.passed]
