@@ -18,7 +18,7 @@ from benchmarks.harness.burst import (
     burst_duration_s,
     burst_namespace,
 )
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.compare.session.one_turn import WindowMeter

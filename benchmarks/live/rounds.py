@@ -26,14 +26,14 @@ from benchmarks.live.cluster import (
 from benchmarks.live.load import burst, churning
 from benchmarks.live.meter import METRICS_VALUES, Meter
 from benchmarks.live.moments import TINY, Moments, Row, Window
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import Condition, plans_in_words
-from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, source_of
+from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.wait import WaitTimeoutError
@@ -49,8 +49,8 @@ BURST_TIMEOUT_S = 300.0
 STORED_TIMEOUT_S = 60.0
 
 SOURCES = (
-    source_of("Pod", LIVE),
-    source_of("ReplicaSet", STEADY),
+    Source("Pod", f"/api/v1/namespaces/{LIVE}/pods"),
+    Source("ReplicaSet", f"/apis/apps/v1/namespaces/{STEADY}/replicasets"),
 )
 """Thousands of steady pods are not watched: their ReplicaSets show their state."""
 

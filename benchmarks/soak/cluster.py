@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from stowage_testbed.api_client import manifest_of
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import manifest_of
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.faults.workloads import budget_manifest
@@ -33,7 +34,6 @@ from stowage_testbed.run.environment import (
     make_namespace,
 )
 from stowage_testbed.scenario.manifests import (
-    Manifest,
     priority_class_manifest,
     workload_manifest,
 )
@@ -273,4 +273,6 @@ def _autoscaler() -> Manifest:
         "maxReplicas": 5 * WEB.replicas,
         "metrics": [metric],
     }
-    return manifest_of("HorizontalPodAutoscaler", WEB.name, NAMESPACE, spec=spec)
+    return manifest_of(
+        "autoscaling/v2", "HorizontalPodAutoscaler", WEB.name, NAMESPACE, spec=spec
+    )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.metrics.usage import NAME as USAGE
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.faults.context import FaultContext

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
-from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError, Objects
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES

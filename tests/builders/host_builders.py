@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.api_client import JSON
+from stowage_testbed.api.client import JSON
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.api_client import new_api_client
+from stowage_testbed.api.client import new_api_client
 from stowage_testbed.cli.main import app
 from stowage_testbed.cluster.listing import find_cluster
 from stowage_testbed.errors import InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from stowage_testbed import layout
-from stowage_testbed.api_client import new_api_client
+from stowage_testbed.api.client import new_api_client
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation

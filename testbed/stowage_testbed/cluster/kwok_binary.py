@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER

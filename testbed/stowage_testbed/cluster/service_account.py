@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from stowage_testbed.api_client import ask, path_of
+from stowage_testbed.api.client import ask
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -49,7 +49,7 @@ def write_private(file: Path, content: bytes) -> None:
 
 
 def _token(api: ApiClient, namespace: str, name: str) -> str:
-    path = path_of("ServiceAccount", namespace, name, "token")
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     request = {"spec": {"expirationSeconds": LIFE_S}}
     answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
     return str(answer["status"]["token"])

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
-from stowage_testbed.api_client import Manifest, Objects
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.helm import Release

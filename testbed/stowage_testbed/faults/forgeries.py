@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from stowage_testbed.api_client import Objects, manifest_of
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects, manifest_of
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.tenant import (
@@ -27,7 +28,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.scenario.manifests import Manifest, workload_manifest
+from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import HANG_S
 
@@ -169,7 +170,7 @@ def _pod(
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
-    made = manifest_of("Pod", name, tenant_namespace(context), spec=spec)
+    made = manifest_of("v1", "Pod", name, tenant_namespace(context), spec=spec)
     made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
     return made
 

@@ -11,18 +11,13 @@ from http import HTTPStatus
 
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import (
-    ApiRefusedError,
-    Objects,
-    manifest_of,
-    new_api_client,
-)
+from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
+from stowage_testbed.api.objects import Objects, manifest_of
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
-from stowage_testbed.scenario.manifests import Manifest
 
 ACCOUNT = "default"
 RBAC = "rbac.authorization.k8s.io"
@@ -49,7 +44,9 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             "resources": ["packingplans"],
             "verbs": ["create", "get", "list"],
         }
-        role = manifest_of("ClusterRole", PLANNER, rules=[rule])
+        role = manifest_of(
+            "rbac.authorization.k8s.io/v1", "ClusterRole", PLANNER, rules=[rule]
+        )
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
             context.create(one)
 
@@ -92,6 +89,7 @@ def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
 def _binding(kind: str, role: str, namespace: str) -> Manifest:
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
     return manifest_of(
+        f"{RBAC}/v1",
         kind,
         role,
         namespace if kind == "RoleBinding" else "",

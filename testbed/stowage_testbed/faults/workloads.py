@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from stowage_testbed.api_client import ApiRefusedError, Manifest, manifest_of
+from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.api.objects import manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import priority_class_manifest
@@ -47,7 +48,7 @@ def budget_manifest(
     """Return a disruption budget of a workload's pods."""
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
     spec = {"selector": selector, "maxUnavailable": max_unavailable}
-    return manifest_of("PodDisruptionBudget", name, namespace, spec=spec)
+    return manifest_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
 def reservation_manifest(
@@ -57,7 +58,7 @@ def reservation_manifest(
     container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     spec: Manifest = {"template": {"spec": {"containers": [container]}}}
     spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
-    return manifest_of("Reservation", name, spec=spec)
+    return manifest_of("stowage.dev/v1alpha1", "Reservation", name, spec=spec)
 
 
 QUOTA = "fault"
@@ -85,7 +86,9 @@ def change_owner(context: FaultContext) -> None:
 def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
     spec = {"hard": {"pods": "1"}}
-    context.create(manifest_of("ResourceQuota", QUOTA, context.namespace, spec=spec))
+    context.create(
+        manifest_of("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec)
+    )
 
 
 HIGHER = 10
@@ -142,7 +145,9 @@ def _create(context: FaultContext, name: str) -> bool:
     container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
     try:
-        context.objects.create(manifest_of("Pod", name, context.namespace, spec=spec))
+        context.objects.create(
+            manifest_of("v1", "Pod", name, context.namespace, spec=spec)
+        )
     except ApiRefusedError:
         return False
     return True

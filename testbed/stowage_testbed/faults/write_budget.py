@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 
 from kubernetes import client
 
-from stowage_testbed.api_client import manifest_of
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import manifest_of
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.scenario.manifests import Manifest
 from stowage_testbed.wait import HANG_S, wait_until
+
+FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1"
 
 NAME = "stowage-fault"
 NEIGHBOUR = "stowage-fault-neighbour"
@@ -158,7 +160,7 @@ def _priority_level() -> Manifest:
         "limitResponse": {"type": "Reject"},
     }
     spec = {"type": "Limited", "limited": limited}
-    return manifest_of("PriorityLevelConfiguration", NAME, spec=spec)
+    return manifest_of(FLOW_CONTROL, "PriorityLevelConfiguration", NAME, spec=spec)
 
 
 def _rule(*subjects: Manifest) -> Manifest:
@@ -179,4 +181,4 @@ def _flow_schema() -> Manifest:
         "priorityLevelConfiguration": {"name": NAME},
         "rules": [_rule(_NEIGHBOUR)],
     }
-    return manifest_of("FlowSchema", NAME, spec=spec)
+    return manifest_of(FLOW_CONTROL, "FlowSchema", NAME, spec=spec)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from stowage_testbed.api_client import (
+from stowage_testbed.api.client import (
     JSON,
     ApiRefusedError,
     ApiUnreachableError,

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, timestamp
 from stowage_testbed.hostpods.manifest import Manifest, pod_key

@@ -7,11 +7,7 @@ import os
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from stowage_testbed.api_client import (
-    MERGE_PATCH,
-    ApiRefusedError,
-    ApiUnreachableError,
-)
+from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
 from stowage_testbed.hostpods.clock import LoopClock, micro_timestamp, timestamp
 from stowage_testbed.hostpods.manifest import Manifest

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
-from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, pod_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from stowage_testbed.api_client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.clock import Clock
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.manifest import Manifest

@@ -113,6 +113,14 @@ class Observer:
             source, stream, self._arrivals, self.clock, self._patience_s
         )
 
+    def forget(self, kind: str) -> None:
+        """Watch a kind no longer: its definition goes, and the watch would break."""
+        follower = self._followers.pop(kind, None)
+        if follower is not None:
+            follower.stop()
+            with self._changed:
+                self._state.forget(kind)
+
     def stop(self) -> None:
         """End every watch and wait for its thread."""
         for follower in self._followers.values():

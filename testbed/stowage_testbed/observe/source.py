@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.api_client import path_of
+from stowage_testbed.api.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,34 +15,30 @@ class Source:
     path: str
 
 
-def source_of(kind: str, namespace: str = "") -> Source:
-    """Return the objects of a kind, of a namespace if one is given."""
-    return Source(kind, path_of(kind, namespace))
+def source_of(kind: Kind, namespace: str = "") -> Source:
+    """Return the objects of a kind that a cluster serves, of a namespace if given."""
+    return Source(kind.key, kind.path(namespace))
 
 
-PODS = source_of("Pod")
-NODES = source_of("Node")
-PACKING_PLANS = source_of("PackingPlan")
-RESERVATIONS = source_of("Reservation")
-BUDGETS = source_of("PodDisruptionBudget")
-REPLICA_SETS = source_of("ReplicaSet")
-STATEFUL_SETS = source_of("StatefulSet")
-DEPLOYMENTS = source_of("Deployment")
-QUOTAS = source_of("ResourceQuota")
-LIMIT_RANGES = source_of("LimitRange")
-SERVICES = source_of("Service")
-AUTOSCALERS = source_of("HorizontalPodAutoscaler")
+PODS = Source("Pod", "/api/v1/pods")
+NODES = Source("Node", "/api/v1/nodes")
+PACKING_PLANS = Source("PackingPlan", "/apis/stowage.dev/v1alpha1/packingplans")
+RESERVATIONS = Source("Reservation", "/apis/stowage.dev/v1alpha1/reservations")
+BUDGETS = Source("PodDisruptionBudget", "/apis/policy/v1/poddisruptionbudgets")
+REPLICA_SETS = Source("ReplicaSet", "/apis/apps/v1/replicasets")
+STATEFUL_SETS = Source("StatefulSet", "/apis/apps/v1/statefulsets")
+DEPLOYMENTS = Source("Deployment", "/apis/apps/v1/deployments")
+DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
+JOBS = Source("Job", "/apis/batch/v1/jobs")
+AUTOSCALERS = Source(
+    "HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers"
+)
 
 CORE_SOURCES = (
-    PODS, NODES, *map(source_of, ("Event", "Namespace", "ServiceAccount")),
-)  # fmt: skip
+    PODS,
+    NODES,
+    Source("Event", "/api/v1/events"),
+    Source("Namespace", "/api/v1/namespaces"),
+    Source("ServiceAccount", "/api/v1/serviceaccounts"),
+)
 """Sources that every cluster has from its start."""
-
-OBJECT_SOURCES = {
-    source.kind: source
-    for source in (
-        AUTOSCALERS, BUDGETS, LIMIT_RANGES, PACKING_PLANS, PODS, QUOTAS, RESERVATIONS,
-        SERVICES,
-    )
-}  # fmt: skip
-"""Where the objects of scenarios are watched, by kind."""

@@ -35,6 +35,10 @@ class State:
             place = (plan.created, len(self._plan_order))
             self._plan_order.setdefault(change.uid, place)
 
+    def forget(self, kind: str) -> None:
+        """Leave out all objects of a kind."""
+        self._bodies.pop(kind, None)
+
     def vanished(self, kind: str, listed: Iterable[Change]) -> list[JsonObject]:
         """Return the objects of a kind that a new list no longer holds."""
         present = {change.uid for change in listed}

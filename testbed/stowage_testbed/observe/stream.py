@@ -12,7 +12,8 @@ import msgspec
 from kubernetes import client
 from urllib3 import HTTPResponse
 
-from stowage_testbed.api_client import JSON, PAGE, ApiRefusedError
+from stowage_testbed.api.client import JSON, ApiRefusedError
+from stowage_testbed.api.objects import PAGE
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody

@@ -9,20 +9,19 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.api_client import ask
+from stowage_testbed.api.client import Manifest, ask
+from stowage_testbed.api.kinds import DEFINITION, Kind
+from stowage_testbed.api.manifests import Given, read_manifests
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.pod_templates import with_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
-from stowage_testbed.pytest.kinds import Kind
-from stowage_testbed.pytest.manifests import Given, Manifest, read_manifests
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.run.arm import PodOverrides, overridden_pod
 from stowage_testbed.wait import HANG_S, wait_until
 
 APPLY = "application/apply-patch+yaml"
 _MANAGER = [("fieldManager", "stowage-pytest"), ("force", "true")]
 _LONGEST = 50
-_OF_PODS = frozenset(
-    {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"}
-)
 _NOBODYS = frozenset({None, "", "default-scheduler"})
 
 
@@ -81,7 +80,7 @@ class Applier:
             )
 
     def _apply(self, manifest: Manifest) -> Manifest:
-        kind = self._environment.kinds.kind(manifest["apiVersion"], manifest["kind"])
+        kind = self._environment.kinds.of(manifest)
         metadata = dict(manifest["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", self._namespace)
@@ -91,8 +90,8 @@ class Applier:
         made = self._send(kind, body)
         if kind.name == "Namespace":
             await_account(self._environment, metadata["name"])
-        if kind.name == "CustomResourceDefinition":
-            self._await_definition(kind.path(name=metadata["name"]))
+        if kind.name == DEFINITION:
+            Objects(self._environment.api).await_definition(metadata["name"], HANG_S)
         return made
 
     def _send(self, kind: Kind, body: Manifest) -> Manifest:
@@ -110,40 +109,22 @@ class Applier:
         text = json.dumps(body)
         return ask(api, "PATCH", path, what, text, content=APPLY, query=_MANAGER)
 
-    def _await_definition(self, path: str) -> None:
-        def established() -> list[str]:
-            status = ask(self._environment.api, "GET", path, f"read {path}").get(
-                "status"
-            )
-            conditions = (status or {}).get("conditions") or ()
-            return [one["type"] for one in conditions if one["status"] == "True"]
-
-        wait_until(
-            f"{path} to be established",
-            established,
-            lambda held: "Established" in held,
-            timeout_s=HANG_S,
-        )
-        self._environment.kinds.look_again()
-
 
 def with_overrides_for(
-    manifest: dict[str, Any], pod_overrides: PodOverrides | None
-) -> dict[str, Any]:
-    """Return a pod or a controller with a scheduler's overrides; others unchanged.
+    manifest: Manifest, pod_overrides: PodOverrides | None
+) -> Manifest:
+    """Return an object whose pods have a scheduler's overrides.
 
     Pods that name a scheduler of their own keep it.
     """
-    if manifest["kind"] not in _OF_PODS:
+    if pod_overrides is None:
         return manifest
-    pod = manifest if manifest["kind"] == "Pod" else _template(manifest)
-    name = (pod.get("spec") or {}).get("schedulerName")
-    return with_overrides(manifest, pod_overrides) if name in _NOBODYS else manifest
 
+    def overridden(pod: Manifest) -> Manifest:
+        own = (pod.get("spec") or {}).get("schedulerName")
+        return pod if own not in _NOBODYS else overridden_pod(pod, pod_overrides)
 
-def _template(manifest: dict[str, Any]) -> dict[str, Any]:
-    template: dict[str, Any] = (manifest.get("spec") or {}).get("template") or {}
-    return template
+    return with_pods(manifest, overridden)
 
 
 def fresh_namespace(environment: SessionEnvironment, test: str) -> str:

@@ -8,15 +8,14 @@ from typing import Any
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.source import (
+    DAEMON_SETS,
     DEPLOYMENTS,
+    JOBS,
     REPLICA_SETS,
     STATEFUL_SETS,
-    source_of,
 )
 from stowage_testbed.observe.state import State
 
-DAEMON_SETS = source_of("DaemonSet")
-JOBS = source_of("Job")
 CONTROLLERS = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, DAEMON_SETS, JOBS)
 """What must be watched besides pods."""
 

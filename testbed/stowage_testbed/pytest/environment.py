@@ -8,6 +8,8 @@ from pathlib import Path
 
 from kubernetes.client import ApiClient
 
+from stowage_testbed.api.kinds import kinds_of
+from stowage_testbed.api.manifests import SUFFIXES, existing_file
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
@@ -17,8 +19,6 @@ from stowage_testbed.compare.session.session import refuse_second_scheduler
 from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
-from stowage_testbed.pytest.kinds import Kinds
-from stowage_testbed.pytest.manifests import SUFFIXES, existing_file
 from stowage_testbed.pytest.releases import Releases, Wanted
 from stowage_testbed.pytest.sweeping import sweep, sweepable
 from stowage_testbed.run.arm import PodOverrides
@@ -44,7 +44,7 @@ class SessionEnvironment:
     def __init__(self, cluster: Cluster, api: ApiClient, *, owned: bool) -> None:
         self.cluster = cluster
         self.api = api
-        self.kinds = Kinds(api)
+        self.kinds = kinds_of(api)
         self._owned = owned
         self.releases = Releases(cluster, owned=owned)
         self._arms = SessionArms(cluster)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.pytest.sweeping import RELEASE_NAMESPACE

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.api.manifests import SUFFIXES, existing_file
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.pytest.manifests import SUFFIXES, existing_file
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.context import RunContext

@@ -10,9 +10,9 @@ from typing import Any
 
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import ask
+from stowage_testbed.api.client import ask
+from stowage_testbed.api.kinds import Kind, Kinds
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
-from stowage_testbed.pytest.kinds import Kind, Kinds
 from stowage_testbed.wait import HANG_S, wait_until
 
 RELEASE_NAMESPACE = "stowage-system"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_templates import with_pods
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.scenario.manifests import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +61,17 @@ class PodOverrides:
 
 
 def with_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
-    """Return a pod or a controller with the overrides; other objects unchanged.
+    """Return an object whose pods have the overrides.
 
     What the scenario itself sets stays, except the scheduler's name.
     """
     if pod_overrides is None:
         return manifest
-    if manifest["kind"] == "Pod":
-        return _overridden(manifest, pod_overrides)
-    if "template" in manifest["spec"] and manifest["kind"] != "Reservation":
-        template = _overridden(manifest["spec"]["template"], pod_overrides)
-        return {**manifest, "spec": {**manifest["spec"], "template": template}}
-    return manifest
+    return with_pods(manifest, lambda pod: overridden_pod(pod, pod_overrides))
 
 
-def _overridden(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
+def overridden_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
+    """Return what describes a pod with the overrides."""
     metadata = pod.get("metadata", {})
     annotations = {**pod_overrides.annotations, **metadata.get("annotations", {})}
     return {

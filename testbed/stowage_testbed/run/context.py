@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kubernetes import client
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stowage_testbed.api_client import manifest_of
+from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
+from stowage_testbed.api.objects import Objects, manifest_of
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
@@ -13,6 +15,8 @@ from stowage_testbed.scenario.manifests import (
     priority_class_name,
 )
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.objects import ObjectSpec
+from stowage_testbed.wait import wait_until
 
 LONGEST_NAME = 63
 
@@ -40,7 +44,7 @@ def prepare(
 
 def make_namespace(context: RunContext, name: str) -> None:
     """Create a namespace, which takes pods once `await_account` has returned."""
-    context.objects.create(manifest_of("Namespace", name))
+    context.objects.create(manifest_of("v1", "Namespace", name))
 
 
 def await_account(context: RunContext, namespace: str) -> None:
@@ -55,18 +59,17 @@ def await_account(context: RunContext, namespace: str) -> None:
 def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     """Remove all that the scenario created, and wait until it is gone.
 
-    Controllers go before their pods, which they would replace; pods before nodes, which
-    would leave them orphaned. The namespace is then empty, and nothing waits for it:
-    the namespace controller lets five seconds pass before it looks.
+    Objects go before controllers, since an autoscaler would bring pods back; those
+    before their pods, and pods before nodes, which would leave them orphaned. The
+    namespace is then empty, and nothing waits for it: the namespace controller lets
+    five seconds pass before it looks.
     """
     namespace = namespace_of(context, scenario, repeat)
     nodes = [name for pool in scenario.node_pools for name in pool.node_names()]
     objects, wait_for = context.objects, context.observer.wait_for
-    reservations = [
-        name for name, one in scenario.objects.items() if one.kind == "Reservation"
-    ]
-    # An autoscaler would bring a controller's pods back.
-    for kind in ("HorizontalPodAutoscaler", "Deployment", "ReplicaSet", "Pod"):
+    # The last first: what an object needs was made before it.
+    wide = list(_deleted(context, scenario, namespace))
+    for kind in ("Deployment", "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
     wait_for(
         f"the pods of {namespace} to go",
@@ -74,9 +77,6 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         timeout_s=context.timeouts.cleanup_s,
     )
     objects.delete_all("PackingPlan")
-    # What is left in a namespace goes seconds later, amid the next scenario.
-    for name, one in scenario.objects.items():
-        objects.delete(one.kind, name, namespace=namespace)
     for name in nodes:
         objects.delete("Node", name)
     for priority in scenario.priorities:
@@ -87,11 +87,39 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         objects_gone("Node", nodes),
         timeout_s=context.timeouts.nodes_s(len(nodes)),
     )
-    wait_for(
-        f"the reservations of {scenario.scenario_id} to go",
-        objects_gone("Reservation", reservations),
+    wait_until(
+        f"the objects of {scenario.scenario_id} to go",
+        lambda: [str(one) for one in wide if objects.exists(*one)],
+        lambda left: not left,
         timeout_s=context.timeouts.cleanup_s,
     )
+
+
+def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | None:
+    """Delete an object of a scenario; return its kind, None if that is not served."""
+    try:
+        kind = objects.kinds.of(item.manifest)
+    except KindMissingError:
+        return None
+    where = item.namespace or namespace
+    objects.delete(kind.full_name, item.object_name, namespace=where)
+    return kind
+
+
+def _deleted(
+    context: RunContext, scenario: Scenario, namespace: str
+) -> Iterator[tuple[str, str]]:
+    """Delete the scenario's objects; yield kind and name of those in no namespace.
+
+    What is in one goes with it, seconds later.
+    """
+    for item in reversed(list(scenario.objects.values())):
+        if item.kind == DEFINITION:
+            spec = item.manifest["spec"]
+            context.observer.forget(f"{spec['names']['kind']}.{spec['group']}")
+        kind = delete_object(context.objects, item, namespace)
+        if kind is not None and not kind.namespaced:
+            yield kind.full_name, item.object_name
 
 
 def collect_pods(context: RunContext, namespace: str, node: str) -> None:

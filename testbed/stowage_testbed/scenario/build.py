@@ -13,7 +13,6 @@ from stowage_testbed.scenario.model import (
     CatchItem,
     FaultSettings,
     InstanceSpec,
-    ObjectSpec,
     OptimizerSettings,
     SchedulerSettings,
     Workload,
@@ -37,18 +36,6 @@ def workload(plain: Plain) -> Workload:
         pod=pod,
         ends_in_s=float(plain.get("ends_in_s", 0)),
         controllers=int(plain.get("controllers", 1)),
-    )
-
-
-def object_spec(name: str, plain: Plain) -> ObjectSpec:
-    """Return an object besides the workload."""
-    metadata = plain.get("metadata", {})
-    return ObjectSpec(
-        name=name,
-        kind=plain["kind"],
-        spec=dict(plain["spec"]),
-        labels=dict(metadata.get("labels", {})),
-        annotations=dict(metadata.get("annotations", {})),
     )
 
 

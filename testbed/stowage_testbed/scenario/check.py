@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -26,6 +26,8 @@ from stowage_testbed.scenario.expectations import (
     amounts,
     spell,
 )
+from stowage_testbed.scenario.expression import Expression
+from stowage_testbed.scenario.subset import differences
 
 Values = Mapping[str, float | None]
 """By the names of `stowage_testbed.metrics`; None where there is no value."""
@@ -75,6 +77,8 @@ class Moment:
         The workload of each pod, by the pod's name.
     before
         What it must not be worse than, where a half of the run went before.
+    values
+        Everything that expressions read, by the name that they have for it.
     """
 
     state: ClusterState
@@ -82,6 +86,7 @@ class Moment:
     objects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     workload_of: Mapping[str, str] = field(default_factory=dict)
     before: ClusterState | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def check_moment(
@@ -101,6 +106,7 @@ def check_moment(
             yield _equal(f"{name} is there", wanted.there, there)
         else:
             yield from _object(name, wanted, body, moment.workload_of)
+    yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
         yield from _change(expect, moment.before, moment.state, tolerance)
 
@@ -176,6 +182,17 @@ def check_metrics(
         yield CheckResult(name, not message, expected, actual, message)
 
 
+def check_expressions(
+    expressions: Iterable[Expression], values: Mapping[str, Any]
+) -> Iterator[CheckResult]:
+    """Yield a result for each expression, with what it has read where it fails."""
+    for one in expressions:
+        held = one.look(values)
+        message = "" if held.holds else f"{one.text} does not hold: {held.read}"
+        actual = "true" if held.holds else held.read
+        yield CheckResult(one.text, held.holds, "true", actual, message)
+
+
 def _plans(expect: ExpectedMoment, record: OptimizerRecord) -> Iterator[CheckResult]:
     for name, bounds, count in (
         ("moves", expect.moves, record.moves),
@@ -215,8 +232,12 @@ def _object(
             {key: spell(key, amount) for key, amount in wanted.allocated.items()},
             {key: spell(key, found.get(key, 0)) for key in wanted.allocated},
         )
-    for key, value in (wanted.status or {}).items():
-        yield _equal(f"{key} of {name}", value, status.get(key, "none"))
+    wrong = list(differences(wanted.has, body))
+    for one in wrong:
+        there = "none" if one.found is None else one.found
+        yield _equal(f"{one.path} of {name}", one.wanted, there)
+    if wanted.has and not wrong:
+        yield _equal(f"{', '.join(wanted.has)} of {name}", True, True)
 
 
 def _change(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario import build
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
@@ -16,9 +17,14 @@ from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
     InstanceSpec,
-    ObjectSpec,
     Workload,
     pods_brought,
+)
+from stowage_testbed.scenario.objects import (
+    ObjectSpec,
+    is_file,
+    object_of,
+    objects_of,
 )
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
@@ -141,7 +147,9 @@ def draft(
     if "instance" in valid:
         _expand(made, build.instance_spec(valid["instance"]))
     for name, item in valid.get("objects", {}).items():
-        made.objects[name] = build.object_spec(name, item)
+        made.objects[name] = object_of(
+            name, item, document.mark(("objects", name)).line
+        )
     _take_steps(made, folder)
     made.expect = Expectations.of(valid.get("expect", {}))
     return made
@@ -156,10 +164,11 @@ def _take_steps(made: Draft, folder: Path) -> None:
     for _, kind, plain in items:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
+    files = _take_files(made, items, folder)
     rows = {name: trace.rows for name, trace in made.traces.items()}
     bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
     controllers = [name for name in made.workload_names if name not in bursts]
-    surroundings = Surroundings(controllers, rows)
+    surroundings = Surroundings(controllers, rows, files)
     for place, kind, plain in items:
         try:
             action = KINDS[kind].read(plain, surroundings)
@@ -174,6 +183,30 @@ def _take_steps(made: Draft, folder: Path) -> None:
             made.step_issues.append(replace(issue, place=inner))
     if any(trace.issues or trace.unreadable for trace in made.traces.values()):
         made.broken.add("steps")
+
+
+def _take_files(
+    made: Draft, items: Sequence[tuple[Place, str, Any]], folder: Path
+) -> dict[str, tuple[str, ...]]:
+    """Take the objects of files that steps apply; return their names by file."""
+    files: dict[str, tuple[str, ...]] = {}
+    for place, kind, plain in items:
+        if kind != "apply":
+            continue
+        for path in (plain,) if isinstance(plain, str) else plain:
+            if not is_file(path) or path in files:
+                continue
+            taken = {*made.workload_names, *made.objects}
+            try:
+                found = objects_of(path, folder, taken)
+            except StowageError as error:
+                made.broken |= {"objects", "steps"}
+                issue = DocumentIssue((*place, kind), str(error))
+                made.step_issues.append(issue)
+                continue
+            files[path] = tuple(one.name for one in found)
+            made.objects |= {one.name: one for one in found}
+    return files
 
 
 def _expand(made: Draft, spec: InstanceSpec) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.scenario.expression import Expression
+from stowage_testbed.scenario.subset import differences
 
 Plain = Mapping[str, Any]
 """Values of a file that passed the schema."""
@@ -49,11 +51,16 @@ class Bounds:
         return f"{self.minimum} to {self.maximum}"
 
 
+_OWN_WORDS = frozenset({"there", "phase", "nodeName", "currentOwners", "allocated"})
+"""What a file says of an object that is no field at its root."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExpectedObject:
     """What must hold of one object; what is allocated is in milli-CPU and bytes.
 
-    ``owners`` is exhaustive: the pods that took of a Reservation, by workload.
+    ``owners`` is exhaustive: the pods that took of a Reservation, by workload. Of what
+    ``has`` names the object must have at least so much.
     """
 
     there: bool = True
@@ -61,7 +68,7 @@ class ExpectedObject:
     node_name: str | None = None
     owners: Mapping[str, int] | None = None
     allocated: Mapping[str, int] | None = None
-    status: Mapping[str, object] | None = None
+    has: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plain: Plain) -> Self:
@@ -73,7 +80,7 @@ class ExpectedObject:
             node_name=plain.get("nodeName"),
             owners=plain.get("currentOwners"),
             allocated=None if allocated is None else amounts(allocated),
-            status=plain.get("status"),
+            has={key: plain[key] for key in plain if key not in _OWN_WORDS},
         )
 
     def in_words(self, name: str) -> Iterator[str]:
@@ -89,8 +96,8 @@ class ExpectedObject:
         if self.allocated is not None:
             shown = (f"{key} {spell(key, n)}" for key, n in self.allocated.items())
             yield f"they took {', '.join(shown)}"
-        for key, value in (self.status or {}).items():
-            yield f"{name} says {key}: {value}"
+        for one in differences(self.has, {}):
+            yield f"{name} has {one.path}: {one.wanted}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,7 @@ class ExpectedMoment:
     optimal: bool | None = None
     utilisation_delta: Mapping[str, float] | None = None
     objects: Mapping[str, ExpectedObject] = field(default_factory=dict)
+    that: tuple[Expression, ...] = ()
 
     @classmethod
     def of(cls, plain: Plain) -> Self:
@@ -134,6 +142,8 @@ class ExpectedMoment:
         yield from self._plans_in_words()
         for name, one in self.objects.items():
             yield from one.in_words(name)
+        for expression in self.that:
+            yield f"it holds that {expression.text}"
 
     def _state_in_words(self) -> Iterator[str]:
         if self.placed is not None:
@@ -271,6 +281,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     },
     "placements": lambda nodes: {name: tuple(sorted(nodes[name])) for name in nodes},
     "groups": lambda groups: tuple(sorted(tuple(sorted(group)) for group in groups)),
+    "that": lambda texts: tuple(Expression(text) for text in texts),
     "objects": lambda objects: {
         name: ExpectedObject.of(objects[name]) for name in objects
     },

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_testbed.quantity import format_cpu, format_memory
-from stowage_testbed.scenario.model import CatchItem, ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
+from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.kinds import actions_of
@@ -92,8 +93,7 @@ def _pod(workload: Workload) -> str:
 
 
 def _object(item: ObjectSpec) -> str:
-    where = "of the cluster" if item.kind == "Reservation" else "of the run's namespace"
-    return f"{item.kind} {where}"
+    return f"{item.kind} [{item.place}]"
 
 
 def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:

@@ -31,6 +31,9 @@ from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.waiting import Pack, Wait
 
+MANIFESTS = "manifests"
+"""Name of folders that hold no scenarios."""
+
 
 def load_file(path: Path) -> tuple[Scenario, ...]:
     """Return the default run of a scenario file, then its variants.
@@ -55,10 +58,22 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
     StowageError
         There is no such folder, or it holds no scenario.
     """
-    paths = sorted(folder.rglob("*.yaml"))
+    paths = scenario_files(folder)
     if not paths:
         raise _unreadable(folder, "it is no folder with *.yaml files")
     return load_files(paths)
+
+
+def scenario_files(folder: Path) -> list[Path]:
+    """Return the files of scenarios below a folder.
+
+    Folders called `MANIFESTS` hold files that scenarios apply.
+    """
+    return sorted(
+        path
+        for path in folder.rglob("*.yaml")
+        if MANIFESTS not in path.relative_to(folder).parts
+    )
 
 
 def load_files(paths: Iterable[Path]) -> tuple[Scenario, ...]:

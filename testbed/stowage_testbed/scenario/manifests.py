@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
-
-Manifest = dict[str, Any]
+from stowage_testbed.scenario.model import Scenario, Workload
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
@@ -18,20 +16,6 @@ LIFETIME = "stowage.dev/lifetime"
 
 ENDS_IN = "stowage.dev/ends-in"
 """Annotation: how long a pod takes to end when it is deleted, likewise."""
-
-API_VERSIONS = {
-    "HorizontalPodAutoscaler": "autoscaling/v2",
-    "LimitRange": "v1",
-    "Pod": "v1",
-    "PodDisruptionBudget": "policy/v1",
-    "Reservation": "stowage.dev/v1alpha1",
-    "ResourceQuota": "v1",
-    "Service": "v1",
-}
-"""Of the objects that a scenario may have besides its workload."""
-
-CLUSTER_WIDE = ("Reservation",)
-"""Those of them that have no namespace."""
 
 CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
@@ -125,26 +109,6 @@ def bare_pod_manifest(
         "kind": "Pod",
         "metadata": {**metadata, "name": name, "namespace": namespace},
         "spec": pod_spec(workload),
-    }
-
-
-def object_manifest(item: ObjectSpec, namespace: str) -> Manifest:
-    """Return an object besides the workload; a pod counts as a workload of its own."""
-    labels = dict(item.labels)
-    if item.kind == "Pod":
-        labels[WORKLOAD_LABEL] = item.name
-    metadata: Manifest = {
-        "name": item.name,
-        "labels": labels,
-        "annotations": dict(item.annotations),
-    }
-    if item.kind not in CLUSTER_WIDE:
-        metadata["namespace"] = namespace
-    return {
-        "apiVersion": API_VERSIONS[item.kind],
-        "kind": item.kind,
-        "metadata": metadata,
-        "spec": dict(item.spec),
     }
 
 

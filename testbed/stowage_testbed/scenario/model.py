@@ -14,6 +14,7 @@ from typing import Literal
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expectations import Expectations
+from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
 from stowage_testbed.scenario.steps.kinds import added_nodes, replayed_pods
@@ -40,18 +41,6 @@ Harm = Literal["careful", "any"]
 """What plans may do to running pods: the chart's own rules, or whatever it takes."""
 
 WorkloadKind = Literal["ReplicaSet", "Deployment"]
-
-
-ObjectKind = Literal[
-    "HorizontalPodAutoscaler",
-    "LimitRange",
-    "Pod",
-    "PodDisruptionBudget",
-    "Reservation",
-    "ResourceQuota",
-    "Service",
-]
-"""What a scenario may have besides its workload."""
 
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
@@ -89,17 +78,6 @@ class Workload:
             return (self.name,)
         width = len(str(self.controllers - 1))
         return tuple(f"{self.name}-{i:0{width}}" for i in range(self.controllers))
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectSpec:
-    """An object besides the workload: its kind, and its manifest as it is written."""
-
-    name: str
-    kind: ObjectKind
-    spec: Mapping[str, object]
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,5 +228,5 @@ def pods_brought(
     workload: Iterable[Workload], objects: Iterable[ObjectSpec]
 ) -> dict[str, int]:
     """Return how many pods come with each workload and object that has any."""
-    bare = {one.name: 1 for one in objects if one.kind == "Pod"}
+    bare = {one.name: one.pods for one in objects if one.pods}
     return bare | {one.name: one.pods for one in workload}

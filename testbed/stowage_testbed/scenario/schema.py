@@ -20,6 +20,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from stowage_testbed.declaration import Schema
 from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
+from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.steps.kinds import KINDS
 from stowage_testbed.scenario.words import WORDS
 
@@ -80,7 +81,7 @@ def validator() -> Draft202012Validator:
     """Return the validator, with this language's formats."""
     formats = FormatChecker(formats=())
     for name, test in _FORMATS.items():
-        formats.checks(name, raises=QuantityError)(test)
+        formats.checks(name, raises=(QuantityError, ExpressionError))(test)
     return Draft202012Validator(strict_schema(), format_checker=formats)
 
 
@@ -116,11 +117,18 @@ def _quantity(
     return test
 
 
+def _is_expression(value: object) -> bool:
+    if isinstance(value, str):
+        Expression(value)
+    return True
+
+
 _FORMATS: dict[str, Callable[[object], bool]] = {
     "cpu": _quantity(parse_cpu, 0),
     "memory": _quantity(parse_memory, 0),
     "quantity": _quantity(amount, 0),
     "positive-cpu": _quantity(parse_cpu, 1),
     "positive-memory": _quantity(parse_memory, 1),
+    "expression": _is_expression,
     **WORDS,
 }

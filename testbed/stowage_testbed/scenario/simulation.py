@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import (
-    Manifest,
     node_manifests,
     pod_manifests,
     workload_manifest,

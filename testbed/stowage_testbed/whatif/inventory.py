@@ -21,7 +21,7 @@ _OBJECTS = yaml.safe_load(
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-_OF_DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceSlice"})
+OF_DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceSlice"})
 """Without pods that claim devices, none of these is missed."""
 
 _Fields = dict[str, Any]
@@ -129,7 +129,7 @@ def _unjudged(unread: Iterable[str], pods: Iterable[Manifest]) -> Iterator[str]:
     """Yield what cannot be judged without some kinds."""
     claimed = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     for kind in unread:
-        if claimed or kind not in _OF_DEVICES:
+        if claimed or kind not in OF_DEVICES:
             yield FURTHER[kind]
 
 

@@ -10,16 +10,17 @@ from pathlib import Path
 import msgspec
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api_client import (
+from stowage_testbed.api.client import (
     ApiRefusedError,
     ApiUnreachableError,
-    Objects,
     new_api_client,
 )
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import (
     FURTHER,
+    OF_DEVICES,
     Inventory,
     Manifest,
     inventory_of,
@@ -27,6 +28,9 @@ from stowage_testbed.whatif.inventory import (
 )
 
 TIMEOUT_S = 30.0
+VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
+"""Kinds of which an older version reads otherwise; the others have had one for long."""
+
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
 NO_BUDGETS = (
@@ -61,7 +65,7 @@ def read_api(client: ApiClient) -> Inventory:
     reader, found, unread = Objects(client, TIMEOUT_S), list[Manifest](), []
     for kind in ("Node", "Pod", *FURTHER):
         try:
-            found += [reduced(one) for one in reader.each(kind)]
+            found += [reduced(one) for one in reader.each(VERSIONS.get(kind, kind))]
         except ApiUnreachableError as error:
             raise _gone(error.cause) from error
         except ApiRefusedError as error:

@@ -97,7 +97,7 @@ CALLER = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from stowage_testbed.api_client import new_api_client
+from stowage_testbed.api.client import new_api_client
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.compare.arms.kube_scheduler import default_arm
 from stowage_testbed.clock import SystemClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stowage_testbed import layout
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.forgeries import WAYS
 from stowage_testbed.faults.tenant import must_be_forbidden

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.api_client import ApiUnreachableError
+from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.watch import PodWatch

@@ -13,7 +13,8 @@ import pytest
 from kubernetes import client
 from watch_server import WatchServer, a_pod, serving
 
-from stowage_testbed.api_client import PAGE, ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.api.objects import PAGE
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer

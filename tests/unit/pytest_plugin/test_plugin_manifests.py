@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.api.manifests import Given, read_manifests
 from stowage_testbed.errors import StowageError
 from stowage_testbed.pytest.applying import with_overrides_for
-from stowage_testbed.pytest.manifests import Given, read_manifests
 from stowage_testbed.run.arm import PodOverrides
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: one}\nspec: {containers: []}\n"
@@ -63,7 +63,7 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
     ("text", "issue"),
     [
         ("kind: Pod\nmetadata: {name: one}\n", "apiVersion missing"),
-        (f"{POD}---\napiVersion: v1\nkind: Pod\n", "document 2: Pod without"),
+        (f"{POD}---\napiVersion: v1\nkind: Pod\n", "the text:6: Pod without"),
         ("just words\n", "'just words' is no object"),
         ("a: [\n", "not YAML"),
     ],

@@ -63,7 +63,7 @@ def test_a_mark_that_names_no_one_run_is_explained(
 
 def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
     """With the path, or with names that are close."""
-    with pytest.raises(StowageError, match="folder of the test"):
+    with pytest.raises(StowageError, match="folder of what names them"):
         meant(tmp_path, "nothing.yaml")
     with pytest.raises(StowageError, match="paper/figure-1"):
         meant(tmp_path, "paper/figure-11")

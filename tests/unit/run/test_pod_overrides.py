@@ -6,10 +6,9 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
-    object_manifest,
     workload_manifest,
 )
-from stowage_testbed.scenario.model import ObjectSpec, Workload
+from stowage_testbed.scenario.model import Workload
 
 WEB = Workload("web", 2, 100, 10**9, labels={"queue": "mine"})
 OVERRIDES = PodOverrides(
@@ -41,8 +40,8 @@ def test_the_pods_of_a_controller_are_overridden() -> None:
 def test_pods_without_a_controller_are_overridden_too() -> None:
     """Those of bursts and traces, and those that are written out."""
     burst = with_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
-    lone = ObjectSpec("lone", "Pod", {"containers": []})
-    written = with_overrides(object_manifest(lone, "ns"), OVERRIDES)
+    lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
+    written = with_overrides(lone, OVERRIDES)
 
     for pod in (burst, written):
         assert pod["spec"]["schedulerName"] == "yunikorn"
@@ -54,8 +53,8 @@ def test_pods_without_a_controller_are_overridden_too() -> None:
 
 def test_a_reservation_is_no_pod() -> None:
     """Only its owners are placed by the scheduler under comparison."""
-    room = ObjectSpec("room", "Reservation", {"template": {"spec": {}}, "owners": []})
-    manifest = object_manifest(room, "ns")
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    manifest = {"kind": "Reservation", "spec": {"template": template, "owners": []}}
 
     assert with_overrides(manifest, OVERRIDES) == manifest
 

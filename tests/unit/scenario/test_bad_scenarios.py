@@ -73,7 +73,7 @@ def test_an_issue_is_named_with_its_place_and_the_way_out(
             {
                 "to: 3": "to: -3",
                 "cordon: node-0": "cordn: node-0",
-                "kind: Reservation": "kind: Reserve",
+                "kind: Reservation": "kind: ",
                 "margin: 2": "margin: 0",
             },
             [11, 16, 20, 26],

@@ -8,6 +8,7 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select, shipped_folder
+from stowage_testbed.scenario.load import scenario_files
 from stowage_testbed.scenario.starter import write_starter
 
 FOLDER = Path("scenarios")
@@ -22,7 +23,7 @@ def test_without_a_folder_all_that_come_with_stowage_are_meant() -> None:
     """`stowage run` must do something sensible right after `pip install`."""
     found = select((), folder=FOLDER)
 
-    assert {one.path for one in found} == set(shipped_folder().rglob("*.yaml"))
+    assert {one.path for one in found} == set(scenario_files(shipped_folder()))
 
 
 def test_with_a_folder_only_its_own_are_meant() -> None:

@@ -198,8 +198,8 @@ def test_a_plan_in_another_phase_is_a_failed_check() -> None:
         ({"owners": {"web": 2, "db": 1, "x": 0}}, {"owners": {"web": 2}}),
         ({"allocated": {"memory": 10**9}}, {"allocated": {"memory": 2 * 10**9}}),
         ({"allocated": {"cpu": 100}}, {"allocated": {"cpu": 1000}}),
-        ({"status": {"used": 3}}, {"status": {"used": 4}}),
-        ({"status": {"used": 3}}, {"status": {"unused": 3}}),
+        ({"has": {"status": {"used": 3}}}, {"has": {"status": {"used": 4}}}),
+        ({"has": {"status": {"used": 3}}}, {"has": {"status": {"unused": 3}}}),
     ],
 )
 def test_each_word_of_an_object_can_hold_and_can_fail(

@@ -1,14 +1,19 @@
+from collections.abc import Mapping
+
+import pytest
+
+from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
     controller_manifests,
     node_manifests,
-    object_manifest,
     pod_manifests,
     priority_class_manifests,
     workload_manifest,
 )
-from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.objects import object_of
 
 NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
 
@@ -124,19 +129,54 @@ def test_a_pod_without_controller_is_like_the_workloads() -> None:
 
 def test_objects_are_put_where_they_belong() -> None:
     """Reservations are the cluster's; a pod counts as a workload of its name."""
-    budget = ObjectSpec("b", "PodDisruptionBudget", {"minAvailable": 1}, {"a": "b"})
-    room = ObjectSpec("r", "Reservation", {"owners": []})
-    lone = ObjectSpec("lone", "Pod", {"containers": []}, {"a": "b"})
+    labels = {"labels": {"a": "b"}}
+    budget = object_of("b", {"kind": "Budget", "metadata": labels, "spec": {"min": 1}})
+    room = object_of("r", {"kind": "Room", "spec": {"owners": []}})
+    lone = object_of("lone", {"kind": "Pod", "metadata": labels, "spec": {}})
 
-    assert object_manifest(budget, "ns") == {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {
-            "name": "b", "namespace": "ns", "labels": {"a": "b"}, "annotations": {},
-        },
-        "spec": {"minAvailable": 1},
-    }  # fmt: skip
-    assert "namespace" not in object_manifest(room, "ns")["metadata"]
-    assert object_manifest(lone, "ns")["metadata"]["labels"] == {
+    assert budget.in_namespace(a_kind("Budget"), "ns") == {
+        "apiVersion": "example.com/v1",
+        "kind": "Budget",
+        "metadata": {"name": "b", "namespace": "ns", "labels": {"a": "b"}},
+        "spec": {"min": 1},
+    }
+    wide = room.in_namespace(a_kind("Room", namespaced=False), "ns")
+    assert "namespace" not in wide["metadata"]
+    assert lone.in_namespace(a_kind("Pod"), "ns")["metadata"]["labels"] == {
         "a": "b", "stowage.dev/workload": "lone",
     }  # fmt: skip
+
+
+def test_pods_of_a_kind_that_nobody_here_knows_are_a_workload_too() -> None:
+    """Whatever has a template with containers makes pods of it."""
+    pod = {"spec": {"containers": [{"name": "main"}]}}
+    job = object_of("train", {"kind": "Job", "spec": {"tasks": [{"template": pod}]}})
+
+    made = job.in_namespace(a_kind("Job"), "ns")
+
+    (task,) = made["spec"]["tasks"]
+    assert task["template"]["metadata"]["labels"] == {"stowage.dev/workload": "train"}
+    assert "metadata" not in pod
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "pods"),
+    [
+        ("Pod", {}, 1),
+        ("StatefulSet", {"replicas": 3}, 3),
+        ("Deployment", {}, 1),
+        ("Job", {"parallelism": 4, "completions": 2}, 2),
+        ("Job", {"parallelism": 4}, 4),
+        ("PodDisruptionBudget", {"minAvailable": 1}, 0),
+    ],
+)
+def test_an_object_says_how_many_pods_come_with_it(
+    kind: str, spec: Mapping[str, int], pods: int
+) -> None:
+    """Waits are for so many, and expectations are held against them."""
+    assert object_of("a", {"kind": kind, "spec": spec}).pods == pods
+
+
+def a_kind(name: str, *, namespaced: bool = True) -> Kind:
+    """Return a kind as a server would tell it."""
+    return Kind("example.com/v1", name, "things", namespaced, frozenset(), True)

@@ -9,11 +9,11 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.scenario.load import load_folder
+from stowage_testbed.scenario.load import load_folder, scenario_files
 from stowage_testbed.scenario.schema import editor_schema_text, strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
-FILES = sorted(SCENARIOS.rglob("*.yaml"))
+FILES = scenario_files(SCENARIOS)
 
 
 def test_the_shipped_scenarios_have_no_issues() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.metrics.usage import usage_object
 from stowage_testbed.wait import wait_until
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trustme
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
     component_failed,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.compare.arms.serving import ended_with
 from stowage_testbed.compare.session.request import CompareListener, Turn

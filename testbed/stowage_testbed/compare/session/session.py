@@ -16,7 +16,7 @@ from kubernetes.client import (
 )
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.api_client import ApiUnreachableError
+from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.usage import NAME, usage_object
 from stowage_testbed.hpa.model.load_window import Segment

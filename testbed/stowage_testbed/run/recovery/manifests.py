@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, with_overrides
-from stowage_testbed.scenario.manifests import Manifest
 
 NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"

@@ -5,13 +5,10 @@ from __future__ import annotations
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
+from stowage_testbed.run.environment import delete_object
 from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.manifests import (
-    CLUSTER_WIDE,
-    controller_manifests,
-    object_manifest,
-)
+from stowage_testbed.scenario.manifests import controller_manifests
 from stowage_testbed.scenario.steps.applying import (
     Apply,
     AskForPlan,
@@ -34,7 +31,7 @@ def apply(context: StepContext, step: Apply) -> None:
             for manifest in controller_manifests(workload, context.namespace):
                 context.create(manifest)
         elif item is not None:
-            context.create(object_manifest(item, context.namespace))
+            context.create_object(item)
 
 
 def delete(context: StepContext, step: Delete) -> None:
@@ -42,8 +39,7 @@ def delete(context: StepContext, step: Delete) -> None:
     for name in step.names:
         item, workload = context.object(name), context.workload(name)
         if item is not None:
-            namespace = "" if item.kind in CLUSTER_WIDE else context.namespace
-            context.objects.delete(item.kind, name, namespace=namespace)
+            delete_object(context.objects, item, context.namespace)
             continue
         if workload is not None:
             for one in workload.controller_names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import SHOWN, Condition
@@ -43,19 +44,22 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
     return condition
 
 
-def in_phase(kind: str, name: str, phase: str, namespace: str) -> Condition:
-    """Hold when an object is in a phase; a plan also when it has gone on from it."""
+def in_phase(
+    kind: str, name: str, phase: str, seen: Callable[[State], JsonObject | None]
+) -> Condition:
+    """Hold when an object is in a phase; a plan also when it has gone on from it.
+
+    Parameters
+    ----------
+    seen
+        Returns the object as the watches have it.
+    """
 
     def condition(state: State) -> Verdict:
-        where = namespace if kind == "Pod" else None
-        bodies = [
-            body
-            for body in state.bodies(kind, where)
-            if body["metadata"]["name"] == name
-        ]
-        if not bodies:
+        body = seen(state)
+        if body is None:
             return Verdict(False, f"{kind} {name} is not there")
-        status = bodies[0].get("status") or {}
+        status = body.get("status") or {}
         now = str(status.get("phase", ""))
         words = f"{kind} {name} is {now or 'in no phase yet'}{_reasons(status)}"
         if now == phase or (kind == "PackingPlan" and _is_past(now, phase)):

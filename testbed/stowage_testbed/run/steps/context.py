@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
-from stowage_testbed.api_client import Objects
+from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
-from stowage_testbed.observe.source import OBJECT_SOURCES
+from stowage_testbed.observe.source import PACKING_PLANS, source_of
+from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.environment import ScenarioEnvironment, await_account
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.manifests import Manifest
-from stowage_testbed.scenario.model import ObjectSpec, Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import Demand
+
+MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""What the server says of an object that it would refuse whatever else there is."""
 
 
 @dataclass(slots=True)
@@ -62,16 +71,53 @@ class StepContext:
     def __post_init__(self) -> None:
         self.demand = Demand(self.scenario.pods_by_name)
 
-    def watch_objects(self) -> None:
-        """Watch the kinds that the scenario's objects are of.
+    def try_objects(self) -> None:
+        """Watch the objects' kinds, and have the server look at each object.
+
+        Those whose kind another one defines have their turn when they are made.
 
         Raises
         ------
-        ListFailedError
-            The cluster does not know one of them.
+        ApiRefusedError
+            The server says that an object is none.
         """
         for item in self.scenario.objects.values():
-            self.run.observer.watch(OBJECT_SOURCES[item.kind])
+            try:
+                kind = self.objects.kinds.of(item.manifest)
+            except KindMissingError:
+                continue
+            self.run.observer.watch(source_of(kind))
+            self._create(item, kind, dry_run=True)
+
+    def create_object(self, item: ObjectSpec) -> None:
+        """Create an object, and return when it is of use.
+
+        Raises
+        ------
+        ApiRefusedError
+            The server refused it, or serves no such kind; says where it is written.
+        """
+        with _placed(item):
+            kind = self.objects.kinds.of(item.manifest)
+        self.run.observer.watch(source_of(kind))
+        self._create(item, kind)
+        if kind.name == DEFINITION:
+            timeout_s = self.run.timeouts.prepare_s
+            self.objects.await_definition(item.object_name, timeout_s)
+        if kind.name == "Namespace":
+            await_account(self.run, item.object_name)
+
+    def _create(self, item: ObjectSpec, kind: Kind, *, dry_run: bool = False) -> None:
+        manifest = item.in_namespace(kind, self.namespace)
+        with _placed(item):
+            try:
+                self.objects.create(
+                    with_overrides(manifest, self.pod_overrides), dry_run=dry_run
+                )
+            except ApiRefusedError as error:
+                # What else is refused now may be allowed when other objects are there.
+                if not dry_run or error.status in MALFORMED:
+                    raise
 
     @property
     def namespace(self) -> str:
@@ -113,6 +159,38 @@ class StepContext:
         """Return an object of the scenario besides its workload."""
         return self.scenario.objects.get(name)
 
+    def watch_named(self, names: Iterable[str]) -> None:
+        """Watch the kinds of objects that are called ``Kind/name``.
+
+        Raises
+        ------
+        KindMissingError
+            The cluster serves no such kind.
+        """
+        for name in names:
+            kind = name.rpartition("/")[0]
+            if kind and self.object(name) is None:
+                self.run.observer.watch(source_of(self.objects.kinds.named(kind)))
+
+    def observed(self, state: State, name: str) -> JsonObject | None:
+        """Return an object as the watches have it; None if it is not there.
+
+        Its name is the scenario's, that of a plan, or ``Kind/name``.
+        """
+        item, (kind_name, _, own) = self.object(name), name.rpartition("/")
+        if item is None and not kind_name:
+            bodies = state.bodies(PACKING_PLANS.kind)
+        else:
+            manifest = item.manifest if item else {"kind": kind_name}
+            kind = self.objects.kinds.known(manifest)
+            if kind is None:
+                return None
+            where = item.namespace if item else ""
+            within = (where or self.namespace) if kind.namespaced else None
+            bodies = state.bodies(kind.key, within)
+        own = item.object_name if item else own
+        return next((one for one in bodies if name_of(one) == own), None)
+
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""
         self.objects.create(with_overrides(manifest, self.pod_overrides))
@@ -135,3 +213,13 @@ class StepContext:
             quiet_s=stable_s,
             quiet_kinds=("Pod",) if stable_s else (),
         )
+
+
+@contextmanager
+def _placed(item: ObjectSpec) -> Iterator[None]:
+    """Say of a refusal where the object is written."""
+    try:
+        yield
+    except ApiRefusedError as error:
+        error.args = (f"{item.place}: {error}",)
+        raise

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import SHOWN

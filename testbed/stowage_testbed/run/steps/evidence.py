@@ -11,10 +11,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import JsonObject, without_bookkeeping
 from stowage_testbed.observe.event_table import event_table
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.manifests import CLUSTER_WIDE
 from stowage_testbed.scenario.model import CatchItem
-
-WITHOUT_NAMESPACE = (*CLUSTER_WIDE, "Node", "PackingPlan")
 
 Logs = Callable[[], Mapping[str, str]]
 """Reads the logs of whatever schedules, by name."""
@@ -52,8 +49,8 @@ def _events(context: StepContext) -> list[JsonObject]:
 
 
 def _listed(context: StepContext, kind: str) -> list[JsonObject]:
-    namespace = "" if kind in WITHOUT_NAMESPACE else context.namespace
-    return list(context.objects.listed(kind, namespace))
+    # A kind without namespaces passes over this one.
+    return list(context.objects.each(kind, context.namespace))
 
 
 def _description(context: StepContext, name: str) -> str:

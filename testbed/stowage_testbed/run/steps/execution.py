@@ -86,7 +86,7 @@ def run_steps(
     )
     records: list[StepRecord] = []
     evidence: dict[str, str] = {}
-    error = problem_of(context.watch_objects)
+    error = problem_of(context.try_objects)
     for step in scenario.steps:
         if not error:
             records.append(_executed(context, step, recorder))

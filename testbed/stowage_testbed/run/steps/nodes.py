@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Any
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import SHOWN, Condition
 from stowage_testbed.observe.state import State

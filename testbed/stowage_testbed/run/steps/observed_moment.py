@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.change import JsonObject, without_bookkeeping
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.pod_body import live, node_of, priority_of, requests_of
@@ -15,21 +15,46 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
-from stowage_testbed.scenario.manifests import CLUSTER_WIDE
+from stowage_testbed.scenario.expectations import ExpectedMoment
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import asked_plans
 
 
-def observed_moment(state: State, context: StepContext) -> Moment:
-    """Return nodes, pods, plans and objects as they are now."""
+def observed_moment(
+    state: State, context: StepContext, expect: ExpectedMoment
+) -> Moment:
+    """Return nodes, pods, plans and objects as they are now, as far as it is asked."""
+    objects = _objects(state, context, expect.objects)
     return Moment(
         state=observed_state(state, context.scenario, context.namespace),
         plans=optimizer_record(state.plans()),
-        objects=_objects(state, context),
+        objects=objects,
         workload_of={
             pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
+        values=_values(state, context, objects) if expect.that else {},
     )
+
+
+def _values(
+    state: State, context: StepContext, objects: Mapping[str, JsonObject]
+) -> dict[str, Any]:
+    """Return what expressions read: pods, nodes and plans by name, and objects."""
+    ours = {name for pool in context.scenario.node_pools for name in pool.node_names()}
+    nodes = [body for body in state.bodies("Node") if _name(body) in ours]
+    lists = {
+        "pods": state.bodies("Pod", context.namespace),
+        "nodes": nodes,
+        "plans": state.bodies("PackingPlan"),
+    }
+    plain = {key: without_bookkeeping(dict(body)) for key, body in objects.items()}
+    return {
+        **{
+            name: [without_bookkeeping(dict(b)) for b in sorted(bodies, key=_name)]
+            for name, bodies in lists.items()
+        },
+        "objects": plain,
+    }
 
 
 def observed_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
@@ -57,16 +82,13 @@ def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
     )
 
 
-def _objects(state: State, context: StepContext) -> dict[str, JsonObject]:
-    kinds = dict.fromkeys(asked_plans(context.scenario.steps), "PackingPlan")
-    kinds |= {name: str(one.kind) for name, one in context.scenario.objects.items()}
-    found: dict[str, JsonObject] = {}
-    for kind in set(kinds.values()):
-        wide = kind in {*CLUSTER_WIDE, "PackingPlan"}
-        for body in state.bodies(kind, None if wide else context.namespace):
-            if kinds.get(_name(body)) == kind:
-                found[_name(body)] = body
-    return found
+def _objects(
+    state: State, context: StepContext, asked: Iterable[str]
+) -> dict[str, JsonObject]:
+    plans = asked_plans(context.scenario.steps)
+    names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
+    seen = {name: context.observed(state, name) for name in names}
+    return {name: body for name, body in seen.items() if body is not None}
 
 
 def _node(body: JsonObject) -> NodeState:

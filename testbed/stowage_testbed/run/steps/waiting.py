@@ -26,7 +26,9 @@ def wait(context: StepContext, step: Wait) -> None:
         (name,) = step.of
         item = context.object(name)
         kind = item.kind if item else "PackingPlan"
-        condition = in_phase(kind, name, step.phase, context.namespace)
+        condition = in_phase(
+            kind, name, step.phase, lambda state: context.observed(state, name)
+        )
     else:
         asked = context.demand.of(step.of) if step.of else context.demand.total
         count = asked if step.count is None else step.count
@@ -79,9 +81,11 @@ def await_moment(
         All hold, but the pods did not come to rest.
     """
     tolerance = context.scenario.expect.tolerance
+    context.watch_named(expect.objects)
 
     def look(state: State) -> list[CheckResult]:
-        return list(check_moment(expect, observed_moment(state, context), tolerance))
+        moment = observed_moment(state, context, expect)
+        return list(check_moment(expect, moment, tolerance))
 
     def condition(state: State) -> Verdict:
         failed = [one.message for one in look(state) if not one.passed]

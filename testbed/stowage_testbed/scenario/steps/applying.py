@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import made, setting
 from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
 from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.objects import is_file
 from stowage_testbed.scenario.steps.action import (
     Action,
     NameUsed,
@@ -25,7 +27,11 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Apply(Action):
-    """Create workloads and objects in order; `all`: those that no burst is made of."""
+    """Create workloads and objects in order; `all`: those that no burst is made of.
+
+    A path, of a YAML file or with a slash at its end of a folder, stands for the
+    objects there, and begins in the folder of the scenario.
+    """
 
     kind = "apply"
     bare = True
@@ -33,12 +39,17 @@ class Apply(Action):
 
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        names = tuple(surroundings.controllers) if plain == ALL else plain
-        return made(cls, {"names": names})
+        if plain == ALL:
+            return made(cls, {"names": tuple(surroundings.controllers)})
+        names = (plain,) if isinstance(plain, str) else plain
+        parts = (surroundings.files.get(one, (one,)) for one in names)
+        return made(cls, {"names": tuple(chain.from_iterable(parts))})
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:
-        return iter(()) if plain == ALL else names_used(cls, plain)
+        for one in () if plain == ALL else names_used(cls, plain):
+            if not is_file(one.name):
+                yield one
 
     def in_words(self) -> str:
         return f"create {listed(self.names)}"

@@ -135,7 +135,9 @@ def _expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUs
             yield NameUsed((*base, "groups", number, position), name, "pods")
     for name, one in expected.get("objects", {}).items():
         place = (*base, "objects", name)
-        yield NameUsed(place, name, "phased")
+        # Of a Kind/name the cluster alone knows whether it is there.
+        if "/" not in name:
+            yield NameUsed(place, name, "phased")
         if "nodeName" in one:
             yield NameUsed((*place, "nodeName"), one["nodeName"], "node")
         for owner in one.get("currentOwners", {}):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from seen_states import (
     Seen,
@@ -15,6 +17,8 @@ from seen_states import (
     state_of,
 )
 
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 
@@ -94,11 +98,16 @@ def test_a_wait_that_fails_says_why_pods_wait() -> None:
     )
 
 
+def the_first(kind: str) -> Callable[[State], JsonObject | None]:
+    """Return what finds the only object of a kind."""
+    return lambda state: next(iter(state.bodies(kind)), None)
+
+
 def test_an_object_is_waited_for_until_it_is_in_its_phase() -> None:
     """And meanwhile says what it lacks."""
     waits = state_of(reservation("peak", "Pending", "Unschedulable"))
     there = state_of(reservation("peak", "Available"))
-    condition = in_phase("Reservation", "peak", "Available", "ns")
+    condition = in_phase("Reservation", "peak", "Available", the_first("Reservation"))
 
     assert condition(there).holds
     assert not condition(waits).holds
@@ -112,11 +121,15 @@ def test_waiting_for_an_object_that_has_failed_is_in_vain() -> None:
     """It would last until the deadline, and say less."""
     state = state_of(reservation("peak", "Failed", "Expired"))
 
-    verdict = in_phase("Reservation", "peak", "Available", "ns")(state)
+    verdict = in_phase("Reservation", "peak", "Available", the_first("Reservation"))(
+        state
+    )
 
     assert not verdict.holds
     assert "Failed (Expired" in verdict.error
-    assert in_phase("Reservation", "peak", "Failed", "ns")(state).holds
+    assert in_phase("Reservation", "peak", "Failed", the_first("Reservation"))(
+        state
+    ).holds
 
 
 @pytest.mark.parametrize(
@@ -133,6 +146,8 @@ def test_a_plan_that_has_gone_on_was_in_the_phase(
     now: str, wanted: str, holds: bool, vain: bool
 ) -> None:
     """It may pass through a phase between two looks."""
-    verdict = in_phase("PackingPlan", "p", wanted, "ns")(state_of(plan("p", now)))
+    condition = in_phase("PackingPlan", "p", wanted, the_first("PackingPlan"))
+
+    verdict = condition(state_of(plan("p", now)))
 
     assert (verdict.holds, bool(verdict.error)) == (holds, vain)

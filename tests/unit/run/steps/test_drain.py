@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.api_client import ApiRefusedError
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb

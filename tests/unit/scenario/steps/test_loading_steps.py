@@ -7,12 +7,8 @@ from pathlib import Path
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.model import (
-    CatchItem,
-    ObjectSpec,
-    Scenario,
-    SchedulerSettings,
-)
+from stowage_testbed.scenario.model import CatchItem, Scenario, SchedulerSettings
+from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.applying import Apply, Evict, Scale, Usage
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.drain import Drain
@@ -105,7 +101,15 @@ def test_the_sections_around_the_steps_are_read(tmp_path: Path) -> None:
         CatchItem("describe", "db"),
     )
     assert scenario.objects == {
-        "lone": ObjectSpec("lone", "Pod", {"containers": []}, labels={"a": "b"})
+        "lone": ObjectSpec(
+            "lone",
+            {
+                "kind": "Pod",
+                "metadata": {"name": "lone", "labels": {"a": "b"}},
+                "spec": {"containers": []},
+            },
+            "line 10",
+        )
     }
     assert scenario.workload[0].ends_in_s == 1.5
     assert scenario.priorities == (0, 5)

@@ -1,16 +1,17 @@
-"""What `stowage_apply` takes: files, folders, YAML text and plain objects."""
+"""Manifests as people have them: files, folders, YAML text and plain objects."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.errors import StowageError
 
-Manifest = dict[str, Any]
 Given = str | Path | Mapping[str, Any] | Sequence["Given"]
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -31,7 +32,20 @@ _FIRST = (
 """Kinds that others need; the order within a kind stays, and all others come after."""
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """An object, and where it stands."""
+
+    manifest: Manifest
+    place: str
+
+
 def read_manifests(given: Given, folder: Path) -> list[Manifest]:
+    """Return the objects of `located_manifests`."""
+    return [one.manifest for one in located_manifests(given, folder)]
+
+
+def located_manifests(given: Given, folder: Path) -> list[Located]:
     """Return the objects in the order in which they can be created.
 
     Parameters
@@ -48,12 +62,12 @@ def read_manifests(given: Given, folder: Path) -> list[Manifest]:
     """
     rank = {kind: place for place, kind in enumerate(_FIRST)}
     return sorted(
-        _read(given, folder), key=lambda one: rank.get(one["kind"], len(rank))
+        _read(given, folder), key=lambda one: rank.get(one.manifest["kind"], len(rank))
     )
 
 
 def existing_file(path: Path) -> Path:
-    """Return the path of a file that a test names.
+    """Return the path of a file that somebody names.
 
     Raises
     ------
@@ -62,12 +76,12 @@ def existing_file(path: Path) -> Path:
     """
     if not path.is_file():
         raise StowageError(
-            f"there is no file {path}; paths are taken from the folder of the test"
+            f"there is no file {path}; paths begin in the folder of what names them"
         )
     return path
 
 
-def _read(given: Given, folder: Path) -> Iterator[Manifest]:
+def _read(given: Given, folder: Path) -> Iterator[Located]:
     match given:
         case Path():
             yield from _of_path(folder / given)
@@ -82,7 +96,7 @@ def _read(given: Given, folder: Path) -> Iterator[Manifest]:
                 yield from _read(one, folder)
 
 
-def _of_path(path: Path) -> Iterator[Manifest]:
+def _of_path(path: Path) -> Iterator[Located]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
         for file in files:
@@ -91,17 +105,21 @@ def _of_path(path: Path) -> Iterator[Manifest]:
         yield from _of_text(existing_file(path).read_text("utf-8"), str(path))
 
 
-def _of_text(text: str, place: str) -> Iterator[Manifest]:
+def _of_text(text: str, place: str) -> Iterator[Located]:
+    loader = yaml.SafeLoader(text)
     try:
-        documents = list(yaml.safe_load_all(text))
+        while loader.check_node():
+            node = loader.get_node()
+            document = None if node is None else loader.construct_document(node)
+            if node is not None and document is not None:
+                yield from _checked(document, f"{place}:{node.start_mark.line + 1}")
     except yaml.YAMLError as error:
         raise _no_manifest(place, f"not YAML: {error}") from error
-    for number, document in enumerate(documents, 1):
-        if document is not None:
-            yield from _checked(document, f"{place}, document {number}")
+    finally:
+        loader.dispose()
 
 
-def _checked(document: object, place: str) -> Iterator[Manifest]:
+def _checked(document: object, place: str) -> Iterator[Located]:
     if not isinstance(document, dict):
         raise _no_manifest(place, f"{document!r} is no object")
     missing = [key for key in ("apiVersion", "kind") if not document.get(key)]
@@ -114,11 +132,11 @@ def _checked(document: object, place: str) -> Iterator[Manifest]:
     metadata = document.get("metadata") or {}
     if not (metadata.get("name") or metadata.get("generateName")):
         raise _no_manifest(place, f"{document['kind']} without metadata.name")
-    yield document
+    yield Located(document, place)
 
 
 def _no_manifest(place: str, issue: str) -> StowageError:
     return StowageError(
-        f"{place}: {issue}; stowage_apply() takes paths, YAML text and dicts of "
-        "Kubernetes objects, each with apiVersion, kind and metadata.name"
+        f"{place}: {issue}; manifests are Kubernetes objects in YAML, JSON or dicts, "
+        "each with apiVersion, kind and metadata.name"
     )

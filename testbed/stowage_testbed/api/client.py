@@ -1,0 +1,172 @@
+"""How everything talks to a cluster's API server: client, requests, errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stowage_testbed.errors import InputError, StowageError
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+Manifest = dict[str, Any]
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class ApiRefusedError(StowageError):
+    """The API server refused a request.
+
+    Attributes
+    ----------
+    status, body
+        Of the answer.
+    """
+
+    def __init__(self, what: str, status: int, body: str) -> None:
+        self.status, self.body = status, body
+        super().__init__(
+            f"the API server refused to {what} with {status}: {body.strip()[:400]}"
+        )
+
+
+class ApiUnreachableError(StowageError):
+    """The API server gave no answer.
+
+    Attributes
+    ----------
+    cause
+        What came instead.
+    """
+
+    def __init__(self, what: str, cause: str) -> None:
+        self.cause = cause
+        super().__init__(
+            f"no answer from the API server when asked to {what} ({cause}); "
+            "the cluster has stopped: see `stowage list` and its logs"
+        )
+
+
+def new_api_client(
+    kubeconfig: Path | None = None, context: str | None = None
+) -> ApiClient:
+    """Return a new client; the caller closes it.
+
+    Parameters
+    ----------
+    kubeconfig
+        Names the cluster; left out, kubectl's own choice: ``KUBECONFIG``, or the file
+        in the home folder.
+    context
+        Of the kubeconfig; its own choice without one.
+
+    Raises
+    ------
+    InputError
+        The kubeconfig names no cluster, or has no such context.
+    """
+    from kubernetes import config  # noqa: PLC0415 - it takes long to import
+
+    file = None if kubeconfig is None else str(kubeconfig)
+    try:
+        # The library has no annotations here, so that its call is checked by nobody.
+        client: ApiClient = config.new_client_from_config(  # type: ignore[no-untyped-call]
+            file, context=context
+        )
+    except config.ConfigException as error:
+        asked = f"context {context!r}" if context else "the kubeconfig's own context"
+        raise InputError(
+            f"{asked} cannot be used: {error}; kubectl config get-contexts lists those "
+            "that there are"
+        ) from error
+    return client
+
+
+def send(
+    api: ApiClient,
+    method: str,
+    path: str,
+    what: str,
+    body: Any = None,
+    *,
+    content: str = JSON,
+    accept: str = JSON,
+    query: Sequence[tuple[str, str]] = (),
+    timeout_s: float | None = None,
+) -> Any:  # urllib3's response; the client hands it on untyped
+    """Send a request and return the response, of which the body is not read yet.
+
+    Parameters
+    ----------
+    what
+        The request in words, as in "create Pod web".
+    body
+        Plain objects, or text as it is.
+    content, accept
+        Media types of body and answer.
+
+    Raises
+    ------
+    ApiRefusedError
+        The server refused.
+    ApiUnreachableError
+        It gave no answer.
+    """
+    # Whoever has a client has imported both already; `stowage --help` has not.
+    from kubernetes.client import ApiException  # noqa: PLC0415
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
+    request = api.param_serialize(
+        method,
+        path,
+        query_params=list(query),
+        header_params={"Accept": accept, "Content-Type": content},
+        body=body,
+        auth_settings=["BearerToken"],
+    )
+    try:
+        response = api.call_api(*request, _request_timeout=timeout_s).response
+        if response.status < HTTPStatus.BAD_REQUEST:
+            return response
+        text = response.data.decode(errors="replace")
+    except (ApiException, HTTPError, OSError) as error:
+        raise ApiUnreachableError(what, str(error)) from error
+    raise ApiRefusedError(what, response.status, text)
+
+
+def ask(
+    api: ApiClient,
+    method: str,
+    path: str,
+    what: str,
+    body: Any = None,
+    *,
+    allowed: Collection[int] = (),
+    **options: Any,
+) -> dict[str, Any]:
+    """Send a request and return the JSON object of the answer.
+
+    Parameters
+    ----------
+    allowed
+        Refusals that are none; the answer is empty then.
+    options
+        As `send` takes them, which says the rest.
+    """
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - as in `send`
+
+    try:
+        response = send(api, method, path, what, body, **options)
+        made: dict[str, Any] = json.loads(response.data)
+    except ApiRefusedError as error:
+        if error.status in allowed:
+            return {}
+        raise
+    except (HTTPError, OSError) as error:
+        raise ApiUnreachableError(what, str(error)) from error
+    return made

@@ -1,0 +1,206 @@
+"""Objects of a cluster, whatever kind they are of: made, changed, listed, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, Manifest, ask
+from stowage_testbed.api.kinds import DEFINITION, kinds_of
+from stowage_testbed.wait import wait_until
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+PAGE = 500
+"""Objects that one request lists or deletes, as the client library of Go has it."""
+
+
+def manifest_of(
+    api_version: str, kind: str, name: str, namespace: str = "", **parts: Any
+) -> Manifest:
+    """Return an object of a kind, with a spec or whatever else it has."""
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **parts}
+
+
+class Objects:
+    """The objects of a cluster by kind, name and namespace.
+
+    A kind is named as in ``Pod`` or ``apps/v1/Deployment``. Each method
+    raises what `ask` and `Kinds.named` raise.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster.
+    timeout_s
+        How long one request may take; as long as the client allows without.
+    """
+
+    def __init__(self, api: ApiClient, timeout_s: float | None = None) -> None:
+        self._api = api
+        self._timeout_s = timeout_s
+        self.kinds = kinds_of(api)
+
+    def create(
+        self, manifest: Manifest, *, or_keep: bool = False, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Create an object and return it as the server made it.
+
+        With ``or_keep`` an object of that name that is there already is left alone,
+        with ``dry_run`` none is made, but it is refused as it would be.
+        """
+        metadata = manifest["metadata"]
+        path = self.kinds.of(manifest).path(metadata.get("namespace", ""))
+        name = metadata.get("name") or metadata["generateName"]
+        what = f"create {manifest['kind']} {name}"
+        allowed = {HTTPStatus.CONFLICT} if or_keep else set()
+        query = [("dryRun", "All")] if dry_run else []
+        return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
+
+    def patch(
+        self,
+        kind: str,
+        name: str,
+        change: Mapping[str, Any],
+        *,
+        namespace: str = "",
+        subresource: str = "",
+    ) -> dict[str, Any]:
+        """Merge a change into an object, or into its subresource."""
+        path = self._path(kind, namespace, name, subresource)
+        return self._ask(
+            "PATCH", path, f"change {kind} {name}", change, content=MERGE_PATCH
+        )
+
+    def evict(self, name: str, *, namespace: str, uid: str) -> None:
+        """Ask for a pod to be evicted; a budget may refuse it."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        path = self._path("Pod", namespace, name, "eviction")
+        self._ask("POST", path, f"evict Pod {name}", eviction)
+
+    def listed(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
+        """Return every object of a kind, of a namespace if one is given.
+
+        They are read page by page, without a burden on the server of a large cluster.
+        """
+        return list(self.each(kind, namespace))
+
+    def each(self, kind: str, namespace: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what `listed` returns, with one page in memory at a time."""
+        # A list does not say of its items what they are.
+        one = self.kinds.named(kind)
+        header = {"apiVersion": one.api_version, "kind": one.name}
+        path, query = one.path(namespace), [("limit", str(PAGE))]
+        while True:
+            page = self._ask("GET", path, f"list every {kind}", query=query)
+            for item in page.get("items") or []:
+                yield {**header, **item}
+            left = page["metadata"].get("continue")
+            if not left:
+                return
+            query = [("limit", str(PAGE)), ("continue", left)]
+
+    def count(self, kind: str, namespace: str = "") -> int:
+        """Return how many objects there are, of which only one is listed."""
+        path, query = self._path(kind, namespace), [("limit", "1")]
+        page = self._ask("GET", path, f"count every {kind}", query=query)
+        more = page["metadata"].get("remainingItemCount")
+        return len(page.get("items") or []) + int(more or 0)
+
+    def read(self, kind: str, name: str, *, namespace: str = "") -> dict[str, Any]:
+        """Return an object as it is now; watches may be a little behind."""
+        return self._ask(
+            "GET", self._path(kind, namespace, name), f"read {kind} {name}"
+        )
+
+    def exists(self, kind: str, name: str, *, namespace: str = "") -> bool:
+        """Return whether there is such an object; not of a kind that is not served."""
+        try:
+            self.read(kind, name, namespace=namespace)
+        except ApiRefusedError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            raise
+        return True
+
+    def delete(
+        self, kind: str, name: str, *, namespace: str = "", at_once: bool = False
+    ) -> None:
+        """Delete an object; no error if it is not there.
+
+        Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets
+        no time to end.
+        """
+        options: dict[str, Any] = {"propagationPolicy": "Background"}
+        if at_once:
+            options["gracePeriodSeconds"] = 0
+        self._ask(
+            "DELETE",
+            self._path(kind, namespace, name),
+            f"delete {kind} {name}",
+            options,
+            allowed={HTTPStatus.NOT_FOUND},
+        )
+
+    def delete_all(self, kind: str, namespace: str = "") -> None:
+        """Delete every object of a kind, in a namespace if the kind has them.
+
+        Pods go at once: nothing on a fake node needs time to end. Page by page, since
+        one request has a minute only.
+        """
+        options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+        query = [("limit", str(PAGE))]
+        while True:
+            page = self._ask(
+                "DELETE",
+                self._path(kind, namespace),
+                f"delete every {kind}",
+                options,
+                allowed={HTTPStatus.NOT_FOUND},
+                query=query,
+            )
+            left = page.get("metadata", {}).get("continue")
+            if not left:
+                return
+            query = [("limit", str(PAGE)), ("continue", left)]
+
+    def await_definition(self, name: str, timeout_s: float) -> None:
+        """Return when the kind that a CustomResourceDefinition brings can be used.
+
+        Raises
+        ------
+        WaitTimeoutError
+            The server did not take it up; says which conditions it has.
+        """
+
+        def established() -> list[str]:
+            status = self.read(DEFINITION, name).get("status") or {}
+            conditions = status.get("conditions") or ()
+            return [one["type"] for one in conditions if one["status"] == "True"]
+
+        wait_until(
+            f"{DEFINITION} {name} to be established",
+            established,
+            lambda held: "Established" in held,
+            timeout_s=timeout_s,
+        )
+        self.kinds.look_again()
+
+    def _path(
+        self, kind: str, namespace: str = "", name: str = "", subresource: str = ""
+    ) -> str:
+        return self.kinds.named(kind).path(namespace, name, subresource)
+
+    def _ask(
+        self, method: str, path: str, what: str, body: Any = None, **options: Any
+    ) -> dict[str, Any]:
+        options["timeout_s"] = self._timeout_s
+        return ask(self._api, method, path, what, body, **options)

@@ -1,0 +1,148 @@
+"""Expressions in CEL, the language of Kubernetes' own validation rules.
+
+They read what there is at a moment; one that does not hold says what it read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cel
+
+from stowage_testbed.errors import StowageError
+from stowage_testbed.quantity import QuantityError, amount
+
+_AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
+_LOGIC = ("&&", "||")
+_COMPARED = ("==", "!=", "<=", ">=", "<", ">")
+_SHOWN = 200
+"""Characters of a value that are shown."""
+
+
+class ExpressionError(StowageError, ValueError):
+    """A text is no expression.
+
+    Attributes
+    ----------
+    column
+        Where it goes wrong, from 1.
+    """
+
+    def __init__(self, text: str, why: str, column: int) -> None:
+        self.column = column
+        super().__init__(
+            f"{text!r} is no CEL expression, from its character {column} on: {why}; "
+            "write one as in pods.all(p, has(p.spec.nodeName))"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What became of an expression; ``read`` is what a failed one has read."""
+
+    holds: bool
+    read: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that holds or does not."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _compiled(self.text)
+
+    def look(self, values: Mapping[str, Any]) -> Held:
+        """Return whether it holds of these values, and if not what it has read.
+
+        Whatever keeps it from an answer, such as a field that is not there, is a
+        failure that says so.
+        """
+        try:
+            answer = _evaluated(self.text, values)
+        except KeyError as error:
+            return Held(False, f"there is no {error}")
+        except _FAILURES as error:
+            return Held(False, str(error).partition("\n")[0])
+        if answer is True:
+            return Held(True)
+        read = [] if answer is False else [f"it is {_shown(answer)}, not true or false"]
+        return Held(False, "; ".join([*read, *_read(self.text, values)]))
+
+
+_FAILURES = (ValueError, RuntimeError, IndexError, KeyError, TypeError)
+"""What the library raises of an expression, by what went wrong."""
+
+
+def _read(text: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what each comparison that fails had on its sides."""
+    for clause in _split(text, _LOGIC):
+        for part in _split(clause, _COMPARED):
+            try:
+                answer = _evaluated(part, values)
+            except _FAILURES:
+                continue
+            if not _is_literal(part):
+                yield f"{part} is {_shown(answer)}"
+
+
+def _split(text: str, operators: tuple[str, ...]) -> list[str]:
+    """Return the parts between operators that stand in no brackets nor quotes."""
+    parts, depth, quote, begin, at = list[str](), 0, "", 0, 0
+    while at < len(text):
+        char = text[at]
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        elif not depth:
+            found = next((one for one in operators if text.startswith(one, at)), "")
+            if found:
+                parts.append(text[begin:at].strip())
+                at += len(found)
+                begin = at
+                continue
+        at += 1
+    return [one for one in (*parts, text[begin:].strip()) if one]
+
+
+def _is_literal(text: str) -> bool:
+    return not re.search(
+        r"[a-z]\w*\s*[.(\[]|^[a-z]\w*$", re.sub(r"\"[^\"]*\"", "", text)
+    )
+
+
+def _compiled(text: str) -> cel.Program:
+    try:
+        return cel.compile(text)
+    except ValueError as error:
+        found = _AT.search(str(error))
+        column = int(found[2]) if found else 1
+        why = found[3].partition(" expecting")[0] if found else str(error)
+        raise ExpressionError(text, why, column) from None
+
+
+def _evaluated(text: str, values: Mapping[str, Any]) -> Any:
+    functions: dict[str, Callable[..., Any]] = {"amount": _amount, "sum": sum}
+    return _compiled(text).execute(cel.Context(dict(values), functions))
+
+
+def _amount(quantity: str | float) -> float:
+    """Return a quantity as a number: cores, bytes, a count."""
+    try:
+        return float(amount(quantity))
+    except QuantityError as error:
+        raise ValueError(str(error)) from error
+
+
+def _shown(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,133 @@
+"""The objects of a scenario besides its workload: any manifest of any kind.
+
+They are written into the scenario, or stand in files beside it that steps apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.kinds import Kind
+from stowage_testbed.api.manifests import SUFFIXES, located_manifests
+from stowage_testbed.api.pod_templates import with_pods
+from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+
+_REPLICATED = frozenset(
+    {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSpec:
+    """An object besides the workload.
+
+    Attributes
+    ----------
+    name
+        What the scenario calls it.
+    manifest
+        As it is written; its ``apiVersion`` may be missing, and its namespace.
+    place
+        Where it stands: ``file:line`` of a file of manifests, else the scenario's line.
+    """
+
+    name: str
+    manifest: Mapping[str, Any]
+    place: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Its kind, without a version."""
+        return str(self.manifest["kind"])
+
+    @property
+    def object_name(self) -> str:
+        """Its name in the cluster."""
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it names; mostly none."""
+        return str(self.manifest["metadata"].get("namespace", ""))
+
+    @property
+    def pods(self) -> int:
+        """How many pods come with it, as far as its manifest says."""
+        spec = self.manifest.get("spec") or {}
+        if self.kind == "Pod":
+            return 1
+        if self.kind in _REPLICATED:
+            return int(spec.get("replicas", 1))
+        if self.kind == "Job":
+            parallel = int(spec.get("parallelism", 1))
+            return min(parallel, int(spec.get("completions") or parallel))
+        return 0
+
+    def in_namespace(self, kind: Kind, namespace: str) -> Manifest:
+        """Return the object to create; its pods count as a workload of its name.
+
+        Parameters
+        ----------
+        namespace
+            Where it goes if its kind has namespaces and it names none.
+        """
+        version = {"apiVersion": kind.api_version}
+        body = with_pods({**version, **self.manifest}, self._labelled)
+        metadata = dict(body["metadata"])
+        if kind.namespaced:
+            metadata.setdefault("namespace", namespace)
+        return {**body, "metadata": metadata}
+
+    def _labelled(self, pod: Manifest) -> Manifest:
+        metadata = dict(pod.get("metadata") or {})
+        labels = {**(metadata.get("labels") or {}), WORKLOAD_LABEL: self.name}
+        return {**pod, "metadata": {**metadata, "labels": labels}}
+
+
+def object_of(name: str, plain: Mapping[str, Any], line: int = 0) -> ObjectSpec:
+    """Return an object that is written into a scenario under this name."""
+    metadata = {"name": name, **plain.get("metadata", {})}
+    return ObjectSpec(name, {**plain, "metadata": metadata}, f"line {line}")
+
+
+def is_file(name: str) -> bool:
+    """Return whether a name in a step is that of a file or folder of manifests."""
+    return name.endswith("/") or Path(name).suffix in SUFFIXES
+
+
+def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSpec]:
+    """Return the objects of a file or folder, in an order in which they can be made.
+
+    A scenario calls them as they are called, or ``kind-name`` where something else is
+    called so already.
+
+    Parameters
+    ----------
+    folder
+        Where the path begins.
+    taken
+        Names that the scenario has already.
+
+    Raises
+    ------
+    StowageError
+        There is no such file, or something in it is no object with a name.
+    """
+    found: dict[str, ObjectSpec] = {}
+    for located in located_manifests(Path(path), folder):
+        one = located.manifest
+        name = str(one["metadata"].get("name", ""))
+        if name in found or name in taken:
+            name = f"{one['kind'].lower()}-{name}"
+        if not name or name in found or name in taken:
+            raise StowageError(
+                f"{located.place}: {one['kind']} {name or 'without a name'} "
+                "cannot be told from another; give it a metadata.name of its own"
+            )
+        found[name] = ObjectSpec(name, one, located.place)
+    return list(found.values())

@@ -1,0 +1,139 @@
+"""The kinds of a cluster, found by name in what its API server says of them."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stowage_testbed.api.kinds import KindMissingError, Kinds, kinds_of
+
+CORE = {"": {"v1": ["Pod:pods", "Event:events", "Node:nodes:Cluster"]}}
+GROUPS = {
+    "events.k8s.io": {"v1": ["Event:events"]},
+    "resource.k8s.io": {"v1": ["Claim:claims"], "v1beta1": ["Claim:claims"]},
+    "stowage.dev": {"v1alpha1": ["Reservation:reservations:Cluster"]},
+    "scheduling.koordinator.sh": {"v1": ["Reservation:reservations:Cluster"]},
+    "a.example.com": {"v1": ["Queue:queues"]},
+    "b.example.com": {"v1": ["Queue:queues", "Job:jobs"]},
+}
+
+
+class Server:
+    """Answers as an API server does that is asked for its kinds.
+
+    Attributes
+    ----------
+    asked
+        How often it was.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[str, dict[str, list[str]]] = dict(GROUPS)
+        self.asked = 0
+
+    def param_serialize(self, method: str, path: str, **_: Any) -> tuple[str]:
+        """Return what `call_api` is given."""
+        assert method == "GET"
+        return (path,)
+
+    def call_api(self, path: str, **_: Any) -> SimpleNamespace:
+        """Return an answer."""
+        self.asked += 1
+        groups = CORE if path == "/api" else self.groups
+        body = {"items": [_group(name, versions) for name, versions in groups.items()]}
+        data = json.dumps(body).encode()
+        return SimpleNamespace(response=SimpleNamespace(status=200, data=data))
+
+
+def _group(name: str, versions: dict[str, list[str]]) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name},
+        "versions": [
+            {"version": version, "resources": [_resource(one) for one in resources]}
+            for version, resources in versions.items()
+        ],
+    }
+
+
+def _resource(text: str) -> dict[str, Any]:
+    kind, plural, *scope = text.split(":")
+    return {
+        "responseKind": {"kind": kind},
+        "resource": plural,
+        "scope": scope[0] if scope else "Namespaced",
+        "verbs": ["get", "list"],
+    }
+
+
+@pytest.fixture
+def server() -> Server:
+    """Return a server with kinds of several groups."""
+    return Server()
+
+
+@pytest.fixture
+def kinds(server: Server) -> Kinds:
+    """Return its kinds."""
+    return Kinds(server)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("Pod", "/api/v1/namespaces/ns/pods/a"),
+        ("v1/Pod", "/api/v1/namespaces/ns/pods/a"),
+        ("Node", "/api/v1/nodes/a"),
+        ("Event", "/api/v1/namespaces/ns/events/a"),
+        ("events.k8s.io/v1/Event", "/apis/events.k8s.io/v1/namespaces/ns/events/a"),
+        ("Claim", "/apis/resource.k8s.io/v1/namespaces/ns/claims/a"),
+        (
+            "resource.k8s.io/v1beta1/Claim",
+            "/apis/resource.k8s.io/v1beta1/namespaces/ns/claims/a",
+        ),
+        ("Reservation", "/apis/stowage.dev/v1alpha1/reservations/a"),
+        ("Job", "/apis/b.example.com/v1/namespaces/ns/jobs/a"),
+    ],
+)
+def test_a_kind_is_found_by_its_name(kinds: Kinds, name: str, path: str) -> None:
+    """The one that Kubernetes or Stowage brings, in the version the server prefers."""
+    assert kinds.named(name).path("ns", "a") == path
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("Pods", r"serves no Pods; there are Pod; apply its"),
+        ("Queue", r"Queue of a\.example\.com/v1, b\.example\.com/v1; write the"),
+        ("v2/Pod", r"serves no Pod of v2 but Pod of v1"),
+        ("Zebra", r"serves no Zebra; apply its CustomResourceDefinition first"),
+    ],
+)
+def test_a_kind_that_is_not_served_is_answered_with_those_that_are(
+    kinds: Kinds, name: str, why: str
+) -> None:
+    """Most are misspelt, or need a version."""
+    with pytest.raises(KindMissingError, match=why):
+        kinds.named(name)
+
+
+def test_a_kind_that_comes_later_is_found(server: Server, kinds: Kinds) -> None:
+    """A definition may be applied at any time; only what is missing costs a request."""
+    kinds.named("Pod")
+    before = server.asked
+    server.groups["c.example.com"] = {"v1": ["Late:lates"]}
+
+    assert kinds.known({"kind": "Late"}) is None
+    assert kinds.named("Late").key == "Late.c.example.com"
+    kinds.named("Pod")
+    assert server.asked == before + 2
+
+
+def test_all_of_a_clients_callers_share_what_is_known(server: Server) -> None:
+    """Two requests a cluster are enough."""
+    kinds_of(server).named("Pod")  # type: ignore[arg-type]
+    kinds_of(server).named("Node")  # type: ignore[arg-type]
+
+    assert server.asked == 2
