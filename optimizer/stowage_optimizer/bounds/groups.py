@@ -117,8 +117,8 @@ def make_groups(scope: Scope) -> Groups | None:
         np.int32,
     )
     _, first, size = np.unique(group, return_index=True, return_counts=True)
-    likeness = np.column_stack([scope.problem.group[first], room[first]])
-    _, alike = np.unique(likeness, axis=0, return_inverse=True)
+    rows = np.column_stack([scope.problem.group[first], room[first]])
+    _, alike = np.unique(rows, axis=0, return_inverse=True)
     return Groups(
         group=group,
         size=size.astype(np.int64),

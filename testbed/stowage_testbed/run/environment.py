@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
@@ -89,10 +89,23 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     )
     wait_until(
         f"the objects of {scenario.scenario_id} to go",
-        lambda: [str(one) for one in wide if objects.exists(*one)],
+        lambda: list(_left(objects, wide)),
         lambda left: not left,
         timeout_s=context.timeouts.cleanup_s,
     )
+
+
+def _left(objects: Objects, wide: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield which of these objects are there, and kinds whose definition has gone."""
+    for kind, name in wide:
+        if objects.exists(kind, name):
+            yield f"{kind} {name}"
+        elif kind.endswith(f"/{DEFINITION}"):
+            objects.kinds.look_again()
+            plural, _, group = name.partition(".")
+            served = ((one.plural, one.group) for one in objects.kinds.all())
+            if (plural, group) in served:
+                yield f"what {name} defines"
 
 
 def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | None:
