@@ -50,14 +50,15 @@ class Objects:
         """Create an object and return it as the server made it.
 
         With ``or_keep`` an object of that name that is there already is left alone,
-        with ``dry_run`` none is made, but it is refused as it would be.
+        with ``dry_run`` none is made, but it is refused as it would be. A field that
+        the server does not know is an error, and not passed over.
         """
         metadata = manifest["metadata"]
         path = self.kinds.of(manifest).path(metadata.get("namespace", ""))
         name = metadata.get("name") or metadata["generateName"]
         what = f"create {manifest['kind']} {name}"
         allowed = {HTTPStatus.CONFLICT} if or_keep else set()
-        query = [("dryRun", "All")] if dry_run else []
+        query = [("fieldValidation", "Strict"), *([("dryRun", "All")] * dry_run)]
         return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
 
     def patch(

@@ -38,6 +38,7 @@ from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.check import (
     CheckResult,
     Moment,
+    check_expressions,
     check_metrics,
     check_moment,
 )
@@ -122,6 +123,7 @@ def run_stepped(
         checks=(
             *stepped.checks,
             *_metric_checks(scenario, stepped, metrics),
+            *_last_checks(scenario, stepped, metrics),
             *invariant_checks(context, recorder),
         ),
     )
@@ -171,6 +173,17 @@ def _metric_checks(
         {metric.name: metric.value for metric in metrics},
         {metric.name: metric.note for metric in metrics},
     )
+
+
+def _last_checks(
+    scenario: Scenario, stepped: SteppedOutcome, metrics: Sequence[Metric]
+) -> Iterator[CheckResult]:
+    """Check the expressions about the end and the metrics, likewise."""
+    values = {
+        **stepped.values,
+        "metrics": {metric.name: metric.value for metric in metrics},
+    }
+    return check_expressions(() if stepped.error else scenario.expect.that, values)
 
 
 def _release(

@@ -36,6 +36,12 @@ def workload(plain: Plain) -> Workload:
         pod=pod,
         ends_in_s=float(plain.get("ends_in_s", 0)),
         controllers=int(plain.get("controllers", 1)),
+        requests={
+            name: parse_memory(amount)
+            for name, amount in plain.get("requests", {}).items()
+        },
+        spec=dict(plain.get("spec", {})),
+        runs_s=None if plain.get("runs_s") is None else float(plain["runs_s"]),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,9 @@ Values = Mapping[str, float | None]
 """By the names of `stowage_testbed.metrics`; None where there is no value."""
 
 NO_NOTES: Mapping[str, str] = {}
+
+_EVENTS = 3
+"""Events that are told of an object that is not as expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Moment:
         out.
     workload_of
         The workload of each pod, by the pod's name.
+    events
+        What the API's events say of objects, the latest last, by the object's name.
     before
         What it must not be worse than, where a half of the run went before.
     values
@@ -85,6 +90,7 @@ class Moment:
     plans: OptimizerRecord = NO_PLANS
     objects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     workload_of: Mapping[str, str] = field(default_factory=dict)
+    events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     before: ClusterState | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -105,7 +111,9 @@ def check_moment(
             there = body is not None
             yield _equal(f"{name} is there", wanted.there, there)
         else:
-            yield from _object(name, wanted, body, moment.workload_of)
+            said = moment.events.get(str(body["metadata"]["name"]), ())
+            for result in _object(name, wanted, body, moment.workload_of):
+                yield _with_events(result, said)
     yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
         yield from _change(expect, moment.before, moment.state, tolerance)
@@ -238,6 +246,14 @@ def _object(
         yield _equal(f"{one.path} of {name}", one.wanted, there)
     if wanted.has and not wrong:
         yield _equal(f"{', '.join(wanted.has)} of {name}", True, True)
+
+
+def _with_events(result: CheckResult, said: Sequence[str]) -> CheckResult:
+    """Return a result that tells the object's latest events, if it failed."""
+    if result.passed or not said:
+        return result
+    events = "; ".join(said[-_EVENTS:])
+    return replace(result, message=f"{result.message} (events: {events})")
 
 
 def _change(

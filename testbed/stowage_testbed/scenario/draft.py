@@ -142,8 +142,12 @@ def draft(
     made = Draft(document, valid, broken=broken)
     for place, item in _items(valid, "nodes"):
         made.nodes[place] = node_pool(item)
+    nodes = sum(pool.count for pool in made.nodes.values())
     for place, item in _items(valid, "workload"):
-        made.workload[place] = build.workload(item)
+        workload = build.workload(item)
+        if workload.kind == "DaemonSet" and "replicas" not in item:
+            workload = replace(workload, replicas=nodes)
+        made.workload[place] = workload
     if "instance" in valid:
         _expand(made, build.instance_spec(valid["instance"]))
     for name, item in valid.get("objects", {}).items():

@@ -228,15 +228,16 @@ class MetricBound:
 class Expectations:
     """What must come of a scenario.
 
-    ``deterministic`` and ``optimizer`` are of its halves, or ``end`` and ``metrics`` of
-    its steps. ``tolerance`` is the allowed distance of every utilisation figure.
-    ``allow_unplaceable`` accepts pods that fit no empty node.
+    ``deterministic`` and ``optimizer`` are of its halves, or ``end``, ``metrics`` and
+    ``that`` of its steps. ``tolerance`` is the allowed distance of every utilisation
+    figure. ``allow_unplaceable`` accepts pods that fit no empty node.
     """
 
     deterministic: ExpectedMoment = ExpectedMoment()
     optimizer: ExpectedMoment = ExpectedMoment()
     end: ExpectedMoment = ExpectedMoment()
     metrics: Mapping[str, MetricBound] = field(default_factory=dict)
+    that: tuple[Expression, ...] = ()
     tolerance: float = 1e-6
     allow_unplaceable: bool = False
 
@@ -250,6 +251,7 @@ class Expectations:
                 for moment in ("deterministic", "optimizer", "end")
             },
             metrics={name: MetricBound.of(bound) for name, bound in metrics.items()},
+            that=tuple(Expression(text) for text in plain.get("that", ())),
             tolerance=float(plain.get("tolerance", cls().tolerance)),
             allow_unplaceable=plain.get("allow_unplaceable", False),
         )

@@ -73,6 +73,8 @@ def _world(scenario: Scenario) -> Iterator[str]:
 
 def _controller(workload: Workload) -> str:
     noun = "pod" if workload.replicas == 1 else "pods"
+    if workload.kind == "Pod":
+        return f"{workload.replicas} {noun} without a controller"
     if workload.controllers > 1:
         every = f"{workload.controllers} {workload.kind}s"
         return f"{every} of {workload.replicas} {noun} each"
@@ -85,8 +87,12 @@ def _pod(workload: Workload) -> str:
         asks.append(f"cpu {format_cpu(workload.cpu_milli)}")
     if workload.memory_bytes:
         asks.append(f"memory {format_memory(workload.memory_bytes)}")
+    further = workload.requests.items()
+    asks += [f"{name} {format_memory(amount)}" for name, amount in further]
     text = f"each asks for {' and '.join(asks) or 'nothing'}"
     text += f", priority {workload.priority}"
+    if workload.runs_s is not None:
+        text += f", is done after {workload.runs_s:g} s"
     if workload.ends_in_s:
         text += f", takes {workload.ends_in_s:g} s to end"
     return text
@@ -113,6 +119,10 @@ def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
         yield "Of the measured window"
     for name, bound in scenario.expect.metrics.items():
         yield f"  {bound.in_words(name)}"
+    if scenario.expect.that:
+        yield "Of the end, and of the window's metrics"
+    for expression in scenario.expect.that:
+        yield f"  it holds that {expression.text}"
     yield "Always"
     yield "  no invariant of `stowage_testbed.invariants` is broken"
     if scenario.catch:

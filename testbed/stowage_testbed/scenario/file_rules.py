@@ -81,13 +81,23 @@ def order_is_a_permutation(draft: Draft) -> Iterator[DocumentIssue]:
             yield DocumentIssue((*place, "name"), f"{message}; add or remove it")
 
 
+def a_cron_job_has_a_schedule(draft: Draft) -> Iterator[DocumentIssue]:
+    """Nobody can guess when its time comes."""
+    for place, workload in draft.workload.items():
+        if workload.kind == "CronJob" and "schedule" not in workload.spec:
+            message = f"CronJob {workload.name!r} has no schedule"
+            yield DocumentIssue(
+                place, f"{message}; write it as `spec: {{schedule: ...}}`"
+            )
+
+
 def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
     """Own containers bring own requests and images."""
     for place, workload in draft.workload.items():
         if "containers" not in workload.pod or place[0] != "workload":
             continue
         item = _data(draft)["workload"][place[1]]
-        for key in ("cpu", "memory", "image"):
+        for key in ("cpu", "memory", "requests", "image"):
             if key in item:
                 yield DocumentIssue(
                     (*place, key),
@@ -166,6 +176,7 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     unique_workloads,
     unique_nodes,
     order_is_a_permutation,
+    a_cron_job_has_a_schedule,
     one_source_of_requests,
     every_pod_fits,
     steps_name_their_language,
@@ -183,13 +194,19 @@ def _data(draft: Draft) -> Mapping[str, Any]:
 
 
 def _fits(workload: Workload, pool: NodePool) -> bool:
+    further = workload.requests.items()
     return (
         workload.cpu_milli <= pool.cpu_milli
         and workload.memory_bytes <= pool.memory_bytes
+        and all(amount <= pool.extended.get(name, 0) for name, amount in further)
     )
 
 
 def _size(thing: Workload | NodePool) -> str:
-    return (
-        f"cpu {format_cpu(thing.cpu_milli)}, memory {format_memory(thing.memory_bytes)}"
-    )
+    further = thing.requests if isinstance(thing, Workload) else thing.extended
+    parts = [
+        f"cpu {format_cpu(thing.cpu_milli)}",
+        f"memory {format_memory(thing.memory_bytes)}",
+        *(f"{name} {format_memory(amount)}" for name, amount in further.items()),
+    ]
+    return ", ".join(parts)

@@ -46,6 +46,7 @@ _FORMATS = {
     "parameter-name": "of lower-case letters, digits and '_', as in pods_per_node",
     "priority": "a whole number, as in 10",
     "metric-name": "of lower-case letters, digits, '_' and '.', as in t_sched_p99_s",
+    "resource-name": "a resource besides cpu, memory and pods, as in nvidia.com/gpu",
     "positive-cpu": "more than 0, as in 500m",
     "positive-memory": "more than 0, as in 4G",
     "quantity": "0 or more, as in 1",

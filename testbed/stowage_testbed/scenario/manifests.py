@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from math import ceil
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_templates import with_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import SCALED, Scenario, Workload
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
@@ -16,6 +20,9 @@ LIFETIME = "stowage.dev/lifetime"
 
 ENDS_IN = "stowage.dev/ends-in"
 """Annotation: how long a pod takes to end when it is deleted, likewise."""
+
+STORAGE = "ephemeral-storage"
+"""The only resource besides cpu and memory that may be given out twice."""
 
 CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
@@ -43,44 +50,67 @@ def priority_class_manifest(priority: int) -> Manifest:
 
 
 def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
-    """Return each of a workload's controllers; pods of one are none of the others'."""
+    """Return each of a workload's controllers; pods of one are none of the others'.
+
+    Where it has none they are its pods.
+    """
+    if workload.kind == "Pod":
+        return [
+            bare_pod_manifest(workload, name, namespace)
+            for name in workload.controller_names
+        ]
     if workload.controllers == 1:
         return [workload_manifest(workload, namespace)]
     manifests = []
     for name in workload.controller_names:
         manifest = workload_manifest(workload, namespace)
         manifest["metadata"]["name"] = name
-        spec, own = manifest["spec"], {CONTROLLER_LABEL: name}
-        for labels in (
-            manifest["metadata"]["labels"],
-            spec["selector"]["matchLabels"],
-            spec["template"]["metadata"]["labels"],
-        ):
-            labels.update(own)
-        manifests.append(manifest)
+        own = {CONTROLLER_LABEL: name}
+        manifest["metadata"]["labels"].update(own)
+        if "selector" in manifest["spec"]:
+            manifest["spec"]["selector"]["matchLabels"].update(own)
+        manifests.append(with_pods(manifest, partial(_labelled, labels=own)))
     return manifests
 
 
+def _labelled(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
+    metadata = pod["metadata"]
+    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
+
+
 def workload_manifest(workload: Workload, namespace: str) -> Manifest:
-    """Return the ReplicaSet or Deployment; it and its pods carry `WORKLOAD_LABEL`."""
-    labels = {WORKLOAD_LABEL: workload.name}
+    """Return the controller; it and its pods carry `WORKLOAD_LABEL`."""
+    batch = workload.kind in {"Job", "CronJob"}
     return {
-        "apiVersion": "apps/v1",
+        "apiVersion": "batch/v1" if batch else "apps/v1",
         "kind": workload.kind,
         "metadata": {
             "name": workload.name,
             "namespace": namespace,
-            "labels": dict(labels),
+            "labels": {WORKLOAD_LABEL: workload.name},
         },
-        "spec": {
-            "replicas": workload.replicas,
-            "selector": {"matchLabels": dict(labels)},
-            "template": {
-                "metadata": _pod_metadata(workload),
-                "spec": pod_spec(workload),
-            },
-        },
+        "spec": {**_controller_spec(workload), **workload.spec},
     }
+
+
+def _controller_spec(workload: Workload) -> Manifest:
+    template = {"metadata": _pod_metadata(workload), "spec": pod_spec(workload)}
+    if workload.kind in {"Job", "CronJob"}:
+        job = {
+            "parallelism": workload.replicas,
+            "completions": workload.replicas,
+            "template": template,
+        }
+        return job if workload.kind == "Job" else {"jobTemplate": {"spec": job}}
+    spec: Manifest = {
+        "selector": {"matchLabels": {WORKLOAD_LABEL: workload.name}},
+        "template": template,
+    }
+    if workload.kind in SCALED:
+        spec = {"replicas": workload.replicas, **spec}
+    if workload.kind == "StatefulSet":
+        spec["serviceName"] = workload.name
+    return spec
 
 
 def pod_spec(workload: Workload) -> Manifest:
@@ -91,6 +121,8 @@ def pod_spec(workload: Workload) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }
+    if workload.kind in {"Job", "CronJob"}:
+        spec["restartPolicy"] = "Never"
     if workload.priority:
         spec["priorityClassName"] = priority_class_name(workload.priority)
     return spec | dict(workload.pod)
@@ -99,11 +131,16 @@ def pod_spec(workload: Workload) -> Manifest:
 def bare_pod_manifest(
     workload: Workload, name: str, namespace: str, lifetime_s: float | None = None
 ) -> Manifest:
-    """Return a pod like a workload's, without a controller."""
-    metadata = _pod_metadata(workload)
+    """Return a pod like a workload's, without a controller.
+
+    Parameters
+    ----------
+    lifetime_s
+        How long it runs, where that is not what the workload says.
+    """
     if lifetime_s is not None:
-        annotations = metadata.setdefault("annotations", {})
-        annotations[LIFETIME] = _duration(lifetime_s)
+        workload = replace(workload, runs_s=lifetime_s)
+    metadata = _pod_metadata(workload)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -143,6 +180,8 @@ def _pod_metadata(workload: Workload) -> Manifest:
     annotations = dict(workload.annotations)
     if workload.ends_in_s:
         annotations[ENDS_IN] = _duration(workload.ends_in_s)
+    if workload.runs_s is not None:
+        annotations[LIFETIME] = _duration(workload.runs_s)
     if annotations:
         metadata["annotations"] = annotations
     return metadata
@@ -159,5 +198,11 @@ def _container(workload: Workload) -> Manifest:
         requests["cpu"] = f"{workload.cpu_milli}m"
     if workload.memory_bytes:
         requests["memory"] = str(workload.memory_bytes)
+    own = {name: str(amount) for name, amount in workload.requests.items()}
+    requests |= own
+    resources: Manifest = {"requests": requests} if requests else {}
+    # Of these no node can give more than it has, so that the API wants a limit.
+    if firm := {name: one for name, one in own.items() if name != STORAGE}:
+        resources["limits"] = firm
     container: Manifest = {"name": CONTAINER, "image": workload.image}
-    return {**container, "resources": {"requests": requests}} if requests else container
+    return {**container, "resources": resources} if resources else container

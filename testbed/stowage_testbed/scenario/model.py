@@ -40,17 +40,33 @@ FaultMoment = Literal[
 Harm = Literal["careful", "any"]
 """What plans may do to running pods: the chart's own rules, or whatever it takes."""
 
-WorkloadKind = Literal["ReplicaSet", "Deployment"]
+WorkloadKind = Literal[
+    "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"
+]
+
+SCALED = frozenset({"ReplicaSet", "Deployment", "StatefulSet"})
+"""Kinds of workload whose number of pods can be changed."""
 
 CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Equal controllers and their equal pods. `pod` is merged into the pods' spec.
+    """Equal controllers and their equal pods.
 
-    ``replicas`` are the pods of each controller. ``ends_in_s`` is how long a pod takes
-    to end when it is deleted or evicted.
+    Attributes
+    ----------
+    replicas
+        Pods of each controller; of a DaemonSet those that are expected, of a CronJob
+        none before its time has come.
+    requests
+        What a pod asks for besides cpu and memory, in whole units by resource.
+    pod, spec
+        What is merged into the pods' spec, and into the controller's.
+    runs_s
+        How long a pod runs before it is done; None for ever.
+    ends_in_s
+        How long a pod takes to end when it is deleted or evicted.
     """
 
     name: str
@@ -65,19 +81,23 @@ class Workload:
     pod: Mapping[str, object] = field(default_factory=dict)
     ends_in_s: float = 0.0
     controllers: int = 1
+    requests: Mapping[str, int] = field(default_factory=dict)
+    spec: Mapping[str, object] = field(default_factory=dict)
+    runs_s: float | None = None
 
     @property
     def pods(self) -> int:
         """Return the number of pods of all controllers."""
-        return self.replicas * self.controllers
+        return 0 if self.kind == "CronJob" else self.replicas * self.controllers
 
     @property
     def controller_names(self) -> tuple[str, ...]:
-        """Return the controllers' names in order."""
-        if self.controllers == 1:
+        """Return the controllers' names in order; of pods without one their own."""
+        number = self.replicas if self.kind == "Pod" else self.controllers
+        if number == 1:
             return (self.name,)
-        width = len(str(self.controllers - 1))
-        return tuple(f"{self.name}-{i:0{width}}" for i in range(self.controllers))
+        width = len(str(number - 1))
+        return tuple(f"{self.name}-{i:0{width}}" for i in range(number))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ WORDS = {
     "scenario-name": is_scenario_name,
     "parameter-name": _like(r"[a-z][a-z0-9_]*"),
     "metric-name": _like(r"[a-z][a-z0-9_.]*"),
+    "resource-name": _like(
+        r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
+    ),
     "priority": _like(r"-?(0|[1-9]\d{0,9})"),
 }
 """Each kind of word, as a format of the schema."""

@@ -92,3 +92,17 @@ expect: {end: {placed: 2}}
     assert "found none" in wrong["step 4: spec.unschedulable of Node/node-0"]
     (read,) = (text for name, text in wrong.items() if "nodeName" in name)
     assert "pods.map(p, p.spec.nodeName) is ['node-0', 'node-0']" in read
+
+
+def test_a_field_of_a_pod_that_the_server_does_not_know_is_refused(
+    environment: StepEnvironment,
+) -> None:
+    """It would be passed over otherwise, and the pods go anywhere."""
+    text = PLAIN % ("ConfigMap", "data: {}")
+    head = "  - {name: task, cpu: 10m, pod: {nodeSelektor: {a: b}}}\n"
+
+    outcome = environment.play(head + text.replace("sorted, web", "sorted, task, web"))
+
+    assert not outcome.steps
+    assert "workload task: the API server refused" in outcome.error
+    assert 'unknown field "spec.template.spec.nodeSelektor"' in outcome.error

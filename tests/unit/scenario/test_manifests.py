@@ -9,12 +9,14 @@ from stowage_testbed.scenario.manifests import (
     controller_manifests,
     node_manifests,
     pod_manifests,
+    pod_spec,
     priority_class_manifests,
     workload_manifest,
 )
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload, WorkloadKind
 from stowage_testbed.scenario.objects import object_of
 
+OF_WEB = {"stowage.dev/workload": "web"}
 NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
 
 
@@ -180,3 +182,71 @@ def test_an_object_says_how_many_pods_come_with_it(
 def a_kind(name: str, *, namespaced: bool = True) -> Kind:
     """Return a kind as a server would tell it."""
     return Kind("example.com/v1", name, "things", namespaced, frozenset(), True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "spec"),
+    [
+        ("StatefulSet", "apps/v1", {"replicas": 3, "serviceName": "web"}),
+        ("DaemonSet", "apps/v1", {"selector": {"matchLabels": OF_WEB}}),
+        ("Job", "batch/v1", {"parallelism": 3, "completions": 3}),
+    ],
+)
+def test_each_kind_of_controller_is_written_as_it_wants(
+    kind: WorkloadKind, version: str, spec: Mapping[str, object]
+) -> None:
+    """What the API demands of one it refuses of another."""
+    web = Workload("web", 3, 100, 10**9, kind=kind, spec={"own": True})
+
+    (made,) = controller_manifests(web, "ns")
+
+    assert (made["apiVersion"], made["kind"]) == (version, kind)
+    assert made["spec"].items() >= {**spec, "own": True}.items()
+    assert ("replicas" in made["spec"]) == (kind == "StatefulSet")
+    assert made["spec"]["template"]["metadata"]["labels"] == OF_WEB
+
+
+def test_a_cron_job_makes_jobs_of_its_pods() -> None:
+    """None of them is there before its time has come."""
+    web = Workload("web", 2, 0, 0, kind="CronJob", spec={"schedule": "0 * * * *"})
+
+    (made,) = controller_manifests(web, "ns")
+
+    job = made["spec"]["jobTemplate"]["spec"]
+    assert made["spec"]["schedule"] == "0 * * * *"
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
+    assert web.pods == 0
+
+
+def test_pods_without_a_controller_have_names_of_their_own() -> None:
+    """They sort as numbers, like nodes."""
+    lone = Workload("web", 11, 0, 0, kind="Pod", runs_s=0.5)
+
+    made = controller_manifests(lone, "ns")
+
+    assert [one["metadata"]["name"] for one in made][::10] == ["web-00", "web-10"]
+    assert made[0]["metadata"]["annotations"] == {"stowage.dev/lifetime": "500ms"}
+
+
+def test_what_cannot_be_given_out_twice_is_limited_too() -> None:
+    """The API refuses a pod that asks for a GPU and has no limit of it."""
+    gpu = Workload(
+        "web", 1, 500, 0, requests={"nvidia.com/gpu": 2, "ephemeral-storage": 10}
+    )
+
+    (container,) = pod_spec(gpu)["containers"]
+
+    assert container["resources"] == {
+        "requests": {"cpu": "500m", "nvidia.com/gpu": "2", "ephemeral-storage": "10"},
+        "limits": {"nvidia.com/gpu": "2"},
+    }
+
+
+def test_each_of_several_controllers_knows_its_own_pods() -> None:
+    """Whatever kind they are of."""
+    jobs = Workload("web", 1, 0, 0, kind="Job", controllers=2)
+
+    made = controller_manifests(jobs, "ns")
+
+    labels = [one["spec"]["template"]["metadata"]["labels"] for one in made]
+    assert [one["stowage.dev/controller"] for one in labels] == ["web-0", "web-1"]

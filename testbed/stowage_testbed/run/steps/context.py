@@ -24,6 +24,7 @@ from stowage_testbed.run.environment import ScenarioEnvironment, await_account
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.manifests import controller_manifests
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -72,9 +73,9 @@ class StepContext:
         self.demand = Demand(self.scenario.pods_by_name)
 
     def try_objects(self) -> None:
-        """Watch the objects' kinds, and have the server look at each object.
+        """Watch the objects' kinds, and have the server look at all that is written.
 
-        Those whose kind another one defines have their turn when they are made.
+        Objects whose kind another one defines have their turn when they are made.
 
         Raises
         ------
@@ -88,6 +89,11 @@ class StepContext:
                 continue
             self.run.observer.watch(source_of(kind))
             self._create(item, kind, dry_run=True)
+        for workload in self.scenario.workload:
+            # Its controllers are equal.
+            for manifest in controller_manifests(workload, self.namespace)[:1]:
+                with _placed(f"workload {workload.name}"):
+                    self._offer(manifest, dry_run=True)
 
     def create_object(self, item: ObjectSpec) -> None:
         """Create an object, and return when it is of use.
@@ -97,7 +103,7 @@ class StepContext:
         ApiRefusedError
             The server refused it, or serves no such kind; says where it is written.
         """
-        with _placed(item):
+        with _placed(item.place):
             kind = self.objects.kinds.of(item.manifest)
         self.run.observer.watch(source_of(kind))
         self._create(item, kind)
@@ -108,16 +114,18 @@ class StepContext:
             await_account(self.run, item.object_name)
 
     def _create(self, item: ObjectSpec, kind: Kind, *, dry_run: bool = False) -> None:
-        manifest = item.in_namespace(kind, self.namespace)
-        with _placed(item):
-            try:
-                self.objects.create(
-                    with_overrides(manifest, self.pod_overrides), dry_run=dry_run
-                )
-            except ApiRefusedError as error:
-                # What else is refused now may be allowed when other objects are there.
-                if not dry_run or error.status in MALFORMED:
-                    raise
+        with _placed(item.place):
+            self._offer(item.in_namespace(kind, self.namespace), dry_run=dry_run)
+
+    def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
+        try:
+            self.objects.create(
+                with_overrides(manifest, self.pod_overrides), dry_run=dry_run
+            )
+        except ApiRefusedError as error:
+            # What else is refused now may be allowed when other objects are there.
+            if not dry_run or error.status in MALFORMED:
+                raise
 
     @property
     def namespace(self) -> str:
@@ -216,10 +224,10 @@ class StepContext:
 
 
 @contextmanager
-def _placed(item: ObjectSpec) -> Iterator[None]:
+def _placed(place: str) -> Iterator[None]:
     """Say of a refusal where the object is written."""
     try:
         yield
     except ApiRefusedError as error:
-        error.args = (f"{item.place}: {error}",)
+        error.args = (f"{place}: {error}",)
         raise

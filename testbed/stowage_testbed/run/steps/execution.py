@@ -18,7 +18,7 @@ from stowage_testbed.run.problem import problem_of
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
-from stowage_testbed.run.steps.observed_moment import observed_state
+from stowage_testbed.run.steps.observed_moment import observed_state, values_at
 from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
 from stowage_testbed.run.steps.waiting import await_moment
 from stowage_testbed.scenario.model import QUIET_S, Scenario
@@ -105,6 +105,7 @@ def run_steps(
         evidence=evidence or _evidence(context, error, recorder),
         recovery=context.recovery,
         error=error,
+        values=_last_values(context) if scenario.expect.that else {},
     )
 
 
@@ -145,6 +146,10 @@ def _evidence(
     """Return what the scenario's `catch` names, if something has failed."""
     failed = error or not all(one.passed for one in context.checks)
     return collect(context, recorder.log_texts) if failed else {}
+
+
+def _last_values(context: StepContext) -> dict[str, Any]:
+    return context.run.observer.read(lambda seen: values_at(seen, context))
 
 
 def _window(context: StepContext) -> Window | None:

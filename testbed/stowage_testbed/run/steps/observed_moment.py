@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +29,7 @@ def observed_moment(
         state=observed_state(state, context.scenario, context.namespace),
         plans=optimizer_record(state.plans()),
         objects=objects,
+        events=_events(state, context.namespace) if expect.objects else {},
         workload_of={
             pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
@@ -36,10 +37,24 @@ def observed_moment(
     )
 
 
+def _events(state: State, namespace: str) -> dict[str, list[str]]:
+    """Return what events say of each object, in the order in which they came."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for body in state.bodies("Event", namespace):
+        name = str(body["involvedObject"].get("name", ""))
+        said[name].append(f"{body.get('reason', '')}: {body.get('message', '')}")
+    return said
+
+
+def values_at(state: State, context: StepContext) -> dict[str, Any]:
+    """Return what expressions read of a moment: pods, nodes, plans and objects."""
+    return _values(state, context, _objects(state, context, ()))
+
+
 def _values(
     state: State, context: StepContext, objects: Mapping[str, JsonObject]
 ) -> dict[str, Any]:
-    """Return what expressions read: pods, nodes and plans by name, and objects."""
+    """Return what expressions read; lists are in the order of names."""
     ours = {name for pool in context.scenario.node_pools for name in pool.node_names()}
     nodes = [body for body in state.bodies("Node") if _name(body) in ours]
     lists = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState
@@ -69,6 +70,8 @@ class SteppedOutcome:
         What the scenario's `catch` names, by file name; empty if nothing failed.
     error
         Which step failed and why; empty if none did.
+    values
+        What the scenario's last expressions read; empty if it has none.
     recovery
         What was recorded of a service that was overloaded, if one was.
     """
@@ -79,6 +82,7 @@ class SteppedOutcome:
     state: ClusterState = EMPTY
     evidence: Mapping[str, str] = field(default_factory=dict)
     error: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
     recovery: HpaRecord | None = None
 
     @property

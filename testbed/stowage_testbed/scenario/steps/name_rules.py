@@ -8,6 +8,7 @@ from typing import Any
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.steps.action import NameUsed, Sort
 from stowage_testbed.scenario.steps.applying import AskForPlan, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
@@ -87,7 +88,15 @@ def templates_are_not_applied(draft: Draft) -> Iterator[DocumentIssue]:
 
 
 def scaled_workloads_have_one_controller(draft: Draft) -> Iterator[DocumentIssue]:
-    """A number of pods is one controller's."""
+    """A number of pods is one controller's, of a kind that has such a number."""
+    kinds = {w.name: w.kind for w in draft.workload.values()}
+    for step in draft.steps:
+        kind = kinds.get(step.action.workload) if isinstance(step.action, Scale) else ""
+        if kind and kind not in SCALED:
+            message = (
+                f"a {kind} has no number of pods to change; scale another workload"
+            )
+            yield DocumentIssue(step.place("workload"), message)
     several = {w.name for w in draft.workload.values() if w.controllers > 1}
     for step in draft.steps:
         if isinstance(step.action, Scale) and step.action.workload in several:

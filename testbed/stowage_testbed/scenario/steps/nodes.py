@@ -31,6 +31,10 @@ def node_pool(plain: Mapping[str, Any]) -> NodePool:
         labels=dict(plain.get("labels", {})),
         taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
         zones=tuple(plain.get("zones", ())),
+        extended={
+            name: parse_memory(amount)
+            for name, amount in plain.get("resources", {}).items()
+        },
     )
 
 
@@ -43,6 +47,8 @@ def pool_in_words(pool: NodePool) -> str:
         f"with cpu {format_cpu(pool.cpu_milli)}, "
         f"memory {format_memory(pool.memory_bytes)}, {pool.pods} pods"
     )
+    for name, amount in pool.extended.items():
+        text += f", {name} {format_memory(amount)}"
     if pool.zones:
         text += f", in turn in zones {', '.join(pool.zones)}"
     for key, value in pool.labels.items():
