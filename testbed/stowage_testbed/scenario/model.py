@@ -64,7 +64,8 @@ class Workload:
     pod, spec
         What is merged into the pods' spec, and into the controller's.
     runs_s
-        How long a pod runs before it is done; None for ever.
+        How long a pod runs before it is done; with None one of a Job is done at once,
+        and any other runs for ever.
     ends_in_s
         How long a pod takes to end when it is deleted or evicted.
     """
