@@ -18,6 +18,9 @@ Manifest = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 
+_SHOWN = 600
+"""Characters of an answer that are shown."""
+
 
 class ApiRefusedError(StowageError):
     """The API server refused a request.
@@ -31,8 +34,18 @@ class ApiRefusedError(StowageError):
     def __init__(self, what: str, status: int, body: str) -> None:
         self.status, self.body = status, body
         super().__init__(
-            f"the API server refused to {what} with {status}: {body.strip()[:400]}"
+            f"the API server refused to {what} with {status}: {_words_of(body)}"
         )
+
+
+def _words_of(body: str) -> str:
+    """Return what an answer says to people, which is part of a Status mostly."""
+    try:
+        status = json.loads(body)
+        words = str(status["message"])
+    except (ValueError, TypeError, KeyError):
+        words = body.strip()
+    return words[:_SHOWN]
 
 
 class ApiUnreachableError(StowageError):

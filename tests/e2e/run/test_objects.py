@@ -99,10 +99,10 @@ def test_a_field_of_a_pod_that_the_server_does_not_know_is_refused(
 ) -> None:
     """It would be passed over otherwise, and the pods go anywhere."""
     text = PLAIN % ("ConfigMap", "data: {}")
-    head = "  - {name: task, cpu: 10m, pod: {nodeSelektor: {a: b}}}\n"
+    head = "  - {name: picky, cpu: 10m, pod: {nodeSelektor: {a: b}}}\n"
 
-    outcome = environment.play(head + text.replace("sorted, web", "sorted, task, web"))
+    outcome = environment.play(head + text.replace("sorted, web", "sorted, picky, web"))
 
     assert not outcome.steps
-    assert "workload task: the API server refused" in outcome.error
+    assert "workload picky: the API server refused" in outcome.error
     assert 'unknown field "spec.template.spec.nodeSelektor"' in outcome.error
