@@ -39,13 +39,16 @@ class ApiRefusedError(StowageError):
 
 
 def _words_of(body: str) -> str:
-    """Return what an answer says to people, which is part of a Status mostly."""
+    """Return what an answer says to people: of a Status the message and its causes."""
     try:
         status = json.loads(body)
-        words = str(status["message"])
-    except (ValueError, TypeError, KeyError):
-        words = body.strip()
-    return words[:_SHOWN]
+        causes = (status.get("details") or {}).get("causes") or ()
+        said = [status["message"], *(one["message"] for one in causes)]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        said = [body.strip()]
+    # A cause is mostly part of the message already.
+    words = [one for at, one in enumerate(said) if not at or one not in said[0]]
+    return " ".join(words)[:_SHOWN]
 
 
 class ApiUnreachableError(StowageError):

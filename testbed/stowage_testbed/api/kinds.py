@@ -146,6 +146,13 @@ class Kinds:
             return [one for one in served if one.api_version == version]
         return _meant([one for one in served if one.preferred])
 
+    def served(self, name: str) -> Kind | None:
+        """Return what `named` does; None where the cluster serves no such kind."""
+        try:
+            return self.named(name)
+        except KindMissingError:
+            return None
+
     def known(self, manifest: Mapping[str, Any]) -> Kind | None:
         """Return the kind of an object if it was served when last asked."""
         found = self._found(_name_of(manifest))

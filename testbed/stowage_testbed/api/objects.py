@@ -45,20 +45,26 @@ class Objects:
         self.kinds = kinds_of(api)
 
     def create(
-        self, manifest: Manifest, *, or_keep: bool = False, dry_run: bool = False
+        self,
+        manifest: Manifest,
+        *,
+        or_keep: bool = False,
+        strict: bool = False,
+        dry_run: bool = False,
     ) -> dict[str, Any]:
         """Create an object and return it as the server made it.
 
         With ``or_keep`` an object of that name that is there already is left alone,
-        with ``dry_run`` none is made, but it is refused as it would be. A field that
-        the server does not know is an error, and not passed over.
+        with ``dry_run`` none is made, but it is refused as it would be. If ``strict``,
+        a field that the server does not know is an error, and not passed over.
         """
         metadata = manifest["metadata"]
         path = self.kinds.of(manifest).path(metadata.get("namespace", ""))
         name = metadata.get("name") or metadata["generateName"]
         what = f"create {manifest['kind']} {name}"
         allowed = {HTTPStatus.CONFLICT} if or_keep else set()
-        query = [("fieldValidation", "Strict"), *([("dryRun", "All")] * dry_run)]
+        query = [("fieldValidation", "Strict")] if strict else []
+        query += [("dryRun", "All")] if dry_run else []
         return self._ask("POST", path, what, manifest, allowed=allowed, query=query)
 
     def patch(
@@ -135,7 +141,7 @@ class Objects:
     def delete(
         self, kind: str, name: str, *, namespace: str = "", at_once: bool = False
     ) -> None:
-        """Delete an object; no error if it is not there.
+        """Delete an object; no error if it is not there, nor if its kind is not served.
 
         Its dependents go as well, by the garbage collector. With ``at_once`` a pod gets
         no time to end.
@@ -143,9 +149,12 @@ class Objects:
         options: dict[str, Any] = {"propagationPolicy": "Background"}
         if at_once:
             options["gracePeriodSeconds"] = 0
+        served = self.kinds.served(kind)
+        if served is None:
+            return
         self._ask(
             "DELETE",
-            self._path(kind, namespace, name),
+            served.path(namespace, name),
             f"delete {kind} {name}",
             options,
             allowed={HTTPStatus.NOT_FOUND},
@@ -159,10 +168,11 @@ class Objects:
         """
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         query = [("limit", str(PAGE))]
-        while True:
+        served = self.kinds.served(kind)
+        while served is not None:
             page = self._ask(
                 "DELETE",
-                self._path(kind, namespace),
+                served.path(namespace),
                 f"delete every {kind}",
                 options,
                 allowed={HTTPStatus.NOT_FOUND},

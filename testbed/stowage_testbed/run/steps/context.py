@@ -120,7 +120,9 @@ class StepContext:
     def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
         try:
             self.objects.create(
-                with_overrides(manifest, self.pod_overrides), dry_run=dry_run
+                with_overrides(manifest, self.pod_overrides),
+                strict=True,
+                dry_run=dry_run,
             )
         except ApiRefusedError as error:
             # What else is refused now may be allowed when other objects are there.
