@@ -169,8 +169,8 @@ class _Program:
         )
         price = np.maximum(0, -dual[counts + runs :][:rooms])
         price = price.reshape(self._groups.room.shape)
-        total = price.sum(axis=1)
-        mixes = np.unique((price / np.maximum(total, 1e-9)[:, None])[total > 0], axis=0)
+        priced = price[price.any(axis=1)]
+        mixes = np.unique(priced / priced.sum(axis=1, keepdims=True), axis=0)
         return _Optimum(duals, mixes)
 
     @property

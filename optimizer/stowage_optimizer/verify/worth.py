@@ -88,7 +88,7 @@ def check_emptied(case: Case) -> Iterator[Violation]:
     for eviction in case.evictions:
         yield Violation("worth", eviction.uid, "loses its node for consolidation")
     before, after = _in_use(case)
-    prices = _prices(case)
+    prices = _prices(case, before, after)
     if prices is None:
         if len(after) >= len(before):
             problem = f"{len(after)} nodes in use, {len(before)} were before"
@@ -112,7 +112,7 @@ def check_nodes_in_use(case: Case) -> Iterator[Violation]:
     if (claimed.before, claimed.after) != counted:
         problem = f"{counted} before and after, said {(claimed.before, claimed.after)}"
         yield Violation("nodes-in-use", "plan", problem)
-    cost = _prices(case) or (0, 0)
+    cost = _prices(case, before, after) or (0, 0)
     said = claimed.price_before_micros, claimed.price_after_micros
     if said != cost:
         problem = f"cost {cost} millionths before and after, said {said}"
@@ -125,12 +125,11 @@ def check_nodes_in_use(case: Case) -> Iterator[Violation]:
         yield Violation("nodes-in-use", "plan", "fewer moves than the lower bound")
 
 
-def _prices(case: Case) -> tuple[int, int] | None:
+def _prices(case: Case, before: Set[str], after: Set[str]) -> tuple[int, int] | None:
     """Return what the nodes in use cost before and after; None without prices."""
     prices = case.index.price_micros
     if not prices:
         return None
-    before, after = _in_use(case)
     return sum(map(prices.__getitem__, before)), sum(map(prices.__getitem__, after))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from http import HTTPStatus
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, proxy
 
@@ -99,7 +98,6 @@ class Kinds:
     def __init__(self, api: ApiClient) -> None:
         # Else what is known of a client would keep it from going.
         self._api: ApiClient = proxy(api)
-        self._lock = Lock()
         self._all: tuple[Kind, ...] = ()
         self._by_name: dict[str, list[Kind]] = {}
 
@@ -117,8 +115,7 @@ class Kinds:
         by_name = defaultdict[str, list[Kind]](list)
         for kind in every:
             by_name[kind.name].append(kind)
-        with self._lock:
-            self._all, self._by_name = every, dict(by_name)
+        self._all, self._by_name = every, dict(by_name)
 
     def named(self, name: str) -> Kind:
         """Return the kind of a name, as in ``Pod`` or ``apps/v1/Deployment``.
@@ -191,7 +188,9 @@ _KNOWN: WeakKeyDictionary[ApiClient, Kinds] = WeakKeyDictionary()
 
 def kinds_of(api: ApiClient) -> Kinds:
     """Return the kinds of a client's cluster, the same for every caller."""
-    return _KNOWN.setdefault(api, Kinds(api))
+    if api not in _KNOWN:
+        _KNOWN[api] = Kinds(api)
+    return _KNOWN[api]
 
 
 def _name_of(manifest: Mapping[str, Any]) -> str:

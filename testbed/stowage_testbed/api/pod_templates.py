@@ -31,6 +31,13 @@ def with_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
     return {key: _changed(value, change) for key, value in manifest.items()}
 
 
+def with_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
+    """Return what describes a pod with further labels."""
+    metadata = pod.get("metadata") or {}
+    all_labels = {**(metadata.get("labels") or {}), **labels}
+    return {**pod, "metadata": {**metadata, "labels": all_labels}}
+
+
 def _changed(value: Any, change: Change) -> Any:
     if isinstance(value, list):
         return [_changed(one, change) for one in value]

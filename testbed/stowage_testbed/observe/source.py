@@ -15,9 +15,9 @@ class Source:
     path: str
 
 
-def source_of(kind: Kind, namespace: str = "") -> Source:
-    """Return the objects of a kind that a cluster serves, of a namespace if given."""
-    return Source(kind.key, kind.path(namespace))
+def source_of(kind: Kind) -> Source:
+    """Return all objects of a kind that a cluster serves."""
+    return Source(kind.key, kind.path())
 
 
 PODS = Source("Pod", "/api/v1/pods")

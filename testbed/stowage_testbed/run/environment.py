@@ -69,8 +69,8 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     objects, wait_for = context.objects, context.observer.wait_for
     # The last first: what an object needs was made before it.
     wide = list(_deleted(context, scenario, namespace))
-    controllers = {one.kind for one in scenario.workload} - {"Pod"}
-    for kind in (*sorted(controllers | {"Deployment"}), "ReplicaSet", "Pod"):
+    controllers = {"Deployment", *(one.kind for one in scenario.workload)}
+    for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
     wait_for(
         f"the pods of {namespace} to go",

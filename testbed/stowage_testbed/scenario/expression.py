@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import cel
@@ -86,7 +87,7 @@ def _read(text: str, values: Mapping[str, Any]) -> Iterator[str]:
                 answer = _evaluated(part, values)
             except _FAILURES:
                 continue
-            if not _is_literal(part):
+            if _compiled(part).variables():
                 yield f"{part} is {_shown(answer)}"
 
 
@@ -114,12 +115,7 @@ def _split(text: str, operators: tuple[str, ...]) -> list[str]:
     return [one for one in (*parts, text[begin:].strip()) if one]
 
 
-def _is_literal(text: str) -> bool:
-    return not re.search(
-        r"[a-z]\w*\s*[.(\[]|^[a-z]\w*$", re.sub(r"\"[^\"]*\"", "", text)
-    )
-
-
+@cache
 def _compiled(text: str) -> cel.Program:
     try:
         return cel.compile(text)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from math import ceil
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import with_pods
+from stowage_testbed.api.pod_templates import with_labels, with_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
 
@@ -23,6 +22,9 @@ ENDS_IN = "stowage.dev/ends-in"
 
 STORAGE = "ephemeral-storage"
 """The only resource besides cpu and memory that may be given out twice."""
+
+_BATCH = frozenset({"Job", "CronJob"})
+"""Kinds of workload whose pods are done one day."""
 
 CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
@@ -69,20 +71,14 @@ def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
         manifest["metadata"]["labels"].update(own)
         if "selector" in manifest["spec"]:
             manifest["spec"]["selector"]["matchLabels"].update(own)
-        manifests.append(with_pods(manifest, partial(_labelled, labels=own)))
+        manifests.append(with_pods(manifest, partial(with_labels, labels=own)))
     return manifests
-
-
-def _labelled(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
-    metadata = pod["metadata"]
-    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
 
 
 def workload_manifest(workload: Workload, namespace: str) -> Manifest:
     """Return the controller; it and its pods carry `WORKLOAD_LABEL`."""
-    batch = workload.kind in {"Job", "CronJob"}
     return {
-        "apiVersion": "batch/v1" if batch else "apps/v1",
+        "apiVersion": "batch/v1" if workload.kind in _BATCH else "apps/v1",
         "kind": workload.kind,
         "metadata": {
             "name": workload.name,
@@ -95,7 +91,7 @@ def workload_manifest(workload: Workload, namespace: str) -> Manifest:
 
 def _controller_spec(workload: Workload) -> Manifest:
     template = {"metadata": _pod_metadata(workload), "spec": pod_spec(workload)}
-    if workload.kind in {"Job", "CronJob"}:
+    if workload.kind in _BATCH:
         job = {
             "parallelism": workload.replicas,
             "completions": workload.replicas,
@@ -121,7 +117,7 @@ def pod_spec(workload: Workload) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }
-    if workload.kind in {"Job", "CronJob"}:
+    if workload.kind in _BATCH:
         spec["restartPolicy"] = "Never"
     if workload.priority:
         spec["priorityClassName"] = priority_class_name(workload.priority)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.api.manifests import SUFFIXES, located_manifests
-from stowage_testbed.api.pod_templates import with_pods
+from stowage_testbed.api.pod_templates import with_labels, with_pods
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
@@ -77,16 +78,12 @@ class ObjectSpec:
             Where it goes if its kind has namespaces and it names none.
         """
         version = {"apiVersion": kind.api_version}
-        body = with_pods({**version, **self.manifest}, self._labelled)
+        labelled = partial(with_labels, labels={WORKLOAD_LABEL: self.name})
+        body = with_pods({**version, **self.manifest}, labelled)
         metadata = dict(body["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", namespace)
         return {**body, "metadata": metadata}
-
-    def _labelled(self, pod: Manifest) -> Manifest:
-        metadata = dict(pod.get("metadata") or {})
-        labels = {**(metadata.get("labels") or {}), WORKLOAD_LABEL: self.name}
-        return {**pod, "metadata": {**metadata, "labels": labels}}
 
 
 def object_of(name: str, plain: Mapping[str, Any], line: int = 0) -> ObjectSpec:

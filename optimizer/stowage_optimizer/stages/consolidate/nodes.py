@@ -55,9 +55,9 @@ def spare_kept(packing: Packing) -> Packing:
     Where others have a price, nothing is known to be saved by going there.
     """
     nodes = packing.snapshot.nodes
-    used = nodes_in_use(packing.current, nodes_of_others(packing))
     if not any(node.hourly_price_micros for node in nodes):
         return packing
+    used = nodes_in_use(packing.current, nodes_of_others(packing))
     room = tuple(
         amounts if node.hourly_price_micros or at in used else (0,) * len(amounts)
         for at, (node, amounts) in enumerate(zip(nodes, packing.room, strict=True))

@@ -21,15 +21,18 @@ from stowage_testbed.scenario.steps.kinds import asked_plans
 
 
 def observed_moment(
-    state: State, context: StepContext, expect: ExpectedMoment
+    state: State, context: StepContext, expect: ExpectedMoment, *, told: bool
 ) -> Moment:
-    """Return nodes, pods, plans and objects as they are now, as far as it is asked."""
+    """Return nodes, pods, plans and objects as they are now, as far as it is asked.
+
+    Only what is ``told`` has the events: a look while waiting does without.
+    """
     objects = _objects(state, context, expect.objects)
     return Moment(
         state=observed_state(state, context.scenario, context.namespace),
         plans=optimizer_record(state.plans()),
         objects=objects,
-        events=_events(state, context.namespace) if expect.objects else {},
+        events=_events(state, context.namespace) if told else {},
         workload_of={
             pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
@@ -55,11 +58,9 @@ def _values(
     state: State, context: StepContext, objects: Mapping[str, JsonObject]
 ) -> dict[str, Any]:
     """Return what expressions read; lists are in the order of names."""
-    ours = {name for pool in context.scenario.node_pools for name in pool.node_names()}
-    nodes = [body for body in state.bodies("Node") if _name(body) in ours]
     lists = {
         "pods": state.bodies("Pod", context.namespace),
-        "nodes": nodes,
+        "nodes": _nodes(state, context.scenario),
         "plans": state.bodies("PackingPlan"),
     }
     plain = {key: without_bookkeeping(dict(body)) for key, body in objects.items()}
@@ -77,13 +78,17 @@ def observed_state(state: State, scenario: Scenario, namespace: str) -> ClusterS
 
     Both by name. What counts is what the API server has, not what the file asks for.
     """
-    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
-    nodes = [body for body in state.bodies("Node") if _name(body) in ours]
     pods = [body for body in state.bodies("Pod", namespace) if live(body)]
     return ClusterState(
-        nodes=tuple(_node(body) for body in sorted(nodes, key=_name)),
+        nodes=tuple(_node(body) for body in sorted(_nodes(state, scenario), key=_name)),
         pods=tuple(_pod(body) for body in sorted(pods, key=_name)),
     )
+
+
+def _nodes(state: State, scenario: Scenario) -> list[JsonObject]:
+    """Return the scenario's nodes that are there."""
+    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
+    return [body for body in state.bodies("Node") if _name(body) in ours]
 
 
 def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:

@@ -83,12 +83,12 @@ def await_moment(
     tolerance = context.scenario.expect.tolerance
     context.watch_named(expect.objects)
 
-    def look(state: State) -> list[CheckResult]:
-        moment = observed_moment(state, context, expect)
+    def look(state: State, *, told: bool = True) -> list[CheckResult]:
+        moment = observed_moment(state, context, expect, told=told)
         return list(check_moment(expect, moment, tolerance))
 
     def condition(state: State) -> Verdict:
-        failed = [one.message for one in look(state) if not one.passed]
+        failed = [one.message for one in look(state, told=False) if not one.passed]
         return Verdict(not failed, "; ".join(failed) or "all holds, but pods change")
 
     try:
