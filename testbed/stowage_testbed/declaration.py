@@ -180,12 +180,14 @@ def _type_schema(kind: Any) -> Schema:
         return {"enum": list(get_args(kind))}
     if get_origin(kind) is tuple:
         return {"$ref": "#/$defs/names"}
+    if get_origin(kind) is Mapping:
+        return {"type": "object"}
     return {"type": _TYPES[kind]}
 
 
 def _shown(default: Any) -> Any:
     """Return a default as people write it; ``None`` for what is simply left out."""
-    if default in ("", ()):
+    if default in ("", (), {}):
         return None
     whole = isinstance(default, float) and default.is_integer()
     return int(default) if whole else default

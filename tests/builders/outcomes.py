@@ -16,22 +16,32 @@ from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.divergence import divergences
 from stowage_testbed.run.latency import latency_of
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.outcome import PhaseOutcome, RunOutcome, ScenarioOutcome
-from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord, Window
+from stowage_testbed.run.outcome import (
+    CheckpointRecord,
+    RunOutcome,
+    ScenarioOutcome,
+    StepRecord,
+    Window,
+)
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, place_and_pack
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
+from stowage_testbed.scenario.steps.waiting import END
 
 GB = 10**9
 PASSED = CheckResult("placed", True, "2", "2")
 FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
 
-def a_phase(
-    nodes: Mapping[str, Sequence[str]], checks: tuple[CheckResult, ...] = (PASSED,)
-) -> PhaseOutcome:
-    """Return a phase in which each workload's pods stand on these nodes."""
+def a_checkpoint(
+    nodes: Mapping[str, Sequence[str]],
+    name: str = BEFORE,
+    *,
+    is_planned: bool = False,
+) -> CheckpointRecord:
+    """Return a checkpoint at which each workload's pods stand on these nodes."""
     state = ClusterState(
         tuple(NodeState(name, 1000, 4 * GB) for name in ("n1", "n2")),
         tuple(
@@ -40,13 +50,14 @@ def a_phase(
             for place in places
         ),
     )
-    return PhaseOutcome(
+    return CheckpointRecord(
+        name=name,
         state=state,
         utilisation=utilisation(state),
         placement_hash=placement_hash(state),
         latency=latency_of([0.001 * number for number in range(1, 11)], [0.002, 0.005]),
         duration_s=1.5,
-        checks=checks,
+        is_planned=is_planned,
     )
 
 
@@ -65,25 +76,30 @@ def an_outcome(
 ) -> ScenarioOutcome:
     """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
     nodes = nodes or {"a": ["n1"], "b": ["n2"]}
+    workload = tuple(
+        Workload(workload, len(places), 100, 2 * GB)
+        for workload, places in nodes.items()
+    )
     scenario = Scenario(
         name=name,
         description="Two pods.",
         nodes=(NodePool("n", 2, 1000, 4 * GB),),
-        workload=tuple(
-            Workload(workload, len(places), 100, 2 * GB)
-            for workload, places in nodes.items()
-        ),
+        workload=workload,
         variant=variant,
+        steps=place_and_pack(workload),
         path=path,
     )
+    checkpoints = [a_checkpoint(nodes)] if settled else []
+    if after:
+        checkpoints.append(a_checkpoint(after, AFTER, is_planned=True))
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
-        before=a_phase(nodes, checks) if settled else None,
-        after=a_phase(after) if after else None,
+        checkpoints=tuple(checkpoints),
+        checks=checks if settled else (),
         plans=plans,
         error=error,
-        durations_s={"deterministic": 1.5},
+        durations_s={BEFORE: 1.5},
     )
 
 
@@ -99,17 +115,7 @@ def a_stepped_outcome(
     path: Path | None = None,
 ) -> ScenarioOutcome:
     """Return the outcome of a scenario with one step, a burst."""
-    nodes = nodes or {"web": ["n1", ""]}
     step = Step(1, 12, Burst("web", 2))
-    end = a_phase(nodes, checks)
-    stepped = SteppedOutcome(
-        steps=(StepRecord(step, 0.5, facts or {}, error),),
-        window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
-        checks=checks,
-        state=end.state,
-        evidence=evidence or {},
-        error=error,
-    )
     scenario = Scenario(
         name=name,
         description="Pods come.",
@@ -121,10 +127,13 @@ def a_stepped_outcome(
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
-        end=end,
-        stepped=stepped,
+        steps=(StepRecord(step, 0.5, facts or {}, error),),
+        checkpoints=(a_checkpoint(nodes or {"web": ["n1", ""]}, END),),
+        checks=checks,
+        window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
+        evidence=evidence or {},
         error=error,
-        durations_s={"steps": 2.0},
+        durations_s={END: 2.0},
     )
 
 

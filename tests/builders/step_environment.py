@@ -9,12 +9,15 @@ from typing import Any
 
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import clear, prepare
+from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, WindowListener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.execution import run_steps
-from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.scheduling import Release
 
 ROUNDS = itertools.count(1)
 
@@ -31,6 +34,36 @@ WORKLOAD = {
 }
 
 
+class Served(Harness, Listener):
+    """A release serves already; the pods are listed before they are cleared away."""
+
+    is_judged = False
+
+    def __init__(
+        self,
+        context: RunContext,
+        pod_overrides: PodOverrides | None,
+        window_listener: WindowListener,
+    ) -> None:
+        self._context = context
+        self.pod_overrides = pod_overrides
+        self.window_listener = window_listener
+        self.pods: list[dict[str, Any]] = []
+
+    def release(
+        self,
+        context: RunContext,
+        scenario: Scenario,
+        release: Release,
+        recorder: RunRecorder,
+    ) -> None:
+        """Leave the release as it is."""
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """List the pods."""
+        self.pods = self._context.objects.listed("Pod", material.namespace)
+
+
 @dataclass
 class StepEnvironment:
     """Carries out the steps of a text, and remembers the pods as they were then."""
@@ -44,29 +77,19 @@ class StepEnvironment:
         text: str,
         pod_overrides: PodOverrides | None = None,
         window_listener: WindowListener | None = None,
-    ) -> SteppedOutcome:
+    ) -> ScenarioOutcome:
         """Carry the steps out and leave the cluster as it was."""
         path = self.folder / "test" / "case.yaml"
         path.parent.mkdir(exist_ok=True)
         used = (line for name, line in WORKLOAD.items() if name in text)
         path.write_text("".join((HEAD, *used, text)))
         (scenario,) = load_file(path)
-        recorder = RunRecorder(self.context, Listener())
+        listener = window_listener or WindowListener()
+        served = Served(self.context, pod_overrides, listener)
         # A namespace lives on for seconds after it was cleared.
         number = next(ROUNDS)
-        environment = prepare(self.context, scenario, number)
-        try:
-            outcome = run_steps(
-                self.context,
-                scenario,
-                environment,
-                pod_overrides,
-                recorder,
-                window_listener=window_listener,
-            )
-            self.pods = self.context.objects.listed("Pod", environment.namespace)
-        finally:
-            clear(self.context, scenario, number)
+        outcome = run_scenario(self.context, scenario, number, served, served)
+        self.pods = served.pods
         return outcome
 
     def facts(self, kind: str, name: str) -> set[str | None]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from stowage_testbed.cluster.supervision import PATIENCE_S
-from stowage_testbed.ending import await_end
 from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
@@ -17,22 +15,28 @@ from stowage_testbed.faults.moment import moment_of, recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.verdict import UnreachableStateError
-from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.manual_plan import execute_manual_plan
-from stowage_testbed.run.problem import PROBLEMS, in_words
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.execution import carry_out
+from stowage_testbed.scenario.implied_steps import as_steps
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.applying import Apply
+from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
+from stowage_testbed.scenario.steps.scheduling import Release
 
 QUIET_MARGIN_S = 0.7
 """Beyond the settle time, so that a plan that is to come shows itself."""
 
 
-@dataclass(slots=True)
-class Attempt:
-    """Carries one try out.
+class Attempt(Harness, Listener):
+    """Carries one try out: the steps, and the fault after those that bring pods.
 
     Parameters
     ----------
@@ -46,42 +50,95 @@ class Attempt:
         Folder for the evidence of a try that fails.
     """
 
-    cluster: FaultCluster
-    scenario: Scenario
-    number: int
-    seed: int
-    results: Path
+    is_judged = False
+
+    def __init__(
+        self,
+        cluster: FaultCluster,
+        scenario: Scenario,
+        number: int,
+        seed: int,
+        results: Path,
+    ) -> None:
+        self._run = cluster.run
+        self._scenario = replace(scenario, steps=bringing_steps(scenario))
+        self._number = number
+        self._seed = seed
+        self._results = results
+        release = cluster.release_for(self._scenario)
+        self._seen = begin_try(cluster.run, self._scenario, release)
+        self._settled: Collection[str] = ()
+        self._context: FaultContext
+        self._trial: Trial
 
     def run(self) -> Trial:
         """Try it and clear the cluster; what goes wrong is part of the trial."""
-        run = self.cluster.run
-        release = self.cluster.release_for(self.scenario)
-        seen = begin_try(run, self.scenario, release)
-        try:
-            seen.environment = prepare(run, self.scenario, self.number)
-            with self._fault_context(seen) as context:
-                self._go_through(context, seen)
-                self._ask_again(context, seen)
-        except PROBLEMS as problem:
-            seen.error = in_words(problem)
-        if seen.error:
-            await_end(PATIENCE_S)
-        trial = end_try(run, seen, self.number, self.seed, self.results)
-        clear(run, self.scenario, self.number)
-        with self._fault_context(seen) as context:
+        run_scenario(self._run, self._scenario, self._number, self, self)
+        with self._fault_context(self._seen) as context:
             KINDS[context.settings.do].after(context)
-        return trial
+        return self._trial
+
+    @contextmanager
+    def serving(
+        self, environment: ScenarioEnvironment, recorder: RunRecorder
+    ) -> Iterator[None]:
+        """Have a fault ready; the release that it needs serves already."""
+        del recorder
+        self._seen.environment = environment
+        with self._fault_context(self._seen) as self._context:
+            yield
+
+    def release(
+        self,
+        context: RunContext,
+        scenario: Scenario,
+        release: Release,
+        recorder: RunRecorder,
+    ) -> None:
+        """Do nothing: the release serves already."""
+
+    def before(self, context: StepContext, step: Step) -> None:
+        """Prepare the fault before the last pods come."""
+        if step != self._scenario.steps[-1]:
+            return
+        KINDS[self._context.settings.do].before(self._context)
+        self._settled = self._run.observer.read(
+            lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}
+        )
+
+    def after(self, context: StepContext, step: Step) -> None:
+        """Let the fault happen when its moment comes, and wait for the recovery."""
+        if step != self._scenario.steps[-1]:
+            return
+        fault, seen = self._context, self._seen
+        if self._moment_comes():
+            fault.clock.pause(fault.rng.uniform(*fault.settings.after_s))
+            seen.injected = self._now()
+            KINDS[fault.settings.do].inject(fault)
+            fault.clock.pause(fault.rng.uniform(*fault.settings.lasts_s))
+            fault.end_fault()
+            seen.ended = self._now()
+        self._await_recovery()
+        self._ask_again()
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Take the records, and make the trial of them."""
+        self._seen.error = outcome.error
+        self._seen.changes += material.changes
+        self._trial = end_try(
+            self._run, self._seen, self._number, self._seed, self._results
+        )
 
     @contextmanager
     def _fault_context(self, seen: Seen) -> Iterator[FaultContext]:
         rng = random.Random(  # noqa: S311 - to be repeated, not to be secret
-            f"{self.seed}/{self.scenario.scenario_id}/{self.number}"
+            f"{self._seed}/{self._scenario.scenario_id}/{self._number}"
         )
         context = FaultContext(
-            run=self.cluster.run,
+            run=self._run,
             environment=seen.environment or ScenarioEnvironment("", ()),
             release=seen.release,
-            scenario=self.scenario,
+            scenario=self._scenario,
             rng=rng,
             facts=seen.facts,
         )
@@ -91,65 +148,53 @@ class Attempt:
             # Also when something else went wrong: nothing may stay stopped or barred.
             context.end_fault()
 
-    def _go_through(self, context: FaultContext, seen: Seen) -> None:
-        fault = context.settings
-        kind = KINDS[fault.do]
-        first, last = self._before_and_after()
-        steps = StepContext(self.cluster.run, self.scenario, context.environment)
-        for step in first:
-            carry_out(steps, step)
-        kind.before(context)
-        if self._comes(context, steps, last):
-            context.clock.pause(context.rng.uniform(*fault.after_s))
-            seen.injected = self._now()
-            kind.inject(context)
-            context.clock.pause(context.rng.uniform(*fault.lasts_s))
-            context.end_fault()
-            seen.ended = self._now()
-        self._await_recovery(context, seen)
-
-    def _before_and_after(self) -> tuple[Sequence[Step], Step]:
-        """Return what comes before anything is planned, and what is planned for."""
-        placing, _ = self.scenario.halves
-        applied = [s for s in placing.steps if isinstance(s.action, Apply)]
-        return placing.steps[: applied[-1].number - 1], applied[-1]
-
-    def _comes(self, context: FaultContext, steps: StepContext, last: Step) -> bool:
-        """Bring in the rest, and wait for the moment; return whether it came."""
-        run, scenario = self.cluster.run, self.scenario
-        settled = run.observer.read(
-            lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}
-        )
-        carry_out(steps, last)
+    def _moment_comes(self) -> bool:
+        """Wait for the moment of the fault; return whether it came."""
+        fault = self._context
         try:
-            run.observer.wait_for(
-                f"the moment of the fault ({context.settings.at})",
-                moment_of(context.settings, context.namespace, settled),
-                timeout_s=run.timeouts.plan_s(scenario),
+            self._run.observer.wait_for(
+                f"the moment of the fault ({fault.settings.at})",
+                moment_of(fault.settings, fault.namespace, self._settled),
+                timeout_s=self._run.timeouts.plan_s(self._scenario),
             )
         except UnreachableStateError:
             return False
         return True
 
-    def _await_recovery(self, context: FaultContext, seen: Seen) -> None:
-        run = self.cluster.run
-        run.observer.wait_for(
+    def _await_recovery(self) -> None:
+        fault = self._context
+        self._run.observer.wait_for(
             "the cluster to recover",
-            recovered(context.namespace, context.release.namespace),
-            timeout_s=run.timeouts.plan_s(self.scenario),
-            quiet_s=self.scenario.optimizer.settle_s + QUIET_MARGIN_S,
+            recovered(fault.namespace, fault.release.namespace),
+            timeout_s=self._run.timeouts.plan_s(self._scenario),
+            quiet_s=self._scenario.optimizer.settle_s + QUIET_MARGIN_S,
             quiet_kinds=("Pod", "PackingPlan"),
-            quiet_after=seen.ended,
+            quiet_after=self._seen.ended,
         )
 
-    def _ask_again(self, context: FaultContext, seen: Seen) -> None:
+    def _ask_again(self) -> None:
         """Ask for a second plan where nothing better can exist."""
-        run = self.cluster.run
-        plans = run.observer.read(lambda state: state.plans())
+        plans = self._run.observer.read(lambda state: state.plans())
         if plans and plans[-1].optimal:
-            second = execute_manual_plan(run, self.scenario)
-            self._await_recovery(context, seen)
-            seen.second_plan = second.moves + second.evictions
+            second = execute_manual_plan(self._run, self._scenario)
+            self._await_recovery()
+            self._seen.second_plan = second.moves + second.evictions
 
     def _now(self) -> Receipt:
-        return self.cluster.run.observer.clock.now()
+        return self._run.observer.clock.now()
+
+
+def bringing_steps(scenario: Scenario) -> tuple[Step, ...]:
+    """Return the steps until the last pods come, which a plan is made for.
+
+    Of workloads that come in turn the last is a step of its own.
+    """
+    steps = scenario.steps
+    last = max(n for n, one in enumerate(steps) if isinstance(one.action, Apply))
+    action = steps[last].action
+    before = [one.action for one in steps[:last]]
+    if isinstance(action, ApplyInTurn):
+        return as_steps(
+            (*before, ApplyInTurn(action.names[:-1]), Apply(action.names[-1:]))
+        )
+    return steps[: last + 1]

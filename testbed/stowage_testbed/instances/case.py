@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.constraint_mix import with_constraints
+from stowage_testbed.scenario.implied_steps import place_and_pack
 from stowage_testbed.scenario.instances import generate
-from stowage_testbed.scenario.load import halves_of
 from stowage_testbed.scenario.model import Scenario
 
 _SEED_BYTES = 8
@@ -71,4 +71,4 @@ class Case:
         )
         if self.family is Family.MIX:
             scenario = with_constraints(scenario)
-        return replace(scenario, halves=halves_of(scenario.workload, arrival=None))
+        return replace(scenario, steps=place_and_pack(scenario.workload))

@@ -20,7 +20,7 @@ from stowage_testbed.metrics.state import (
     amount,
 )
 from stowage_testbed.page.offline import BARS, offline_page
-from stowage_testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
 from stowage_testbed.whole_file import write_whole
 
 PAGE = "page.html"
@@ -28,7 +28,6 @@ PAGE = "page.html"
 
 PACKAGE = "stowage_testbed.report"
 SCRIPTS = (*BARS, "page.js")
-TITLES = ("before", "after")
 
 BAR_CELLS = 20
 MOST_NODES = 16
@@ -37,13 +36,13 @@ MOST_NODES = 16
 
 def comparison_screen(outcome: ScenarioOutcome) -> RenderableType:
     """Return nodes as bars before and after, and what changed, for a terminal."""
-    before, after = outcome.phases
+    before, after = outcome.checkpoints
     nodes = Table(box=None, pad_edge=False)
     nodes.add_column("node", overflow="fold")
-    for title in TITLES:
-        nodes.add_column(f"{title} (cpu requested)")
+    for one in (before, after):
+        nodes.add_column(f"{one.name} (cpu requested)")
     shown = before.state.nodes[:MOST_NODES]
-    loads = [_loads(phase.state, "cpu") for phase in (before, after)]
+    loads = [_loads(one.state, "cpu") for one in (before, after)]
     for node in shown:
         nodes.add_row(node.name, *(_bar(node, load[node.name]) for load in loads))
     left_out = len(before.state.nodes) - len(shown)
@@ -69,7 +68,7 @@ def _bar(node: NodeState, load: int) -> Text:
 
 
 def _sentences(
-    outcome: ScenarioOutcome, before: PhaseOutcome, after: PhaseOutcome
+    outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord
 ) -> Iterator[str]:
     yield (
         f"pods with a node: {before.placed} before, {after.placed} after; "
@@ -89,13 +88,13 @@ def _sentences(
 
 
 def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
-    """Write the page of a scenario with both halves into a folder.
+    """Write the page of a scenario with two checkpoints into a folder.
 
     Returns
     -------
     The file.
     """
-    before, after = outcome.phases
+    before, after = outcome.checkpoints
     text = offline_page(
         PACKAGE,
         scripts=SCRIPTS,
@@ -118,7 +117,7 @@ def _gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, i
 
 
 def _data(outcome: ScenarioOutcome) -> dict[str, Any]:
-    nodes = outcome.phases[0].state.nodes
+    nodes = outcome.checkpoints[0].state.nodes
     return {
         "cluster": {
             "names": [node.name for node in nodes],
@@ -127,8 +126,8 @@ def _data(outcome: ScenarioOutcome) -> dict[str, Any]:
             "pods": [node.pods for node in nodes],
         },
         "panels": [
-            {"title": title, "run": _columns(phase.state)}
-            for title, phase in zip(TITLES, outcome.phases, strict=True)
+            {"title": one.name, "run": _columns(one.state)}
+            for one in outcome.checkpoints
         ],
     }
 

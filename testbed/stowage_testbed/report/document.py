@@ -9,14 +9,15 @@ from stowage_testbed.metrics.packing import placements, pods_per_node
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.run.latency import Latency
 from stowage_testbed.run.outcome import (
+    CheckpointRecord,
     Divergence,
-    PhaseOutcome,
     RunOutcome,
     ScenarioOutcome,
+    StepRecord,
+    Window,
 )
-from stowage_testbed.run.steps.outcome import SteppedOutcome, StepRecord
 
-FORMAT = "stowage.dev/run/v1"
+FORMAT = "stowage.dev/run/v2"
 
 
 def run_document(outcome: RunOutcome, environment: dict[str, Any]) -> dict[str, Any]:
@@ -47,36 +48,37 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "passed": outcome.passed,
         "error": outcome.error,
         "skipped": outcome.skipped,
-        "before": _phase(outcome.before),
-        "after": _phase(outcome.after),
-        "end": _phase(outcome.end),
-        "stepped": steps_document(outcome.stepped),
+        "steps": [_step(record) for record in outcome.steps],
+        "checkpoints": [_checkpoint(one) for one in outcome.checkpoints],
+        "checks": [asdict(check) for check in outcome.checks],
+        "window": _window(outcome.window),
+        "evidence": sorted(outcome.evidence),
+        "recovery": outcome.recovery and outcome.recovery.document(),
         "metrics": [asdict(metric) for metric in outcome.metrics],
         "moves": outcome.moves,
         "evictions": outcome.evictions,
         "optimal": outcome.optimal,
         "plans": [_plan(plan) for plan in outcome.plans],
-        "durations_s": dict(outcome.durations_s or {}),
+        "durations_s": dict(outcome.durations_s),
     }
 
 
-def _phase(phase: PhaseOutcome | None) -> dict[str, Any] | None:
-    if phase is None:
-        return None
+def _checkpoint(one: CheckpointRecord) -> dict[str, Any]:
     return {
-        "placed": phase.placed,
-        "pending": phase.pending,
+        "name": one.name,
+        "placed": one.placed,
+        "pending": one.pending,
         "utilisation": {
-            resource: float(share) for resource, share in phase.utilisation.items()
+            resource: float(share) for resource, share in one.utilisation.items()
         },
-        "placement_hash": phase.placement_hash,
+        "placement_hash": one.placement_hash,
         "placements": {
-            workload: list(nodes) for workload, nodes in placements(phase.state).items()
+            workload: list(nodes) for workload, nodes in placements(one.state).items()
         },
-        "pods_per_node": pods_per_node(phase.state),
-        "latency": _latency(phase.latency),
-        "duration_s": phase.duration_s,
-        "checks": [asdict(check) for check in phase.checks],
+        "pods_per_node": pods_per_node(one.state),
+        "latency": _latency(one.latency),
+        "duration_s": one.duration_s,
+        "is_planned": one.is_planned,
     }
 
 
@@ -106,23 +108,15 @@ def _divergence(divergence: Divergence) -> dict[str, Any]:
     return {"scenario": facts.pop("scenario_id"), **facts}
 
 
-def steps_document(stepped: SteppedOutcome | None) -> dict[str, Any] | None:
-    """Return what became of the steps; ``None`` for a scenario without any."""
-    if stepped is None:
+def _window(window: Window | None) -> dict[str, Any] | None:
+    if window is None:
         return None
-    window = stepped.window
     return {
-        "steps": [_step(record) for record in stepped.steps],
-        "window": window
-        and {
-            "start": window.start.wall_text(),
-            "stop": window.stop.wall_text(),
-            "start_monotonic_ns": window.start.monotonic_ns,
-            "stop_monotonic_ns": window.stop.monotonic_ns,
-            "length_s": window.length_s,
-        },
-        "evidence": sorted(stepped.evidence),
-        "recovery": stepped.recovery and stepped.recovery.document(),
+        "start": window.start.wall_text(),
+        "stop": window.stop.wall_text(),
+        "start_monotonic_ns": window.start.monotonic_ns,
+        "stop_monotonic_ns": window.stop.monotonic_ns,
+        "length_s": window.length_s,
     }
 
 

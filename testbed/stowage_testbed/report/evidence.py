@@ -31,10 +31,10 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     for name, text in material.log_texts.items():
         _write(folder / f"{name}.log", text)
     _write_audit(folder / "audit.jsonl", material)
-    if outcome.stepped and outcome.stepped.evidence:
+    if outcome.evidence:
         caught = folder / "caught"
         caught.mkdir(exist_ok=True)
-        for name, text in outcome.stepped.evidence.items():
+        for name, text in outcome.evidence.items():
             _write(caught / name, text)
     return folder
 

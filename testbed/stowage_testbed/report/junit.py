@@ -51,7 +51,7 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
     scenario = outcome.scenario
     topic, _, behaviour = scenario.name.rpartition("/")
     variant = f"@{scenario.variant}" if scenario.variant else ""
-    duration_s = sum((outcome.durations_s or {}).values())
+    duration_s = sum(outcome.durations_s.values())
     case = ET.Element(
         "testcase",
         classname=f"scenarios.{topic.replace('/', '.')}" if topic else "scenarios",

@@ -82,7 +82,7 @@ class LiveProgress(Listener):
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Print the verdict."""
-        seconds = sum((outcome.durations_s or {}).values())
+        seconds = sum(outcome.durations_s.values())
         verdict = "passed" if outcome.passed else "FAILED"
         self.say(f"{verdict} {self._current} in {seconds:.1f} s")
         for line in first_lines(outcome.failures):

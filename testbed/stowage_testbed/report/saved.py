@@ -28,32 +28,26 @@ class SavedLatency:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedPhase:
-    """The state after one phase, and what was checked in it."""
+class SavedCheckpoint:
+    """The state at a checkpoint; see `stowage_testbed.run.outcome`."""
 
+    name: str
     placed: int
     pending: int
     utilisation: Mapping[str, float]
     placement_hash: str
-    checks: tuple[CheckResult, ...] = ()
-    latency: SavedLatency | None = None
+    is_planned: bool
+    latency: SavedLatency
 
 
 @dataclass(frozen=True, slots=True)
 class SavedStep:
-    """A step that was begun; see `stowage_testbed.run.steps.outcome`."""
+    """A step that was begun; see `stowage_testbed.run.outcome`."""
 
     number: int
     kind: str
     line: int
     facts: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class SavedSteps:
-    """All steps of a scenario."""
-
-    steps: tuple[SavedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +61,9 @@ class SavedScenario:
     moves: int
     evictions: int
     variant: str | None = None
-    before: SavedPhase | None = None
-    after: SavedPhase | None = None
-    end: SavedPhase | None = None
-    stepped: SavedSteps | None = None
+    steps: tuple[SavedStep, ...] = ()
+    checkpoints: tuple[SavedCheckpoint, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
     optimal: bool | None = None
     skipped: str = ""
     durations_s: Mapping[str, float] = field(default_factory=dict)
@@ -81,21 +74,14 @@ class SavedScenario:
         return f"{self.scenario}@{self.variant}" if self.variant else self.scenario
 
     @property
-    def phases(self) -> tuple[SavedPhase, ...]:
-        """The phases that were reached, in order."""
-        phases = (self.before, self.after, self.end)
-        return tuple(phase for phase in phases if phase is not None)
-
-    @property
     def failed_checks(self) -> tuple[CheckResult, ...]:
         """The checks that did not hold."""
-        checks = (check for phase in self.phases for check in phase.checks)
-        return tuple(check for check in checks if not check.passed)
+        return tuple(check for check in self.checks if not check.passed)
 
     @property
-    def planned(self) -> bool:
+    def is_planned(self) -> bool:
         """Whether plans could be made in it."""
-        return self.after is not None or self.end is not None
+        return any(one.is_planned for one in self.checkpoints)
 
 
 @dataclass(frozen=True, slots=True)

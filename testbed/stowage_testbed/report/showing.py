@@ -12,7 +12,7 @@ from tabulate import tabulate
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.report.tables import run_tables
-from stowage_testbed.run.outcome import PhaseOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.text.markdown import escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
 
@@ -22,30 +22,30 @@ PENDING = "(pending)"
 
 
 def placement_table(outcome: ScenarioOutcome) -> str:
-    """Return each node's workloads, phase by phase; empty for a large scenario."""
+    """Return each node's workloads at the checkpoints; empty for a large scenario."""
     scenario = outcome.scenario
-    phases = outcome.phases
-    if not phases or max(len(one.state.nodes) for one in phases) > MOST_NODES:
+    reached = outcome.checkpoints
+    if not reached or max(len(one.state.nodes) for one in reached) > MOST_NODES:
         return ""
-    present = {pod.workload for one in phases for pod in one.state.pods}
+    present = {pod.workload for one in reached for pod in one.state.pods}
     order = [one.name for one in scenario.workload if one.name in present]
     order += sorted(present - set(order))
     if len(order) > MOST_WORKLOADS:
         return ""
-    columns = [_cells(phase, order) for phase in phases]
-    names = [node.name for node in phases[0].state.nodes]
+    columns = [_cells(one.state, order) for one in reached]
+    names = dict.fromkeys(node.name for one in reached for node in one.state.nodes)
     rows = [
         [name, *(cells.get(name, "") for cells in columns)]
         for name in [*names, PENDING]
         if name != PENDING or any(cells.get(name) for cells in columns)
     ]
-    headings = ("end",) if outcome.end else ("before", "after")[: len(phases)]
-    table = tabulate(rows, headers=("node", *headings), tablefmt="simple")
+    headings = ("node", *(one.name for one in reached))
+    table = tabulate(rows, headers=headings, tablefmt="simple")
     return f"{scenario.scenario_id}\n{table}"
 
 
-def _cells(phase: PhaseOutcome, order: list[str]) -> dict[str, str]:
-    counts = _counts(phase.state)
+def _cells(state: ClusterState, order: list[str]) -> dict[str, str]:
+    counts = _counts(state)
     return {
         place: ", ".join(
             f"{name} x{workloads[name]}" if workloads[name] > 1 else name

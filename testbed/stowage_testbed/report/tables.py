@@ -111,8 +111,9 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
                  "hash"),
         rows=tuple(_row(group) for group in rounds.values()),
         notes=(
-            "Left of an arrow stands the deterministic phase, right of it what the "
-            "optimiser made of it; hash is that of the first placements.",
+            "An arrow leads from one checkpoint to the next: without steps from what "
+            "the deterministic scheduler placed to what the optimiser made of it. Hash "
+            "is that of the first placements.",
             _latency_note(scenarios),
             *_late_pods(scenarios),
         ),
@@ -121,18 +122,18 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
 
 def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
-    phases = shown.phases
-    latency = phases[0].latency if phases else None
+    checkpoints = shown.checkpoints
+    latency = checkpoints[0].latency if checkpoints else None
     return (
         shown.scenario_id,
         _result(shown, rounds),
-        _counts(phase.placed for phase in phases),
-        _counts(phase.pending for phase in phases),
-        str(shown.moves) if shown.planned else NOTHING,
-        str(shown.evictions) if shown.planned else NOTHING,
+        _counts(one.placed for one in checkpoints),
+        _counts(one.pending for one in checkpoints),
+        str(shown.moves) if shown.is_planned else NOTHING,
+        str(shown.evictions) if shown.is_planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
-        _shares([phase.utilisation["cpu"] for phase in phases]),
-        _shares([phase.utilisation["memory"] for phase in phases]),
+        _shares([one.utilisation["cpu"] for one in checkpoints]),
+        _shares([one.utilisation["memory"] for one in checkpoints]),
         _percentiles(latency) if latency else NOTHING,
         str(latency.n) if latency else NOTHING,
         _hash(rounds),
@@ -150,7 +151,7 @@ def _result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
 
 
 def _counts(counts: Iterable[int]) -> str:
-    """Return one count a phase, as in ``2 → 3``."""
+    """Return one count a checkpoint, as in ``2 → 3``."""
     return " → ".join(str(count) for count in counts) or NOTHING
 
 
@@ -171,7 +172,7 @@ def _percentiles(latency: SavedLatency) -> str:
 
 def _hash(rounds: Sequence[SavedScenario]) -> str:
     """Return the beginning of the rounds' one hash, or how many there are."""
-    different = {one.phases[0].placement_hash for one in rounds if one.phases}
+    different = {one.checkpoints[0].placement_hash for one in rounds if one.checkpoints}
     if len(different) > 1:
         return f"{len(different)} differ"
     return next(iter(different), NOTHING)[:HASH_SHOWN]
@@ -179,18 +180,14 @@ def _hash(rounds: Sequence[SavedScenario]) -> str:
 
 def _latency_note(scenarios: Sequence[SavedScenario]) -> str:
     """Return what the reader must know of the latencies."""
-    latencies = [
-        one.phases[0].latency
-        for one in scenarios
-        if one.phases and one.phases[0].latency
-    ]
+    latencies = [one.checkpoints[0].latency for one in scenarios if one.checkpoints]
     if not latencies:
         return "No scenario settled, so there is no latency to report."
     lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
     behind = f", {_range_ms(lags)} behind the audit log (medians)" if lags else ""
     resolution = _range_ms([item.resolution_s for item in latencies])
     return (
-        "Latency: pod created to bound in the deterministic phase, or in the window "
+        "Latency: pod created to bound before the first checkpoint, or in the window "
         f"that the steps measure, clock: {latencies[0].clock}{behind}, resolution "
         f"{resolution}; a percentile with too small an n is left out (-)."
     )
@@ -204,7 +201,7 @@ def _range_ms(seconds: Sequence[float]) -> str:
 def _late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
     """Yield each step whose pods were created later than they should have been."""
     for one in scenarios:
-        for step in one.stepped.steps if one.stepped else ():
+        for step in one.steps:
             if step.facts.get("late"):
                 yield (
                     f"{one.scenario_id} round {one.repeat}, step {step.number} "

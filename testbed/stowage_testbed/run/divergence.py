@@ -5,25 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stowage_testbed.metrics.packing import placements
-from stowage_testbed.run.outcome import Divergence, PhaseOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import (
+    CheckpointRecord,
+    Divergence,
+    ScenarioOutcome,
+)
+from stowage_testbed.scenario.steps.waiting import END
 
 
 def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
-    """Compare the deterministic phase of every round with the scenario's first."""
-    first: dict[str, PhaseOutcome] = {}
+    """Compare every round's first checkpoint with that of the scenario's first round.
+
+    Only those that a file names, or has before it lets the optimiser pack: what a plan
+    makes of them, and when a measured run ends, is not the same in every round.
+    """
+    first: dict[str, CheckpointRecord] = {}
     found: list[Divergence] = []
     for outcome in outcomes:
-        if outcome.before is None:
+        reached = next(iter(outcome.checkpoints), None)
+        if reached is None or reached.is_planned or reached.name == END:
             continue
-        name = outcome.scenario.scenario_id
-        reference = first.setdefault(name, outcome.before)
-        if reference.placement_hash != outcome.before.placement_hash:
-            found.append(_difference(outcome, reference, outcome.before))
+        reference = first.setdefault(outcome.scenario.scenario_id, reached)
+        if reference.placement_hash != reached.placement_hash:
+            found.append(_difference(outcome, reference, reached))
     return tuple(found)
 
 
 def _difference(
-    outcome: ScenarioOutcome, reference: PhaseOutcome, other: PhaseOutcome
+    outcome: ScenarioOutcome, reference: CheckpointRecord, other: CheckpointRecord
 ) -> Divergence:
     then, now = placements(reference.state), placements(other.state)
     order = [workload.name for workload in outcome.scenario.workload]

@@ -77,7 +77,14 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
+    plans = context.observer.read(lambda state: [one.name for one in state.plans()])
     objects.delete_all("PackingPlan")
+    # They must not count for the next run.
+    wait_for(
+        f"the plans of {scenario.scenario_id} to go",
+        objects_gone("PackingPlan", plans),
+        timeout_s=context.timeouts.cleanup_s,
+    )
     for name in nodes:
         objects.delete("Node", name)
     for priority in scenario.priorities:

@@ -3,28 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.run.latency import Latency
-from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.action import Step
 
 
 @dataclass(frozen=True, slots=True)
-class PhaseOutcome:
-    """The settled state after one phase, and its figures."""
+class Window:
+    """What is measured lies between these two moments."""
 
+    start: Receipt
+    stop: Receipt
+
+    @property
+    def length_s(self) -> float:
+        """Length in seconds."""
+        return self.stop.seconds_since(self.start)
+
+    def holds(self, moment: Receipt) -> bool:
+        """Return whether a moment lies in it."""
+        return self.start <= moment <= self.stop
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One step that was begun.
+
+    Attributes
+    ----------
+    duration_s
+        Until it was done or failed.
+    facts
+        What else is worth knowing, as in how many pods came late.
+    error
+        Why it failed; empty if it did not.
+    """
+
+    step: Step
+    duration_s: float
+    facts: Mapping[str, float] = field(default_factory=dict)
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRecord:
+    """Pods and nodes at a checkpoint, and figures of what led to it.
+
+    Attributes
+    ----------
+    is_planned
+        Whether an optimiser served, then or before.
+    latency, duration_s
+        Of the measured window, if it was closed since the checkpoint before; else of
+        all since then.
+    """
+
+    name: str
     state: ClusterState
     utilisation: Mapping[str, Fraction]
     placement_hash: str
     latency: Latency
     duration_s: float
-    checks: tuple[CheckResult, ...] = ()
+    is_planned: bool = False
 
     @property
     def placed(self) -> int:
@@ -45,47 +95,49 @@ class ScenarioOutcome:
     ----------
     repeat
         Which round it was, from 1.
-    before, after
-        The deterministic phase and the optimiser's; ``None`` where a phase did not
-        settle, and in a scenario with steps.
-    end
-        When the steps were over; ``None`` in a scenario without.
-    stepped
-        The steps themselves.
+    steps
+        Those that were begun, in order.
+    checkpoints
+        Those that were reached, in order.
+    checks
+        Of the steps and checkpoints, of the metrics, and of the invariants.
+    window, record
+        What was measured; ``None`` if no step said so, or it was not reached.
     metrics
         Of the window that the steps measured; empty without one.
+    recovery
+        What was recorded of a service that was overloaded, if one was.
+    evidence
+        What the scenario's `catch` names, by file name; empty if nothing failed.
     plans
-        The PackingPlans of the optimiser's phase, in order.
+        The PackingPlans, in order.
     error
         Why the scenario could not be carried through; empty if it was.
     skipped
         What the cluster lacks that the scenario needs; empty if it was run.
     durations_s
-        Seconds by step, in order.
+        Seconds by what they were spent on, in order; those of steps by the checkpoint
+        that they led to.
     """
 
     scenario: Scenario
     repeat: int
-    before: PhaseOutcome | None = None
-    after: PhaseOutcome | None = None
-    end: PhaseOutcome | None = None
-    stepped: SteppedOutcome | None = None
+    steps: tuple[StepRecord, ...] = ()
+    checkpoints: tuple[CheckpointRecord, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    window: Window | None = None
+    record: RunRecord | None = None
     metrics: tuple[Metric, ...] = ()
+    recovery: HpaRecord | None = None
+    evidence: Mapping[str, str] = field(default_factory=dict)
     plans: tuple[ObservedPlan, ...] = ()
     error: str = ""
     skipped: str = ""
-    durations_s: Mapping[str, float] | None = None
+    durations_s: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def phases(self) -> tuple[PhaseOutcome, ...]:
-        """The phases that were reached, in order."""
-        phases = (self.before, self.after, self.end)
-        return tuple(phase for phase in phases if phase is not None)
-
-    @property
-    def checks(self) -> tuple[CheckResult, ...]:
-        """All checks of all phases."""
-        return tuple(check for phase in self.phases for check in phase.checks)
+    def checkpoint(self, name: str) -> CheckpointRecord | None:
+        """Return a checkpoint by its name; ``None`` if it was not reached."""
+        return next((one for one in self.checkpoints if one.name == name), None)
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:

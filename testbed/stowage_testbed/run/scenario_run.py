@@ -1,24 +1,40 @@
-"""One scenario, once: prepare, place, optimise, report, clean up."""
+"""One scenario, once: prepare, carry its steps out, record, clean up."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.ending import EndingInterrupt, await_end
-from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.cluster_needs import missing_at
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear, namespace_of, prepare
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.invariant_checks import invariant_checks
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.outcome import PhaseOutcome, ScenarioOutcome
-from stowage_testbed.run.phases import run_half, run_stepped
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.outcome import SteppedOutcome
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.execution import carry_all_out
+from stowage_testbed.run.steps.observed_moment import values_at
+from stowage_testbed.run.window_record import window_record
+from stowage_testbed.scenario.check import (
+    CheckResult,
+    check_expressions,
+    check_metrics,
+)
 from stowage_testbed.scenario.model import Scenario
 
 
 def run_scenario(
-    context: RunContext, scenario: Scenario, repeat: int, listener: Listener
+    context: RunContext,
+    scenario: Scenario,
+    repeat: int,
+    listener: Listener,
+    harness: Harness | None = None,
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
@@ -26,6 +42,15 @@ def run_scenario(
 
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
+
+    Parameters
+    ----------
+    repeat
+        Number of the run, which its namespace is named by.
+    listener
+        Receives the outcome and the records before anything is cleared.
+    harness
+        What places the pods, and what else happens; without it the chart's release.
     """
     if missing := missing_at(context.cluster.backend, scenario):
         listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
@@ -34,55 +59,82 @@ def run_scenario(
     recorder = RunRecorder(context, listener)
     try:
         with needing_host_pods(context.cluster):
-            outcome = _executed(context, scenario, repeat, recorder)
-            if outcome.error:
-                await_end(PATIENCE_S)
+            outcome = _carried_out(
+                context, scenario, repeat, recorder, harness or Harness()
+            )
+        if outcome.error:
+            await_end(PATIENCE_S)
+        namespace = namespace_of(context, scenario, repeat)
+        listener.scenario_finished(outcome, recorder.material(namespace))
+        with recorder.step("clean up"):
+            clear(context, scenario, repeat)
     except EndingInterrupt:
         # The process is being ended; there is no time to clear anything.
         raise
     except (KeyboardInterrupt, SystemExit):
+        # A cluster that ends with the run takes everything along, and is quicker.
         if context.lasting:
             clear(context, scenario, repeat)
         raise
-    namespace = namespace_of(context, scenario, repeat)
-    listener.scenario_finished(outcome, recorder.material(namespace))
-    with recorder.step("clean up"):
-        clear(context, scenario, repeat)
     return outcome
 
 
-def _executed(
-    context: RunContext, scenario: Scenario, repeat: int, recorder: RunRecorder
+def _carried_out(
+    context: RunContext,
+    scenario: Scenario,
+    repeat: int,
+    recorder: RunRecorder,
+    harness: Harness,
 ) -> ScenarioOutcome:
-    reached: list[PhaseOutcome] = []
-    end: PhaseOutcome | None = None
-    stepped: SteppedOutcome | None = None
-    metrics: tuple[Metric, ...] = ()
-    error = ""
+    outcome = ScenarioOutcome(scenario, repeat)
+    errors: list[str] = []
     try:
         with recorder.step("prepare"):
             environment = prepare(context, scenario, repeat)
-        if scenario.steps:
-            stepped, end, metrics = run_stepped(
-                context, scenario, environment, recorder
-            )
-            error = stepped.error
-        for half in scenario.halves:
-            before = reached[0] if reached else None
-            reached.append(
-                run_half(context, scenario, half, environment, recorder, before=before)
-            )
+        with harness.serving(environment, recorder):
+            steps = StepContext(context, scenario, environment, recorder, harness)
+            errors.append(carry_all_out(steps))
+            outcome = _outcome(outcome, steps, failed=bool(errors[0]))
     except PROBLEMS as problem:
-        error = in_words(problem)
-    return ScenarioOutcome(
-        scenario=scenario,
-        repeat=repeat,
-        before=reached[0] if reached else None,
-        after=reached[1] if len(reached) > 1 else None,
-        end=end,
-        stepped=stepped,
-        metrics=metrics,
+        errors.append(in_words(problem))
+    return replace(
+        outcome,
         plans=tuple(context.observer.read(lambda state: state.plans())),
-        error=error,
+        error="; ".join(filter(None, errors)),
         durations_s=recorder.durations_s,
     )
+
+
+def _outcome(
+    outcome: ScenarioOutcome, steps: StepContext, *, failed: bool
+) -> ScenarioOutcome:
+    """Return what came of the steps, with the metrics, and the checks of the end."""
+    outcome = replace(
+        outcome,
+        steps=tuple(steps.records),
+        checkpoints=tuple(steps.checkpoints),
+        checks=tuple(steps.checks),
+        window=steps.window,
+        recovery=steps.recovery,
+        evidence=steps.evidence,
+    )
+    record = window_record(steps)
+    if not steps.harness.is_judged:
+        return replace(outcome, record=record)
+    metrics = metrics_of(record) if record else ()
+    outcome = replace(outcome, record=record, metrics=metrics)
+    # Unless the step that failed says it all.
+    of_end = () if failed else tuple(_last_checks(steps, outcome))
+    invariants = invariant_checks(steps.run, steps.recorder)
+    return replace(outcome, checks=(*outcome.checks, *of_end, *invariants))
+
+
+def _last_checks(steps: StepContext, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
+    """Check the bounds on metrics, and the expressions about the end and metrics."""
+    expect = steps.scenario.expect
+    values = {metric.name: metric.value for metric in outcome.metrics}
+    notes = {metric.name: metric.note for metric in outcome.metrics}
+    yield from check_metrics(expect.metrics, values, notes)
+    if expect.that:
+        there = steps.run.observer.read(lambda seen: values_at(seen, steps))
+        yield from check_expressions(expect.that, {**there, "metrics": values})

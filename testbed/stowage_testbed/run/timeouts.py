@@ -44,7 +44,7 @@ class Timeouts:
                 return self.nodes_s(nodes)
             case "lateness":
                 return self.lateness_s
-            case "settle" if scenario.scheduler.optimizer:
+            case "settle" if scenario.is_planned:
                 return self.plan_s(scenario)
             case "settle":
                 return self.settle_s(scenario)

@@ -9,21 +9,18 @@ from datetime import datetime
 from stowage_testbed.metrics.record import RunRecord, state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 from stowage_testbed.recording.run_record import (
     Observations,
-    PodCount,
     RunLabel,
     node_records,
     recorded,
 )
-from stowage_testbed.run.catching_up import audit_of
-from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.catching_up import audit_of, counted
+from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import optimizer_record
-from stowage_testbed.run.steps.outcome import SteppedOutcome
-from stowage_testbed.scenario.model import Scenario
+
+ARM = "release"
+"""What stands for the scheduler's arm in the record of a run without comparison."""
 
 ENDED_WELL = frozenset({"Completed", "NoImprovement"})
 """Phases after which the cluster is as the plan says."""
@@ -32,60 +29,38 @@ TIMESTAMP_S = 1.0
 """Timestamps of objects have whole seconds."""
 
 
-def window_record(
-    context: RunContext,
-    scenario: Scenario,
-    environment: ScenarioEnvironment,
-    stepped: SteppedOutcome,
-    recorder: RunRecorder,
-    *,
-    label: RunLabel,
-    footprint: Footprint = UNKNOWN,
-    count: PodCount | None = None,
-) -> RunRecord | None:
-    """Return what the recorder has of the window, as metrics are made from it.
+def window_record(context: StepContext) -> RunRecord | None:
+    """Return what there is of the measured window, as metrics are made from it.
 
-    ``None`` is returned where the steps measured none.
-
-    Parameters
-    ----------
-    label
-        What the run is called.
-    footprint
-        Memory and CPU time of the scheduler in the window, if they were measured.
-    count
-        The pods of the API server and of the watch, if they were counted.
-
-    Notes
-    -----
-    Moves and evictions are those of all plans of the run.
+    ``None`` is returned where the steps measured none. Moves and evictions are those of
+    all plans of the run.
     """
-    window = stepped.window
+    window, recorder, run = context.window, context.recorder, context.run
     if window is None:
         return None
-    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
-    bodies, plans = context.observer.read(
+    pools = context.scenario.node_pools
+    ours = {name for pool in pools for name in pool.node_names()}
+    bodies, plans = run.observer.read(
         lambda state: (state.bodies("Node"), state.plans())
     )
     changes = [*recorder.there_before, *recorder.changes()]
     of_plans = optimizer_record(plans)
     seen = Observations(
-        namespace=environment.namespace,
+        namespace=context.namespace,
         start=window.start,
         stop=window.stop,
         nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
-        audit=audit_of(context, recorder.audit_start, changes, environment.namespace),
-        count=count,
-        footprint=footprint,
+        audit=audit_of(run, recorder.audit_start, changes, context.namespace),
+        count=counted(run, context.namespace),
     )
-    record = recorded(label, seen)
+    record = recorded(RunLabel(context.scenario.scenario_id, ARM), seen)
     return replace(
         record,
         moves=of_plans.moves,
         evictions=of_plans.evictions,
         bound_placed=proved_bound(record, plans, window.start),
-        recovery=stepped.recovery,
+        recovery=context.recovery,
     )
 
 

@@ -14,7 +14,6 @@ from stowage_testbed.scenario.model import (
     FaultSettings,
     InstanceSpec,
     OptimizerSettings,
-    SchedulerSettings,
     Workload,
 )
 
@@ -43,11 +42,6 @@ def workload(plain: Plain) -> Workload:
         spec=dict(plain.get("spec", {})),
         runs_s=None if plain.get("runs_s") is None else float(plain["runs_s"]),
     )
-
-
-def scheduler_settings(plain: Plain) -> SchedulerSettings:
-    """Return the release that places a stepped scenario's pods."""
-    return SchedulerSettings(**plain)
 
 
 def catch_item(plain: str | Plain) -> CatchItem:

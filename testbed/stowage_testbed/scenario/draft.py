@@ -27,6 +27,7 @@ from stowage_testbed.scenario.objects import (
     objects_of,
 )
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
+from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
 from stowage_testbed.scenario.steps.nodes import AddNodes, node_pool
 from stowage_testbed.scenario.steps.waiting import Check
@@ -195,7 +196,7 @@ def _take_files(
     """Take the objects of files that steps apply; return their names by file."""
     files: dict[str, tuple[str, ...]] = {}
     for place, kind, plain in items:
-        if kind != "apply":
+        if not issubclass(KINDS[kind], Apply):
             continue
         for path in (plain,) if isinstance(plain, str) else plain:
             if not is_file(path) or path in files:

@@ -11,7 +11,7 @@ from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.nodes import pool_in_words
-from stowage_testbed.scenario.steps.waiting import Check
+from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint
 
 Deadlines = Callable[[Scenario, str, int], float]
 """Gives the deadline in seconds of a kind of step that changes so many nodes."""
@@ -35,10 +35,7 @@ def explain(scenario: Scenario, deadlines: Deadlines) -> str:
 def _lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
     yield from _about(scenario)
     yield from _world(scenario)
-    if scenario.steps:
-        yield from _steps(scenario, deadlines)
-    else:
-        yield from _halves(scenario)
+    yield from _steps(scenario, deadlines)
 
 
 def _about(scenario: Scenario) -> Iterator[str]:
@@ -103,18 +100,14 @@ def _object(item: ObjectSpec) -> str:
 
 
 def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
-    yield "Scheduler"
-    yield f"  {_scheduler(scenario)}"
+    if scenario.is_planned:
+        yield "Optimiser"
+        yield f"  {_optimizer(scenario)}"
     yield "Steps"
     for step in scenario.steps:
-        limit = _deadline(scenario, step, deadlines)
-        yield f"  {step.number}. {step.action.in_words()}{limit} [line {step.line}]"
-        if isinstance(step.action, Check):
-            for line in step.action.expect.in_words():
-                yield f"       {line}"
-    yield f"At the end, within {deadlines(scenario, 'end', 0):g} s and at rest"
-    for line in scenario.expect.end.in_words():
-        yield f"  {line}"
+        yield from _step(scenario, step, deadlines)
+    if scenario.fault is not None:
+        yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
     if scenario.expect.metrics:
         yield "Of the measured window"
     for name, bound in scenario.expect.metrics.items():
@@ -130,13 +123,20 @@ def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
         yield f"If something fails, also kept as evidence: {caught}"
 
 
-def _scheduler(scenario: Scenario) -> str:
-    text = f"the chart's release with profile {scenario.scheduler.profile}"
-    if scenario.scheduler.optimizer:
-        text += f" and the optimiser, {_optimizer(scenario)}"
-    if scenario.scheduler.values:
-        text += f", and the values {dict(scenario.scheduler.values)}"
-    return text
+def _step(scenario: Scenario, step: Step, deadlines: Deadlines) -> Iterator[str]:
+    action, indent = step.action, "       "
+    if isinstance(action, Checkpoint) and action.awaited:
+        yield f"At the end, within {deadlines(scenario, END, 0):g} s and at rest"
+        indent = "  "
+    else:
+        limit = _deadline(scenario, step, deadlines)
+        place = f" [line {step.line}]" if step.line else ""
+        yield f"  {step.number}. {action.in_words()}{limit}{place}"
+    if isinstance(action, Check | Checkpoint):
+        for line in action.expect.in_words():
+            yield f"{indent}{line}"
+        if action.since:
+            yield f"{indent}no priority is worse off than at {action.since}"
 
 
 def _optimizer(scenario: Scenario) -> str:
@@ -168,20 +168,3 @@ def _caught(item: CatchItem) -> str:
         "objects": f"every {item.of}",
         "describe": f"{item.of} with its events",
     }[item.what]
-
-
-def _halves(scenario: Scenario) -> Iterator[str]:
-    yield "First half: the deterministic scheduler alone"
-    if scenario.arrival == "burst":
-        yield "  all workloads are applied at once, in this order"
-    else:
-        yield "  each workload is applied when all pods before it are placed or refused"
-    for line in scenario.expect.deterministic.in_words():
-        yield f"  expected: {line}"
-    if scenario.fault is not None:
-        yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
-    yield "Second half: the scheduler with the optimiser"
-    yield f"  the optimiser is {_optimizer(scenario)}"
-    for line in scenario.expect.optimizer.in_words():
-        yield f"  expected: {line}"
-    yield "  always: no priority is worse off than before, and no invariant is broken"

@@ -6,6 +6,7 @@ Each rule is a function from a draft to issues; `RULES` is all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stowage_testbed.cluster.node_pool import NodePool
@@ -16,11 +17,14 @@ from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.applying import AskForPlan
+from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
-
-RESERVING_PROFILES = ("optimizer", "optimizer-deterministic")
-"""Profiles of the chart with the plugins of plans and reservations."""
+from stowage_testbed.scenario.steps.scheduling import (
+    RESERVING_PROFILES,
+    Pack,
+    Release,
+)
 
 
 def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
@@ -135,22 +139,23 @@ def steps_name_their_language(draft: Draft) -> Iterator[DocumentIssue]:
 
 def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
     """What concerns the optimiser needs one."""
-    scheduler = draft.valid.get("scheduler", {})
     if not draft.stepped:
         return
-    profile = scheduler.get("profile", "deterministic")
-    if scheduler.get("optimizer"):
-        if profile not in RESERVING_PROFILES:
-            known = " or ".join(RESERVING_PROFILES)
-            message = f"profile {profile} does not know the optimiser; choose {known}"
-            yield DocumentIssue(("scheduler", "profile"), message)
+    releases = list(_releases(draft))
+    plain = draft.valid.get("scheduler", {})
+    for issue in Release.issues(plain):
+        yield replace(issue, place=("scheduler", *issue.place))
+    if "scheduler" in draft.valid and releases and draft.steps[0].kind == Release.kind:
+        message = "the first step releases another; remove one of the two"
+        yield DocumentIssue(("scheduler",), message, of_key=True)
+    if plain.get("optimizer") or any(one.optimizer for one in releases):
         return
     way_out = "add `scheduler: {profile: optimizer, optimizer: true}`"
     if "optimizer" in draft.valid:
         message = f"the scheduler runs without the optimiser; {way_out}"
         yield DocumentIssue(("optimizer",), message, of_key=True)
     for step in draft.steps:
-        if isinstance(step.action, AskForPlan):
+        if isinstance(step.action, AskForPlan | Pack):
             yield DocumentIssue(
                 step.place(), f"nobody makes plans; {way_out}", of_key=True
             )
@@ -158,14 +163,15 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
 
 def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
     """A Reservation needs a scheduler that knows what it is."""
-    profile = draft.valid.get("scheduler", {}).get("profile", "deterministic")
-    if profile in RESERVING_PROFILES:
+    first = draft.valid.get("scheduler", {}).get("profile", Release().profile)
+    profiles = {first, *(one.profile for one in _releases(draft))}
+    if not profiles.isdisjoint(RESERVING_PROFILES):
         return
     for name, one in draft.objects.items():
         if one.kind == "Reservation":
             known = " or ".join(RESERVING_PROFILES)
             message = (
-                f"the scheduler's profile {profile} does not know reservations; "
+                f"the scheduler's profile {first} does not know reservations; "
                 f"choose {known}"
             )
             yield DocumentIssue(("objects", name, "kind"), message)
@@ -186,6 +192,10 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     *NAME_RULES,
     *ORDER_RULES,
 )
+
+
+def _releases(draft: Draft) -> Iterator[Release]:
+    return actions_of(draft.steps, Release)
 
 
 def _data(draft: Draft) -> Mapping[str, Any]:

@@ -6,20 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.declaration import made as read_object
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario import build
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.file_rules import RULES
+from stowage_testbed.scenario.implied_steps import place_and_pack, with_ends
 from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
-from stowage_testbed.scenario.model import (
-    QUIET_S,
-    Half,
-    Scenario,
-    SchedulerSettings,
-    Workload,
-)
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.parameters import (
     Substitution,
     parameter_issues,
@@ -27,9 +23,8 @@ from stowage_testbed.scenario.parameters import (
     variant_values,
 )
 from stowage_testbed.scenario.schema import validator
-from stowage_testbed.scenario.steps.action import Action, Step
-from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.waiting import Pack, Wait
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.scheduling import Release
 
 MANIFESTS = "manifests"
 """Name of folders that hold no scenarios."""
@@ -171,15 +166,12 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         variant=variant,
         source=data.get("source", ""),
         labels=tuple(labels),
-        arrival=data.get("arrival", "sequential"),
         optimizer=build.optimizer_settings(data.get("optimizer", {})),
         expect=made.expect,
         fault=build.fault_settings(data["fault"]) if "fault" in data else None,
         instance=made.instance,
         objects=made.objects,
-        scheduler=build.scheduler_settings(data.get("scheduler", {})),
-        steps=tuple(made.steps),
-        halves=() if made.stepped else halves_of(workload, data.get("arrival")),
+        steps=_steps(made, workload),
         timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
         catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
         parameters=_parameters(data, variant),
@@ -187,27 +179,14 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
     )
 
 
-def halves_of(workload: Sequence[Workload], arrival: str | None) -> tuple[Half, Half]:
-    """Return what happens in a scenario without steps."""
-    return (
-        Half(SchedulerSettings(), _as_steps(_placing(workload, arrival))),
-        Half(SchedulerSettings("optimizer", optimizer=True), _as_steps([Pack()])),
-    )
-
-
-def _placing(workload: Sequence[Workload], arrival: str | None) -> Iterator[Action]:
-    if arrival == "burst":
-        yield Apply(tuple(one.name for one in workload))
-    else:
-        for one in workload:
-            yield Apply((one.name,))
-            yield Wait("settled")
-    yield Wait("settled", stable_s=QUIET_S)
-
-
-def _as_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
-    """Return actions as steps that stand in no line of a file."""
-    return tuple(Step(n, 0, action) for n, action in enumerate(actions, start=1))
+def _steps(made: Draft, workload: Sequence[Workload]) -> tuple[Step, ...]:
+    """Return the steps of a file, with those that it has without writing them."""
+    data = made.valid
+    if not made.stepped:
+        arrival = data.get("arrival", "sequential")
+        return place_and_pack(workload, arrival, made.expect)
+    release = read_object(Release, data.get("scheduler", {}))
+    return with_ends(made.steps, release, made.expect)
 
 
 def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:

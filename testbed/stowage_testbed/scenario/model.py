@@ -17,7 +17,12 @@ from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
-from stowage_testbed.scenario.steps.kinds import added_nodes, replayed_pods
+from stowage_testbed.scenario.steps.kinds import (
+    actions_of,
+    added_nodes,
+    replayed_pods,
+)
+from stowage_testbed.scenario.steps.scheduling import Release
 
 QUIET_S = 0.3
 """No pod may change for so long before a state counts as stable: three times the
@@ -102,18 +107,6 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class SchedulerSettings:
-    """The release that places the pods of a stepped scenario.
-
-    ``values`` are Helm values over those that the other settings give.
-    """
-
-    profile: str = "deterministic"
-    optimizer: bool = False
-    values: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class CatchItem:
     """What to collect when a step or a check fails; ``of`` is a kind or a name."""
 
@@ -123,7 +116,7 @@ class CatchItem:
 
 @dataclass(frozen=True, slots=True)
 class OptimizerSettings:
-    """How the optimiser is started and bounded in the second half of a run."""
+    """How the optimiser is started and bounded."""
 
     trigger: Trigger = "on-unschedulable"
     time_limit_s: float = 5.0
@@ -162,29 +155,13 @@ class FaultSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
-    """Some steps under a release; the name is that of its profile."""
-
-    scheduler: SchedulerSettings
-    steps: tuple[Step, ...]
-
-    @property
-    def name(self) -> str:
-        """What the half is called in reports."""
-        return self.scheduler.profile
-
-
-@dataclass(frozen=True, slots=True)
 class Scenario:
     """One run: the world, what is done to it, and what must come of it.
 
     Attributes
     ----------
     steps
-        They say all that happens; empty where the file has none.
-    halves
-        What a file without steps stands for: a deterministic scheduler places the
-        workload, then the optimiser packs what is there.
+        They say all that happens, in files without steps too.
     objects
         What steps apply besides the workload, by name.
     timeouts
@@ -200,15 +177,12 @@ class Scenario:
     variant: str | None = None
     source: str = ""
     labels: tuple[str, ...] = ()
-    arrival: Arrival = "sequential"
     optimizer: OptimizerSettings = OptimizerSettings()
     expect: Expectations = field(default_factory=Expectations)
     fault: FaultSettings | None = None
     instance: InstanceSpec | None = None
     objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
-    scheduler: SchedulerSettings = SchedulerSettings()
     steps: tuple[Step, ...] = ()
-    halves: tuple[Half, ...] = ()
     timeouts: Mapping[str, float] = field(default_factory=dict)
     catch: tuple[CatchItem, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -221,11 +195,16 @@ class Scenario:
 
     @property
     def pod_count(self) -> int:
-        """Return how many pods it has; with steps, the most that are asked for."""
+        """Return the most pods that its steps ask for; without any, what it has."""
         if self.steps:
             actions = [step.action for step in self.steps]
             return most_pods(actions, self.pods_by_name)
         return sum(workload.pods for workload in self.workload)
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether an optimiser runs beside the scheduler, at some time."""
+        return any(one.optimizer for one in actions_of(self.steps, Release))
 
     @property
     def pods_by_name(self) -> dict[str, int]:

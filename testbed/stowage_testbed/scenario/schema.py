@@ -18,10 +18,11 @@ from importlib import resources
 import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
-from stowage_testbed.declaration import Schema
+from stowage_testbed.declaration import Schema, object_schema
 from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.steps.kinds import KINDS
+from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.words import WORDS
 
 _PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{[^}]+\}$"}
@@ -47,6 +48,7 @@ def strict_schema() -> Schema:
         "maxProperties": 1,
         "properties": kinds,
     }
+    schema["properties"]["scheduler"] |= object_schema(Release)
     schema["properties"]["timeouts"]["properties"] |= {
         kind: {
             "description": action.deadline.description,

@@ -77,9 +77,8 @@ def outcome(cluster: Cluster, api: ApiClient, scenario: Scenario) -> ScenarioOut
 
 @pytest.fixture(scope="module")
 def record(outcome: ScenarioOutcome) -> HpaRecord:
-    assert outcome.stepped is not None
-    assert outcome.stepped.recovery is not None, outcome.error
-    return outcome.stepped.recovery
+    assert outcome.recovery is not None, outcome.error
+    return outcome.recovery
 
 
 def test_every_check_of_the_scenario_holds(outcome: ScenarioOutcome) -> None:

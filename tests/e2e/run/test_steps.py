@@ -37,7 +37,7 @@ expect: {end: {placed: 0}}
     assert "Insufficient cpu" in outcome.error
     assert [record.step.number for record in outcome.steps] == [1, 2, 3]
     assert outcome.checks == ()
-    assert len(outcome.state.bound) == 2
+    assert len(outcome.checkpoints[-1].state.bound) == 2
 
 
 def test_what_a_scenario_catches_is_there_when_it_failed(
@@ -288,7 +288,7 @@ expect: {end: {placed: 2, placements: {task: [late-1, late-1]}}}
     )
 
     assert (outcome.error, outcome.failed_checks) == ("", ())
-    assert [node.name for node in outcome.state.nodes] == ["late-1"]
+    assert [node.name for node in outcome.checkpoints[-1].state.nodes] == ["late-1"]
     assert sorted(pod["metadata"]["name"] for pod in environment.pods) == [
         "task-00002", "task-00003",
     ]  # fmt: skip

@@ -15,6 +15,8 @@ from stowage_testbed.report.showing import run_screen
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
+from stowage_testbed.scenario.steps.waiting import END
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
@@ -50,34 +52,31 @@ def test_the_figure_of_the_paper_is_reproduced(outcome: RunOutcome) -> None:
     """Stock: the third pod waits. Optimiser: all three placed, one move."""
     (figure,) = (o for o in outcome.outcomes if o.scenario.name == "paper/figure-1")
 
-    assert figure.before is not None
-    assert figure.after is not None
-    assert (figure.before.placed, figure.after.placed) == (2, 3)
+    before, after = figure.checkpoints
+    assert (before.name, after.name) == (BEFORE, AFTER)
+    assert (before.placed, after.placed) == (2, 3)
     assert (figure.moves, figure.evictions, figure.optimal) == (1, 0, True)
 
 
 def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
     """A watch that misses a pod would bend the percentiles."""
-    halves = [item.before for item in outcome.outcomes if item.before]
-    stepped = [item.end for item in outcome.outcomes if item.end]
+    first = [item.checkpoints[0] for item in outcome.outcomes if item.checkpoints]
 
-    assert halves
-    assert stepped
-    for phase in halves:
-        assert phase.latency.n == phase.placed
-        assert phase.latency.audit_lag_s is not None
-    for phase in stepped:
+    assert {one.name for one in first} == {BEFORE, END}
+    for one in first:
+        assert one.latency.audit_lag_s is not None
+        if one.name == BEFORE:
+            assert one.latency.n == one.placed
         # Pods that were evicted, or are done, had their latency too.
-        assert phase.latency.n > 0
-        assert phase.latency.audit_lag_s is not None
+        assert one.latency.n > 0
 
 
 def test_the_four_stories_of_reservation_are_covered(outcome: RunOutcome) -> None:
     """Each by a scenario of its own, with all of its steps."""
     shown = {
-        item.scenario.name: len(item.stepped.steps)
+        item.scenario.name: sum(1 for one in item.steps if one.step.line)
         for item in outcome.outcomes
-        if item.stepped and item.scenario.name.startswith("reservation/")
+        if item.scenario.name.startswith("reservation/")
     }
 
     assert shown == {
@@ -96,15 +95,14 @@ def test_a_measured_window_lies_between_its_steps(outcome: RunOutcome) -> None:
         if item.scenario.scenario_id == "burst/deployment-200@small"
     )
 
-    assert burst.stepped is not None
-    assert burst.stepped.window is not None
-    assert burst.end is not None
-    assert burst.end.latency.n == 40
+    assert burst.window is not None
+    (end,) = burst.checkpoints
+    assert end.latency.n == 40
     metrics = {metric.name: metric.value for metric in burst.metrics}
     assert metrics["placed_pods"] == 40
     assert metrics["jain_pods"] == pytest.approx(1.0, abs=0.02)
-    steps_s = sum(record.duration_s for record in burst.stepped.steps)
-    assert 0 < burst.stepped.window.length_s < steps_s
+    steps_s = sum(record.duration_s for record in burst.steps)
+    assert 0 < burst.window.length_s < steps_s
 
 
 def test_the_bundle_holds_events_and_configuration(

@@ -33,8 +33,9 @@ def test_a_bundle_holds_what_rebuilds_the_tables(tmp_path: Path) -> None:
 
     document = json.loads((bundle.folder / "run.json").read_text())
     (entry,) = document["scenarios"]
-    assert entry["before"]["placements"] == {"a": ["n1"], "b": ["n2"]}
-    assert entry["after"]["placements"] == {"a": ["n1"], "b": ["n1"]}
+    before, after = entry["checkpoints"]
+    assert before["placements"] == {"a": ["n1"], "b": ["n2"]}
+    assert after["placements"] == {"a": ["n1"], "b": ["n1"]}
     assert document["environment"]["tools"] == {"etcd": "3.6.8"}
     assert set(document["environment"]["config_hashes"]) == {
         "paper/figure-1: scenario",
@@ -95,9 +96,9 @@ def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
 
     folder = bundle.folder / "burst-small" / "round-1"
     document = json.loads((folder / "outcome.json").read_text())
-    assert document["before"] is None
-    assert document["end"]["placements"] == {"web": ["n1"]}
-    (step,) = document["stepped"]["steps"]
+    (end,) = document["checkpoints"]
+    assert (end["name"], end["placements"]) == ("end", {"web": ["n1"]})
+    (step,) = document["steps"]
     assert step == {
         "number": 1,
         "kind": "burst",

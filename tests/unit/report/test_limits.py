@@ -67,7 +67,7 @@ def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
         assert LEFT_OUT in text
         assert len(text.splitlines()) < 2 * MOST_LINES
     (scenario,) = json.loads((folder / "run.json").read_text())["scenarios"]
-    assert len(scenario["before"]["checks"]) == PODS
+    assert len(scenario["checks"]) == PODS
 
 
 def test_progress_shows_the_first_failures(bad: RunOutcome) -> None:

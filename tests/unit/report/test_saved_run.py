@@ -225,7 +225,7 @@ def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:
     ("changes", "said"),
     [
         ({"scenarios": 3}, "Expected `array`"),
-        ({"format": "stowage.dev/run/v9"}, "this reads 'stowage.dev/run/v1'"),
+        ({"format": "stowage.dev/run/v9"}, "this reads 'stowage.dev/run/v2'"),
     ],
 )
 def test_a_broken_document_is_named_with_its_fault(

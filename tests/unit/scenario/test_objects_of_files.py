@@ -63,8 +63,8 @@ def test_a_path_stands_for_the_objects_of_the_file(tmp_path: Path) -> None:
 
     # A workload is called web already.
     names = ("quota", "settings", "shop", "service-web", "web")
-    assert scenario.steps[0].action == Apply(names)
-    assert scenario.steps[2].action == Delete(("settings",))
+    assert scenario.steps[1].action == Apply(names)
+    assert scenario.steps[3].action == Delete(("settings",))
     assert scenario.objects["shop"].pods == 2
     assert scenario.objects["shop"].place.endswith("manifests/shop.yaml:1")
     assert scenario.objects["settings"].place.endswith("manifests/shop.yaml:12")

@@ -1,4 +1,4 @@
-"""One arm's turn: prepare, start, warm up, carry the steps out, record, clear."""
+"""One arm's turn: what serves while the steps are carried out, and what is kept."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ from http import HTTPStatus
 from pathlib import Path
 
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.compare.arms.serving import ended_with
 from stowage_testbed.compare.session.request import CompareListener, Turn
 from stowage_testbed.compare.session.warming import warm_namespace, warm_up
-from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint, FootprintMeter
-from stowage_testbed.recording.run_record import RunLabel
-from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
-from stowage_testbed.run.catching_up import counted
+from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import ScenarioEnvironment, clear, prepare
-from stowage_testbed.run.listener import WindowListener
-from stowage_testbed.run.problem import PROBLEMS, in_words
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import Listener, WindowListener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.measuring import OUTCOME
-from stowage_testbed.run.window_record import window_record
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.scheduling import Release
 
 
 class WindowMeter(WindowListener):
@@ -74,190 +71,163 @@ NO_WINDOW = (
 )
 
 
-class OneTurn:
-    """Runs the turns of one comparison.
+class ArmHarness(Harness):
+    """Has an arm serve, warmed up and measured, whatever the steps release.
 
     Parameters
     ----------
     context
         The cluster.
-    scenario
-        One with steps.
+    arm, limits
+        Which scheduler, and how fast it may ask; its own limits without.
+    folder
+        Takes its configuration and logs.
     warm_up_pods
         Placed before the window opens; 0 for none.
-    folder
-        Takes the arms' configurations and logs.
-    listener
-        Receives each phase.
+
+    Attributes
+    ----------
+    configuration
+        The arm's, once it serves.
+    footprint
+        Of the arm in the window.
     """
+
+    is_judged = False
 
     def __init__(
         self,
         context: RunContext,
-        scenario: Scenario,
-        warm_up_pods: int,
-        folder: Path,
-        listener: CompareListener,
-    ) -> None:
-        self._context = context
-        self._scenario = scenario
-        self._warm_up_pods = warm_up_pods
-        self._folder = folder
-        self._listener = listener
-        self._begun = 0
-
-    def run(
-        self,
-        turn: Turn,
         arm: Arm,
         limits: ClientLimits | None,
-        keep: Callable[[RunRecord, str], None],
+        folder: Path,
+        warm_up_pods: int,
     ) -> None:
-        """Run it, and give its record and the scheduler's configuration to ``keep``.
+        self._context = context
+        self._arm = arm
+        self._limits = limits
+        self._folder = folder
+        self._warm_up_pods = warm_up_pods
+        self.pod_overrides = arm.pod_overrides
+        self.configuration = ""
 
-        What goes wrong with the arm or the scenario is the record's ``error``; the
-        cluster is clean afterwards. What was measured is kept before anything is
-        cleared, so that no error there can take it away.
-
-        Raises
-        ------
-        StowageError
-            It cannot be cleared: the next arm would not find a fresh cluster.
-        """
-        # Namespaces outlive a run by seconds, so that each has a number of its own.
-        self._begun += 1
-        number = self._begun
-        try:
-            keep(*self._outcome(turn, arm, limits, number))
-            self._clear(number)
-        except EndingInterrupt:
-            # The process is being ended; there is no time to clear anything.
-            raise
-        except (KeyboardInterrupt, SystemExit):
-            # The cluster's own end takes everything along, and is quicker.
-            if self._context.lasting:
-                self._clear(number)
-            raise
-
-    def _clear(self, number: int) -> None:
-        self._listener.phase("clean up")
-        clear(self._context, self._scenario, number)
-
-    def _outcome(
-        self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
-    ) -> tuple[RunRecord, str]:
-        """Return the record, also that of a run whose arm failed after measuring."""
-        record, configuration = None, ""
-        try:
-            with (
-                needing_host_pods(self._context.cluster),
-                self._started(turn, arm, limits, number) as (running, environment),
-            ):
-                record = self._measured(turn, arm, running, environment)
-                configuration = running.configuration
-                running.check()
-        except PROBLEMS as problem:
-            error = in_words(problem)
-        else:
-            return record, configuration
-        await_end(PATIENCE_S)
-        if record is None:
-            return self._failed(turn, error), ""
-        return replace(record, error=_joined(record.error, error)), configuration
+    @property
+    def footprint(self) -> Footprint:
+        """Memory and CPU time in the window."""
+        meter = self.window_listener
+        return meter.footprint if isinstance(meter, WindowMeter) else UNKNOWN
 
     @contextmanager
-    def _started(
-        self, turn: Turn, arm: Arm, limits: ClientLimits | None, number: int
-    ) -> Iterator[tuple[RunningArm, ScenarioEnvironment]]:
+    def serving(
+        self, environment: ScenarioEnvironment, recorder: RunRecorder
+    ) -> Iterator[None]:
         """Start the arm for the block, and warm it up."""
-        context = self._context
-        self._listener.phase("prepare")
-        environment = prepare(context, self._scenario, number)
-        folder = (
-            self._folder / turn.limits / f"round-{turn.round_number:03d}-{arm.name}"
-        )
-        self._listener.phase(f"start {arm.name}")
+        recorder.report(f"start {self._arm.name}")
         with (
-            arm.running(context.cluster, folder, limits) as running,
+            self._arm.running(
+                self._context.cluster, self._folder, self._limits
+            ) as running,
             ended_with(running),
         ):
-            if self._warm_up_pods:
-                self._listener.phase("warm up")
-                warm_up(
-                    context,
-                    arm.pod_overrides,
-                    self._warm_up_pods,
-                    warm_namespace(environment.namespace),
-                )
-            _watch_plans(context)
-            yield running, environment
-
-    def _measured(
-        self,
-        turn: Turn,
-        arm: Arm,
-        running: RunningArm,
-        environment: ScenarioEnvironment,
-    ) -> RunRecord:
-        context = self._context
-        recorder = RunRecorder(context, self._listener)
-        recorder.follow_logs(
-            {name: FileLog(file) for name, file in running.log_files.items()}
-        )
-        meter = WindowMeter(running.pids)
-        try:
-            stepped = run_steps(
-                context,
-                self._scenario,
-                environment,
-                arm.pod_overrides,
-                recorder,
-                window_listener=meter,
+            recorder.follow_logs(
+                {name: FileLog(file) for name, file in running.log_files.items()}
             )
-        finally:
-            # Also when the arm has ended: other turns follow in this process.
-            meter.close()
-        label = RunLabel(
-            scenario_id=self._scenario.scenario_id,
-            arm=arm.name,
-            limits=turn.limits,
-            round_number=turn.round_number,
-            warm=self._warm_up_pods > 0,
-        )
+            if self._warm_up_pods:
+                recorder.report("warm up")
+                namespace = warm_namespace(environment.namespace)
+                pods = self._warm_up_pods
+                warm_up(self._context, self._arm.pod_overrides, pods, namespace)
+            watch_plans(self._context)
+            self.configuration = running.configuration
+            meter = self.window_listener = WindowMeter(running.pids)
+            try:
+                yield
+            finally:
+                # Also when the arm has ended: other turns follow in this process.
+                meter.close()
+            running.check()
+
+    def release(
+        self,
+        context: RunContext,
+        scenario: Scenario,
+        release: Release,
+        recorder: RunRecorder,
+    ) -> None:
+        """Do nothing: the arm serves already."""
+
+
+Keep = Callable[[RunRecord, str], None]
+"""Takes the record of a turn, and the configuration of the arm if it served."""
+
+
+class TurnListener(Listener):
+    """Makes the record of a turn, before anything is cleared.
+
+    Parameters
+    ----------
+    listener
+        Receives each phase.
+    turn, harness, keep
+        Which turn, what places its pods, and what takes the record.
+    """
+
+    def __init__(
+        self,
+        listener: CompareListener,
+        turn: Turn,
+        harness: ArmHarness,
+        keep: Keep,
+        *,
+        warm: bool,
+    ) -> None:
+        self._listener = listener
+        self._turn = turn
+        self._harness = harness
+        self._keep = keep
+        self._warm = warm
+
+    def phase(self, text: str) -> None:
+        """Pass it on."""
+        self._listener.phase(text)
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Keep the record."""
+        self.keep(outcome)
+
+    def keep(self, outcome: ScenarioOutcome) -> None:
+        """Keep the record; what went wrong with arm or scenario is its error."""
+        turn = self._turn
         # What became of an overloaded service is what is compared, and no failure.
         failed = [
-            check.message for check in stepped.failed_checks if check.name != OUTCOME
+            check.message for check in outcome.failed_checks if check.name != OUTCOME
         ]
-        error = _joined(stepped.error, *failed)
-        record = window_record(
-            context,
-            self._scenario,
-            environment,
-            stepped,
-            recorder,
-            label=label,
-            footprint=meter.footprint,
-            count=counted(context, environment.namespace),
-        )
-        if record is None:
-            return self._failed(turn, error or NO_WINDOW)
-        return replace(record, error=_joined(error, record.error))
-
-    def _failed(self, turn: Turn, error: str) -> RunRecord:
-        return RunRecord(
-            scenario_id=self._scenario.scenario_id,
+        error = _joined(outcome.skipped, outcome.error, *failed)
+        record = outcome.record or RunRecord(
+            scenario_id=outcome.scenario.scenario_id,
             arm=turn.arm,
             limits=turn.limits,
             round_number=turn.round_number,
             nodes=(),
             pods=(),
             window_s=0.0,
-            warm=self._warm_up_pods > 0,
-            error=error,
+            error="" if error else NO_WINDOW,
         )
+        footprint = self._harness.footprint
+        record = replace(
+            record,
+            arm=turn.arm,
+            limits=turn.limits,
+            round_number=turn.round_number,
+            warm=self._warm,
+            peak_memory_bytes=footprint.peak_memory_bytes,
+            cpu_s=footprint.cpu_s,
+            error=_joined(error, record.error),
+        )
+        self._keep(record, self._harness.configuration)
 
 
-def _watch_plans(context: RunContext) -> None:
+def watch_plans(context: RunContext) -> None:
     """Watch the plans of the optimiser, where there is one: they move and evict."""
     try:
         context.observer.watch(PACKING_PLANS)

@@ -133,6 +133,11 @@ class Turn:
         """What its record is known by in a bundle."""
         return self.limits, self.round_number, self.arm
 
+    @property
+    def folder(self) -> Path:
+        """Where its configuration and logs are, among those of the comparison."""
+        return Path(self.limits) / f"round-{self.round_number:03d}-{self.arm}"
+
 
 def turns(
     limits: Sequence[str], arms: Sequence[str], rounds: int, seed: int

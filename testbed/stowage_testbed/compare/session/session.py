@@ -21,7 +21,7 @@ from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.beginning import begun
-from stowage_testbed.compare.session.one_turn import OneTurn
+from stowage_testbed.compare.session.one_turn import ArmHarness, TurnListener
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
@@ -33,6 +33,7 @@ from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import cluster_session
 from stowage_testbed.run.stopwatch import Stopwatch
 
@@ -144,13 +145,10 @@ def _run_all(
     todo: list[Turn],
     listener: CompareListener,
 ) -> None:
-    logs = request.folder / "logs"
-    one = OneTurn(context, request.scenario, request.warm_up, logs, listener)
     arms = request.arms_by_name
     kept: set[tuple[str, str]] = set()
     for number, turn in enumerate(todo, 1):
         listener.turn_started(turn, number, len(todo))
-        limits = request.limits[turn.limits]  # type: ignore[index]
 
         def keep(record: RunRecord, configuration: str, turn: Turn = turn) -> None:
             bundle.add(record)
@@ -159,4 +157,15 @@ def _run_all(
                 kept.add((turn.limits, turn.arm))
             listener.turn_finished(turn, record)
 
-        one.run(turn, arms[turn.arm], limits, keep)
+        harness = ArmHarness(
+            context,
+            arms[turn.arm],
+            request.limits[turn.limits],  # type: ignore[index]
+            request.folder / "logs" / turn.folder,
+            request.warm_up,
+        )
+        taker = TurnListener(listener, turn, harness, keep, warm=request.warm_up > 0)
+        # Namespaces outlive a run by seconds, so that each has a number of its own.
+        outcome = run_scenario(context, request.scenario, number, taker, harness)
+        if outcome.skipped:
+            taker.keep(outcome)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import (
-    Condition,
-    objects_gone,
-    pods_decided,
-    pods_gone,
-    pods_placed,
-)
+from stowage_testbed.observe.settled import Condition, pods_decided, pods_placed
 from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene
-from stowage_testbed.run.arm import Arm, with_overrides
+from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import await_account, make_namespace
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.wait import WaitTimeoutError
 
 
@@ -70,55 +70,88 @@ ROUNDS = 20
 """Of quiet that something broke, after which a scheduler is said to be at no rest."""
 
 
-def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> DeploymentRow:
-    """Return what came of it; nothing of it is left on the cluster."""
-    namespace = f"{scene.name}-{arm.name}-{number}-{context.tag}"
-    make_namespace(context, namespace)
-    try:
-        await_account(context, namespace)
-        took_s = _deployed(context, scene, arm, namespace)
-        return context.observer.read(
-            lambda state: DeploymentRow(
-                scene=scene.name,
-                arm=arm.name,
-                number=number,
-                pods=scene.pods,
-                where=_where(state, namespace),
-                took_s=took_s,
-                solves=len(state.plans()),
-                solve_s=sum(plan.solve_s for plan in state.plans()),
-                moves=sum(plan.moves for plan in state.plans() if plan.executes),
-            )
-        )
-    finally:
-        _clear(context, arm, namespace)
+class Deployment(Harness, Listener):
+    """Deploys a scene once, by an arm that serves.
 
-
-def _deployed(context: RunContext, scene: Scene, arm: Arm, namespace: str) -> float:
-    """Return the seconds until all had nodes, 0 once it is known that some have none.
-
-    A pod that was left out may be tried again when another one has found its node, so
-    that quiet is waited for.
+    Parameters
+    ----------
+    observer
+        Sees the pods.
+    scene, arm, number
+        Of the row.
     """
-    observer = context.observer
-    began = observer.clock.now()
-    for workload in scene.workload:
-        manifest = workload_manifest(workload, namespace)
-        context.objects.create(with_overrides(manifest, arm.pod_overrides))
-    placed = pods_placed(namespace, scene.pods)
-    for _ in range(ROUNDS):
-        before = _last_change(observer)
-        if _came_true(observer, placed, quiet_s(arm)):
-            return observer.clock.now().seconds_since(began)
-        if _last_change(observer) == before:
-            break
-    if not plans(arm):
-        observer.wait_for(
-            f"the pods of {namespace} to be placed or found unschedulable",
-            pods_decided(namespace, scene.pods),
-            timeout_s=DECIDED_S,
+
+    is_judged = False
+
+    def __init__(self, observer: Observer, scene: Scene, arm: Arm, number: int) -> None:
+        self._observer = observer
+        self._scene = scene
+        self._arm = arm
+        self._number = number
+        self._began: Receipt
+        self._took_s = 0.0
+        self.row: DeploymentRow
+        self.pod_overrides = arm.pod_overrides
+
+    def before(self, context: StepContext, step: Step) -> None:
+        """Take the time."""
+        self._began = self._observer.clock.now()
+
+    def after(self, context: StepContext, step: Step) -> None:
+        """Wait until the pods have nodes, or it is known that some have none.
+
+        A pod that was left out may be tried again when another one has found its node,
+        so that quiet is waited for.
+        """
+        namespace, pods = context.namespace, self._scene.pods
+        if self._all_placed(namespace):
+            self._took_s = self._observer.clock.now().seconds_since(self._began)
+        elif not plans(self._arm):
+            self._observer.wait_for(
+                f"the pods of {namespace} to be placed or found unschedulable",
+                pods_decided(namespace, pods),
+                timeout_s=DECIDED_S,
+            )
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Make the row."""
+        self.row = DeploymentRow(
+            scene=self._scene.name,
+            arm=self._arm.name,
+            number=self._number,
+            pods=self._scene.pods,
+            where=self._observer.read(lambda state: _where(state, material.namespace)),
+            took_s=self._took_s,
+            solves=len(outcome.plans),
+            solve_s=sum(plan.solve_s for plan in outcome.plans),
+            moves=outcome.moves,
         )
-    return 0.0
+
+    def _all_placed(self, namespace: str) -> bool:
+        placed = pods_placed(namespace, self._scene.pods)
+        for _ in range(ROUNDS):
+            before = _last_change(self._observer)
+            if _came_true(self._observer, placed, quiet_s(self._arm)):
+                return True
+            if _last_change(self._observer) == before:
+                break
+        return False
+
+
+def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> DeploymentRow:
+    """Return what came of it; nothing of it is left on the cluster.
+
+    Raises
+    ------
+    StowageError
+        It could not be deployed.
+    """
+    deployment = Deployment(context.observer, scene, arm, number)
+    scenario = scene.scenario(number)
+    outcome = run_scenario(context, scenario, number, deployment, deployment)
+    if outcome.error:
+        raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")
+    return deployment.row
 
 
 def _came_true(observer: Observer, condition: Condition, timeout_s: float) -> bool:
@@ -136,28 +169,3 @@ def _last_change(observer: Observer) -> Receipt | None:
 def _where(state: State, namespace: str) -> tuple[str, ...]:
     pods = [pod for pod in state.pods(namespace) if pod.bound]
     return tuple(sorted(f"{pod.workload}/{pod.node}" for pod in pods))
-
-
-def _clear(context: RunContext, arm: Arm, namespace: str) -> None:
-    """Take everything away, the controllers before the pods that they would replace."""
-    for kind in ("Deployment", "ReplicaSet", "Pod"):
-        context.objects.delete_all(kind, namespace)
-    context.observer.wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=context.timeouts.cleanup_s,
-    )
-    if plans(arm):
-        clear_plans(context)
-    context.objects.delete("Namespace", namespace)
-
-
-def clear_plans(context: RunContext) -> None:
-    """Take all plans away: those of one deployment must not count for another."""
-    names = context.observer.read(lambda state: [one.name for one in state.plans()])
-    context.objects.delete_all("PackingPlan")
-    context.observer.wait_for(
-        "the plans to go",
-        objects_gone("PackingPlan", names),
-        timeout_s=context.timeouts.cleanup_s,
-    )

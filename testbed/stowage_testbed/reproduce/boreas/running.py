@@ -10,17 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from stowage_testbed.cluster import create_nodes
-from stowage_testbed.cluster.supervision import needing_host_pods
 from stowage_testbed.compare.session.warming import warm_up
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import objects_gone
 from stowage_testbed.observe.source import PACKING_PLANS
-from stowage_testbed.reproduce.boreas.deploying import (
-    DeploymentRow,
-    clear_plans,
-    deploy,
-)
+from stowage_testbed.reproduce.boreas.deploying import DeploymentRow, deploy
 from stowage_testbed.reproduce.boreas.request import BoreasRequest, plans, run_id
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.sweep.engine import SweepListener
@@ -75,15 +70,14 @@ def _run_all(
             with arm.running(context.cluster, Path(folder) / name, None) as running:
                 if plans(arm):
                     context.observer.watch(PACKING_PLANS)
-                for scene, of_scene in groupby(ones, key=lambda one: one[1]):
-                    with _nodes_of(context, scene):
-                        _warm(context, arm, scene)
-                        for _, _, number in of_scene:
-                            with needing_host_pods(context.cluster):
-                                row = deploy(context, scene, arm, number)
-                            journal.add(run_id(arm, scene, number), (row,))
-                            listener.over(run_id(arm, scene, number), "")
-                            running.check()
+                namespace = f"warm-{arm.name}-{context.tag}"
+                with _nodes_of(context, ones[0][1]):
+                    warm_up(context, arm.pod_overrides, WARM_UP_PODS, namespace)
+                for _, scene, number in ones:
+                    row = deploy(context, scene, arm, number)
+                    journal.add(run_id(arm, scene, number), (row,))
+                    listener.over(run_id(arm, scene, number), "")
+                    running.check()
 
 
 @contextmanager
@@ -109,10 +103,3 @@ def _nodes_of(context: RunContext, scene: Scene) -> Iterator[None]:
         objects_gone("Node", names),
         timeout_s=context.timeouts.nodes_s(len(names)),
     )
-
-
-def _warm(context: RunContext, arm: Arm, scene: Scene) -> None:
-    namespace = f"warm-{scene.name}-{arm.name}-{context.tag}"
-    warm_up(context, arm.pod_overrides, WARM_UP_PODS, namespace)
-    if plans(arm):
-        clear_plans(context)

@@ -9,7 +9,7 @@ the tests 1 and 2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stowage_testbed.cluster import NodePool
@@ -17,7 +17,9 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.constraint_mix import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.model import Workload
+from stowage_testbed.scenario.implied_steps import as_steps
+from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.steps.applying import Apply
 
 RUNS = 100
 """Repetitions of the minimal and of the affinity test."""
@@ -87,6 +89,21 @@ class Scene:
         """Return its nodes."""
         return NodePool(
             self.name, self.nodes, NODE_CPU_MILLI, NODE_MEMORY_BYTES, zones=self.zones
+        )
+
+    def scenario(self, number: int) -> Scenario:
+        """Return its deployment for the how manieth time, all of it at once.
+
+        KWOK may overlook a node that comes back under a name that was used just before.
+        """
+        pool = replace(self.pool, name_prefix=f"{self.name}-{number}")
+        names = tuple(one.name for one in self.workload)
+        return Scenario(
+            name=f"boreas/{self.name}",
+            description=self.about,
+            nodes=(pool,),
+            workload=self.workload,
+            steps=as_steps([Apply(names)]),
         )
 
     @property

@@ -24,6 +24,7 @@ from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
+from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator, profile_file
@@ -76,7 +77,7 @@ LIVE = "live"
 SIMULATIONS = 5
 """Of which the median counts: one alone may meet a busy moment."""
 
-PLACING = ("prepare", "deterministic")
+PLACING = ("prepare", BEFORE)
 """The steps of a run that place the instance; the others install schedulers."""
 
 DRAW = 7
@@ -176,8 +177,8 @@ class _OutcomeWriter(Listener):
             began = perf_counter()
             simulated = simulate(outcome.scenario, self._simulator)
             took.append(perf_counter() - began)
-        before, after = outcome.before, outcome.after
-        durations = outcome.durations_s or {}
+        before, after = outcome.checkpoint(BEFORE), outcome.checkpoint(AFTER)
+        durations = outcome.durations_s
         row = LiveRow(
             case=one.instance.case,
             strategy=one.result.strategy,

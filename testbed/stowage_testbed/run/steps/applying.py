@@ -7,10 +7,12 @@ from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object
 from stowage_testbed.run.manual_plan import manual_plan
+from stowage_testbed.run.steps.conditions import some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.manifests import controller_manifests
 from stowage_testbed.scenario.steps.applying import (
     Apply,
+    ApplyInTurn,
     AskForPlan,
     Delete,
     Evict,
@@ -32,6 +34,19 @@ def apply(context: StepContext, step: Apply) -> None:
                 context.create(manifest)
         elif item is not None:
             context.create_object(item)
+
+
+def apply_in_turn(context: StepContext, step: ApplyInTurn) -> None:
+    """Create each when all pods before it have a node or are found unschedulable."""
+    wanted, brought = context.demand.total, context.scenario.pods_by_name
+    for name in step.names:
+        apply(context, Apply((name,)))
+        wanted += brought.get(name, 0)
+        context.wait_for(
+            "all pods to have a node or be found unschedulable",
+            some_pods(context.namespace, (), wanted, "settled"),
+            timeout_s=context.timeout_s(),
+        )
 
 
 def delete(context: StepContext, step: Delete) -> None:

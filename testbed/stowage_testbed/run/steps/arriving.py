@@ -69,7 +69,7 @@ def _create(context: StepContext, dues: Iterable[Due], *, paced: bool) -> None:
         return
     context.facts |= {"late": pacing.late, "latest_s": round(pacing.latest_s, 3)}
     if pacing.late:
-        context.report(
+        context.recorder.report(
             f"{pacing.late} of {pacing.done} pods came late, by "
             f"{pacing.latest_s:.2f} s at most"
         )

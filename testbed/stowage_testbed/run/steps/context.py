@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -18,10 +18,12 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.run.arm import with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account
-from stowage_testbed.run.listener import WindowListener
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import controller_manifests
@@ -40,14 +42,16 @@ class StepContext:
 
     Attributes
     ----------
-    window_listener
-        Called when the measured window opens and closes.
+    harness
+        What places the pods.
     demand
         How many pods have been asked for.
     made
         How many pods bursts have made of each workload, for the names of the next.
-    report
-        Receives the progress of a long step.
+    is_planned
+        Whether an optimiser has served.
+    noted_changes
+        How many changes there were at the last checkpoint.
     step, facts
         The step that is being carried out, and what is worth knowing of it.
     recovery
@@ -57,12 +61,16 @@ class StepContext:
     run: RunContext
     scenario: Scenario
     environment: ScenarioEnvironment
-    pod_overrides: PodOverrides | None = None
-    report: Callable[[str], None] = lambda _: None
-    window_listener: WindowListener = field(default_factory=WindowListener)
+    recorder: RunRecorder
+    harness: Harness = field(default_factory=Harness)
     demand: Demand = field(init=False)
     made: Counter[str] = field(default_factory=Counter)
+    records: list[StepRecord] = field(default_factory=list)
+    checkpoints: list[CheckpointRecord] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
+    evidence: dict[str, str] = field(default_factory=dict)
+    is_planned: bool = False
+    noted_changes: int = 0
     started: Receipt | None = None
     stopped: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)
@@ -71,6 +79,13 @@ class StepContext:
 
     def __post_init__(self) -> None:
         self.demand = Demand(self.scenario.pods_by_name)
+
+    @property
+    def window(self) -> Window | None:
+        """What was measured; ``None`` while it has no end."""
+        if self.started is None or self.stopped is None:
+            return None
+        return Window(self.started, self.stopped)
 
     def try_objects(self) -> None:
         """Watch the objects' kinds, and have the server look at all that is written.
@@ -120,7 +135,7 @@ class StepContext:
     def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
         try:
             self.objects.create(
-                with_overrides(manifest, self.pod_overrides),
+                with_overrides(manifest, self.harness.pod_overrides),
                 strict=True,
                 dry_run=dry_run,
             )
@@ -203,7 +218,7 @@ class StepContext:
 
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""
-        self.objects.create(with_overrides(manifest, self.pod_overrides))
+        self.objects.create(with_overrides(manifest, self.harness.pod_overrides))
 
     def timeout_s(self) -> float:
         """Return the deadline of the step, its own or that of its kind."""

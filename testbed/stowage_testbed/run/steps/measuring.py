@@ -20,11 +20,11 @@ def measure(context: StepContext, step: Measure) -> None:
     clock = context.run.observer.clock
     if step.edge == "start":
         # What is prepared for measuring is no part of what is measured.
-        context.window_listener.open()
+        context.harness.window_listener.open()
         context.started = clock.now()
     else:
         context.stopped = clock.now()
-        context.window_listener.close()
+        context.harness.window_listener.close()
 
 
 class HoldListener(WindowListener):
@@ -56,13 +56,15 @@ def overload(context: StepContext, step: Overload) -> None:
         context.run,
         context.environment,
         step.settings,
-        pod_overrides=context.pod_overrides or OWN_SCHEDULER,
+        pod_overrides=context.harness.pod_overrides or OWN_SCHEDULER,
         window_listener=HoldListener(context),
     )
     found = record.recovery
     context.recovery = record
     context.facts |= {"clients": record.clients, "ttr_s": found.ttr_s}
-    context.report(f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s")
+    context.recorder.report(
+        f"{record.clients} clients: {found.outcome}, TTR {found.ttr_s:g} s"
+    )
     if step.outcome is not None:
         message = ""
         if found.outcome != step.outcome:

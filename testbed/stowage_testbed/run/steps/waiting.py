@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stowage_testbed.observe.settled import at_rest, packed
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.manual_plan import execute_manual_plan
+from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observed_moment
 from stowage_testbed.scenario.check import CheckResult, check_moment
 from stowage_testbed.scenario.expectations import ExpectedMoment
-from stowage_testbed.scenario.steps.waiting import Check, Pack, Wait
+from stowage_testbed.scenario.model import QUIET_S
+from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
 from stowage_testbed.wait import WaitTimeoutError
-
-QUIET_MARGIN_S = 0.5
-"""Beyond the settle time, in which a trigger that comes again would show itself."""
 
 
 def wait(context: StepContext, step: Wait) -> None:
@@ -44,34 +41,39 @@ def wait(context: StepContext, step: Wait) -> None:
 def check(context: StepContext, step: Check) -> None:
     """Wait until what is expected holds; what does not is a failed check."""
     results = await_moment(
-        context, step.expect, timeout_s=context.timeout_s(), stable_s=step.stable_s
+        context,
+        step.expect,
+        timeout_s=context.timeout_s(),
+        stable_s=step.stable_s,
+        since=step.since,
     )
     name = f"step {context.step.number}"
     context.checks += [replace(one, name=f"{name}: {one.name}") for one in results]
 
 
-def pack(context: StepContext, step: Pack) -> None:
-    """Wait until the optimiser is done, after asking for a plan if it must be asked.
-
-    One plan is asked for, and one is made, whether it is the best or not.
-    """
-    del step
-    run, scenario = context.run, context.scenario
-    is_done = packed
-    if scenario.optimizer.trigger == "manual":
-        execute_manual_plan(run, scenario)
-        is_done = at_rest
-    run.observer.wait_for(
-        f"the optimiser to be done with {scenario.scenario_id}",
-        is_done(context.namespace, scenario.pod_count),
-        timeout_s=run.timeouts.plan_s(scenario),
-        quiet_s=scenario.optimizer.settle_s + QUIET_MARGIN_S,
-        quiet_kinds=("Pod", "PackingPlan"),
-    )
+def checkpoint(context: StepContext, step: Checkpoint) -> None:
+    """Note the state, after what is expected of it has been checked."""
+    if step.awaited:
+        timeout_s = context.timeouts.step_s(context.scenario, step.name)
+        results = await_moment(
+            context, step.expect, timeout_s=timeout_s, stable_s=QUIET_S
+        )
+    else:
+        results = context.run.observer.read(
+            lambda state: results_at(state, context, step.expect, step.since)
+        )
+    note_checkpoint(context, step.name)
+    name = "" if step.name == END else f"{step.name}: "
+    context.checks += [replace(one, name=f"{name}{one.name}") for one in results]
 
 
 def await_moment(
-    context: StepContext, expect: ExpectedMoment, *, timeout_s: float, stable_s: float
+    context: StepContext,
+    expect: ExpectedMoment,
+    *,
+    timeout_s: float,
+    stable_s: float,
+    since: str = "",
 ) -> list[CheckResult]:
     """Return the results as soon as all hold, or as they are at the deadline.
 
@@ -80,12 +82,10 @@ def await_moment(
     WaitTimeoutError
         All hold, but the pods did not come to rest.
     """
-    tolerance = context.scenario.expect.tolerance
     context.watch_named(expect.objects)
 
     def look(state: State, *, told: bool = True) -> list[CheckResult]:
-        moment = observed_moment(state, context, expect, told=told)
-        return list(check_moment(expect, moment, tolerance))
+        return results_at(state, context, expect, since, told=told)
 
     def condition(state: State) -> Verdict:
         failed = [one.message for one in look(state, told=False) if not one.passed]
@@ -104,3 +104,22 @@ def await_moment(
             raise
         return results
     return context.run.observer.read(look)
+
+
+def results_at(
+    state: State,
+    context: StepContext,
+    expect: ExpectedMoment,
+    since: str,
+    *,
+    told: bool = True,
+) -> list[CheckResult]:
+    """Return what of the expectations holds now, compared with a checkpoint if named.
+
+    As `observed_moment`, only what is ``told`` has the events.
+    """
+    moment = observed_moment(state, context, expect, told=told)
+    noted = (one for one in context.checkpoints if one.name == since)
+    before = next((one.state for one in noted), None)
+    tolerance = context.scenario.expect.tolerance
+    return list(check_moment(expect, replace(moment, before=before), tolerance))

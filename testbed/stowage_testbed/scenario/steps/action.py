@@ -26,7 +26,14 @@ from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.demand import Demand
 
 Sort = Literal[
-    "applied", "controller", "template", "pods", "phased", "described", "node"
+    "applied",
+    "controller",
+    "template",
+    "pods",
+    "phased",
+    "described",
+    "node",
+    "checkpoint",
 ]
 """What a name must be of.
 
@@ -170,7 +177,10 @@ class Action(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a file: its number from 1, its line, and what it does."""
+    """A step: its number from 1 and its line in a file, and what it does.
+
+    One that a file implies, and does not have, stands in line 0.
+    """
 
     number: int
     line: int
@@ -182,7 +192,14 @@ class Step:
         return self.action.kind
 
     def __str__(self) -> str:
+        if not self.line:
+            return self.action.in_words()
         return f"step {self.number} ({self.kind}, line {self.line})"
+
+    def in_words(self) -> str:
+        """Return what the step does, with its place in the file."""
+        words = self.action.in_words()
+        return f"{self}: {words}" if self.line else words
 
     def place(self, *inner: str | int) -> Place:
         """Return where the step stands, or something in it."""

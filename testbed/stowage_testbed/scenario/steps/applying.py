@@ -13,6 +13,7 @@ from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.objects import is_file
 from stowage_testbed.scenario.steps.action import (
     Action,
+    Deadline,
     NameUsed,
     Surroundings,
     counted,
@@ -60,6 +61,23 @@ class Apply(Action):
     @property
     def brings(self) -> tuple[str, ...]:
         return self.names
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyInTurn(Apply):
+    """Create workloads and objects one after the other, as `apply` does.
+
+    Each is created when all pods before it have a node or are found unschedulable.
+    """
+
+    kind = "apply-in-turn"
+    deadline = Deadline("For the pods of each that is applied in turn.", "settle")
+
+    def in_words(self) -> str:
+        return (
+            f"create {listed(self.names)}, each when all pods before it have a node or "
+            "are found unschedulable"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from stowage_testbed.scenario.arrivals.trace import TracedPod
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import (
     Apply,
+    ApplyInTurn,
     AskForPlan,
     Delete,
     Evict,
@@ -27,12 +28,15 @@ from stowage_testbed.scenario.steps.nodes import (
     Uncordon,
     UntaintNodes,
 )
-from stowage_testbed.scenario.steps.waiting import Check, Wait
+from stowage_testbed.scenario.steps.scheduling import Pack, Release
+from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Wait
 
 KINDS: dict[str, type[Action]] = {
     action.kind: action
     for action in (
+        Release,
         Apply,
+        ApplyInTurn,
         Delete,
         Scale,
         Burst,
@@ -48,8 +52,10 @@ KINDS: dict[str, type[Action]] = {
         RemoveNodes,
         Usage,
         AskForPlan,
+        Pack,
         Overload,
         Measure,
+        Checkpoint,
         Check,
     )
 }

@@ -12,7 +12,12 @@ from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.steps.action import NameUsed, Sort
 from stowage_testbed.scenario.steps.applying import AskForPlan, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.kinds import asked_plans, replayed_owners
+from stowage_testbed.scenario.steps.kinds import (
+    actions_of,
+    asked_plans,
+    replayed_owners,
+)
+from stowage_testbed.scenario.steps.waiting import Checkpoint
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
@@ -158,6 +163,7 @@ def _known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]
     workloads = draft.workload_names
     phased = [*draft.objects, *asked_plans(draft.steps)]
     applied = [*workloads, *draft.objects, *replayed_owners(draft.steps)]
+    checkpoints = [one.name for one in actions_of(draft.steps, Checkpoint)]
     return {
         "applied": ("workload or object", BRINGING, applied),
         "controller": ("workload", BRINGING, workloads),
@@ -166,4 +172,5 @@ def _known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]
         "phased": ("object", ("objects", "steps"), phased),
         "described": ("workload or object", BRINGING, [*workloads, *phased]),
         "node": ("node", ("nodes", "steps"), draft.node_names),
+        "checkpoint": ("checkpoint", ("steps",), checkpoints),
     }

@@ -10,9 +10,10 @@ from stowage_testbed.scenario.steps.action import NameUsed, Step
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.demand import Demand
+from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.measuring import Measure
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
-from stowage_testbed.scenario.steps.waiting import Wait
+from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
 
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
@@ -108,12 +109,32 @@ def one_measured_window(draft: Draft) -> Iterator[DocumentIssue]:
         yield DocumentIssue(edges[0][0].place(), message)
 
 
+def checkpoints_come_before_their_use(draft: Draft) -> Iterator[DocumentIssue]:
+    """No two checkpoints have one name, and a check names one before it."""
+    lines: dict[str, int] = {}
+    every = {one.name for one in actions_of(draft.steps, Checkpoint)}
+    for step in draft.steps:
+        match step.action:
+            case Checkpoint(name=name) if name in lines:
+                message = f"checkpoint {name!r} stands already in line {lines[name]}"
+                yield DocumentIssue(step.place(), f"{message}; choose another name")
+            case Checkpoint(name=name) if name == END:
+                message = f"{END!r} is what every scenario ends with"
+                yield DocumentIssue(step.place(), f"{message}; choose another name")
+            case Check(since=name) if name in every - set(lines):
+                message = f"checkpoint {name!r} comes later; exchange the steps"
+                yield DocumentIssue(step.place("since"), message)
+        if isinstance(step.action, Checkpoint):
+            lines.setdefault(step.action.name, step.line)
+
+
 ORDER_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     things_are_there_when_used,
     everything_is_used,
     waits_are_for_pods,
     nodes_are_there_when_used,
     one_measured_window,
+    checkpoints_come_before_their_use,
 )
 
 
@@ -141,7 +162,7 @@ def _used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
 def _wrong_use(
     step: Step, one: NameUsed, there: dict[str, int]
 ) -> Iterator[DocumentIssue]:
-    if one.sort in {"node", "template"}:
+    if one.sort in {"node", "template", "checkpoint"}:
         return
     if isinstance(step.action, Apply):
         if one.name in there:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import setting
@@ -131,21 +131,37 @@ class Check(Action):
     kind = "check"
     deadline = Deadline("For what a step expects to come true.", "check")
     expect: ExpectedMoment
+    since: Annotated[
+        str,
+        setting(
+            "The checkpoint before, which `utilisation_delta` counts from, and than "
+            "which no priority may be worse off.",
+            names="checkpoint",
+        ),
+    ] = ""
     stable_s: Stable = 0.0
     timeout_s: Timeout = None
 
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         del surroundings
-        stable_s = float(plain.get("stable_s", 0))
-        return cls(ExpectedMoment.of(plain), stable_s, plain.get("timeout_s"))
+        return cls(
+            ExpectedMoment.of(plain),
+            since=plain.get("since", ""),
+            stable_s=float(plain.get("stable_s", 0)),
+            timeout_s=plain.get("timeout_s"),
+        )
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
-        return _stable_issues(plain)
+        if "utilisation_delta" in plain and "since" not in plain:
+            message = "a change counts from a checkpoint; name it as `since`"
+            yield DocumentIssue(("utilisation_delta",), message, of_key=True)
+        yield from _stable_issues(plain)
 
     def in_words(self) -> str:
-        return f"expect what follows to hold{_stable(self.stable_s)}"
+        since = f", compared with {self.since}," if self.since else ""
+        return f"expect what follows{since} to hold{_stable(self.stable_s)}"
 
     @property
     def own_timeout_s(self) -> float | None:
@@ -153,16 +169,33 @@ class Check(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Pack(Action):
-    """Let the optimiser pack what is there, and wait until it is done.
+class Checkpoint(Action):
+    """Note pods, nodes and utilisation as they are now, under a name.
 
-    No file has it: it is the second half of a scenario without steps.
+    Reports show the checkpoints side by side, and a later `check` may be `since` one.
+
+    Attributes
+    ----------
+    expect, since
+        What must hold now, and the checkpoint that it must not be worse than.
+    awaited
+        Whether it may come true until the deadline for the end, and pods must then
+        come to rest.
     """
 
-    kind = "pack"
+    kind = "checkpoint"
+    bare = True
+    name: Annotated[str, setting("Its name.", format="label")]
+    expect: ExpectedMoment = field(default_factory=ExpectedMoment)
+    since: str = ""
+    awaited: bool = False
 
     def in_words(self) -> str:
-        return "let the optimiser pack what is there, and wait until it is done"
+        return f"note the checkpoint {self.name}"
+
+
+END = "end"
+"""The checkpoint that every scenario ends with, where its file has steps."""
 
 
 def _stable(seconds: float) -> str:

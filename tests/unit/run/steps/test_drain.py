@@ -72,6 +72,7 @@ def drained(cluster: FakeCluster, timeout_s: float = 5.0) -> None:
         run,
         Scenario("nodes/drained", "A test.", (pool,), ()),
         ScenarioEnvironment("ns", ("node-0", "node-1")),
+        run,
     )
     carry_out(context, Step(1, 1, Drain(("node-0",), timeout_s)))
 

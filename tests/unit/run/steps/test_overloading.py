@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hpa_records import hpa_record
@@ -14,7 +14,9 @@ from stowage_testbed.hpa.settings import FULL, Find, Timing
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import WindowListener
+from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps import measuring
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.measuring import overload
@@ -50,13 +52,11 @@ def context(pod_overrides: PodOverrides | None = None) -> StepContext:
     run: Any = SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock()))
     pool = NodePool("n", 1, 1000, 1 << 30)
     scenario = Scenario("hpa/recovery", "A test.", (pool,), ())
-    return StepContext(
-        run,
-        scenario,
-        ScenarioEnvironment("shop", ("n-0",)),
-        pod_overrides,
-        lambda _: None,
-    )
+    harness = Harness()
+    harness.pod_overrides = pod_overrides
+    recorder = cast("RunRecorder", SimpleNamespace(report=lambda _text: None))
+    environment = ScenarioEnvironment("shop", ("n-0",))
+    return StepContext(run, scenario, environment, recorder, harness)
 
 
 def test_the_pods_are_of_the_scheduler_under_comparison(asked: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ def test_hold_is_the_measured_window() -> None:
             calls.append("close")
 
     made = context()
-    made.window_listener = Recorded()
+    made.harness.window_listener = Recorded()
 
     overload(made, Overload())
 

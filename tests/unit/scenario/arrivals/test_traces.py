@@ -192,7 +192,7 @@ def test_a_scenario_needs_no_workload_beside_a_trace(tmp_path: Path) -> None:
 
     (scenario,) = load_file(path)
 
-    replay = scenario.steps[0].action
+    replay = scenario.steps[1].action
     assert isinstance(replay, Replay)
     assert [(pod.owner, pod.at_s) for pod in replay.pods] == [("web", 0.5)] * 2
     assert scenario.pod_count == 2

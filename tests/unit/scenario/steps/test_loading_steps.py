@@ -7,12 +7,13 @@ from pathlib import Path
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
 from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.scenario.model import CatchItem, Scenario, SchedulerSettings
+from stowage_testbed.scenario.model import CatchItem, Scenario
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.applying import Apply, Evict, Scale, Usage
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.drain import Drain
 from stowage_testbed.scenario.steps.nodes import Cordon, TaintNodes
+from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.steps.waiting import Check, Wait
 
 TEXT = """\
@@ -59,8 +60,9 @@ def loaded(tmp_path: Path, text: str = TEXT) -> Scenario:
 
 def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> None:
     """A step that fails is named by number, kind and line."""
-    steps = loaded(tmp_path).steps
+    release, *steps, end = loaded(tmp_path).steps
 
+    assert (release.kind, end.kind) == ("release", "checkpoint")
     assert [(s.number, s.kind, s.line) for s in steps][:4] == [
         (1, "apply", 14), (2, "apply", 15), (3, "scale", 16), (4, "burst", 17),
     ]  # fmt: skip
@@ -92,7 +94,8 @@ def test_the_sections_around_the_steps_are_read(tmp_path: Path) -> None:
     """Scheduler, time-outs and evidence belong to the run, not to a step."""
     scenario = loaded(tmp_path)
 
-    assert scenario.scheduler == SchedulerSettings("optimizer", True, {"a": 1})
+    assert scenario.steps[0].action == Release("optimizer", True, {"a": 1})
+    assert scenario.is_planned
     assert scenario.timeouts == {"wait": 5.0}
     assert scenario.catch == (
         CatchItem("events"),
@@ -130,7 +133,7 @@ def test_all_stands_for_generated_workloads_too(tmp_path: Path) -> None:
         "expect: {end: {placed: {min: 1}}}\n",
     )
 
-    assert scenario.steps[0].action == Apply(
+    assert scenario.steps[1].action == Apply(
         tuple(workload.name for workload in scenario.workload)
     )
     assert scenario.pod_count == 8

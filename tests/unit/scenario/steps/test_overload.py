@@ -52,7 +52,7 @@ def test_a_file_s_settings_are_the_step_s_and_the_rest_are_defaults(
 ) -> None:
     written = "{autoscaling: {max_replicas: 5}, find: {start: 2}, outcome: recovered}"
 
-    (step,) = loaded(tmp_path, written).steps
+    _, step, _ = loaded(tmp_path, written).steps
 
     assert isinstance(step.action, Overload)
     assert step.action.outcome == "recovered"

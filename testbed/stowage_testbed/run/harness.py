@@ -1,0 +1,79 @@
+"""What surrounds the steps of a run: what places the pods, and what else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from stowage_testbed.helm.values import merge_values
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.invariant_checks import WATCHED
+from stowage_testbed.run.listener import WindowListener
+from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.release import optimizer_values, switch_release
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.scheduling import Release
+
+if TYPE_CHECKING:
+    from stowage_testbed.run.steps.context import StepContext
+
+
+class Harness:
+    """Has the chart's release serve as the steps say; others override what differs.
+
+    Attributes
+    ----------
+    pod_overrides
+        What is changed in every pod that the steps create; ``None`` for nothing.
+    window_listener
+        Called when the measured window opens and closes.
+    is_judged
+        Whether the invariants, and what a scenario expects of its metrics, are checked
+        at the end.
+    """
+
+    pod_overrides: PodOverrides | None = None
+    window_listener = WindowListener()
+    is_judged = True
+
+    def before(self, context: StepContext, step: Step) -> None:
+        """Do what comes before a step; what goes wrong is the step's error."""
+
+    def after(self, context: StepContext, step: Step) -> None:
+        """Do what comes after a step that was carried out, likewise."""
+
+    @contextmanager
+    def serving(
+        self, environment: ScenarioEnvironment, recorder: RunRecorder
+    ) -> Iterator[None]:
+        """Serve for the block; the environment has been prepared.
+
+        What goes wrong with the scheduler is raised, at the latest at the block's end.
+        """
+        del environment, recorder
+        yield
+
+    def release(
+        self,
+        context: RunContext,
+        scenario: Scenario,
+        release: Release,
+        recorder: RunRecorder,
+    ) -> None:
+        """Install a release, or bring it to its settings, and watch what it brings."""
+        of_optimizer = optimizer_values(scenario.optimizer) if release.optimizer else {}
+        # The logs of the release before go with its pod.
+        recorder.read_logs()
+        serving = switch_release(
+            context,
+            release.profile,
+            optimizer_enabled=release.optimizer,
+            values=merge_values(of_optimizer, release.values),
+        )
+        recorder.released(serving)
+        for source in WATCHED:
+            context.observer.watch(source)

@@ -1,0 +1,61 @@
+"""Noting a checkpoint: pods and nodes now, and figures of what led to it."""
+
+from __future__ import annotations
+
+from stowage_testbed.metrics.packing import placement_hash, utilisation
+from stowage_testbed.observe.agreement import binding_lags_s
+from stowage_testbed.observe.audit import (
+    AuditLogMissingError,
+    audit_entries,
+    binding_times_ns,
+)
+from stowage_testbed.observe.timeline import (
+    PodTimeline,
+    bind_latencies_s,
+    pod_timelines,
+)
+from stowage_testbed.run.latency import Latency, latency_of
+from stowage_testbed.run.outcome import CheckpointRecord
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.observed_moment import observed_state
+
+
+def note_checkpoint(context: StepContext, name: str) -> None:
+    """Add the checkpoint to those of the context."""
+    recorder, namespace = context.recorder, context.namespace
+    state = context.run.observer.read(
+        lambda seen: observed_state(seen, context.scenario, namespace)
+    )
+    changes = recorder.changes()
+    since, context.noted_changes = context.noted_changes, len(changes)
+    changes, window = changes[since:], context.window
+    duration_s = recorder.durations_s.get(name, 0.0)
+    # One that closed before the last checkpoint says nothing of this one.
+    if window and any(
+        window.stop == one.receipt or window.stop < one.receipt for one in changes
+    ):
+        changes = [one for one in changes if window.holds(one.receipt)]
+        duration_s = window.length_s
+    context.checkpoints.append(
+        CheckpointRecord(
+            name=name,
+            state=state,
+            utilisation=utilisation(state),
+            placement_hash=placement_hash(state),
+            latency=_latency(context, pod_timelines(changes, namespace)),
+            duration_s=duration_s,
+            is_planned=context.is_planned,
+        )
+    )
+
+
+def _latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
+    """Return the latencies, checked against the audit log if there is one."""
+    try:
+        entries = audit_entries(
+            context.run.cluster.audit_log, context.recorder.audit_start
+        )
+        lags_s = binding_lags_s(timelines, binding_times_ns(entries))
+    except AuditLogMissingError:
+        lags_s = []
+    return latency_of(bind_latencies_s(timelines), lags_s)
