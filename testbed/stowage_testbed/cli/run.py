@@ -53,7 +53,7 @@ def run(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write a JUnit XML file.")] = None,
 ) -> None:
-    """Run scenarios: step by step, or in two halves without and with the optimiser.
+    """Run scenarios: step by step, or placed without and packed with the optimiser.
 
     Those labelled `full` take long: they run by that label or by their own name only.
 

@@ -50,6 +50,8 @@ class Attempt(Harness, Listener):
         Folder for the evidence of a try that fails.
     """
 
+    # What a fault makes of the release is what is tried.
+    is_supervised = False
     is_judged = False
 
     def __init__(

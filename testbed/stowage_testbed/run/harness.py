@@ -31,6 +31,8 @@ class Harness:
         What is changed in every pod that the steps create; ``None`` for nothing.
     window_listener
         Called when the measured window opens and closes.
+    is_supervised
+        Whether a container of the release that ends is an error that ends the run.
     is_judged
         Whether the invariants, and what a scenario expects of its metrics, are checked
         at the end.
@@ -38,6 +40,7 @@ class Harness:
 
     pod_overrides: PodOverrides | None = None
     window_listener = WindowListener()
+    is_supervised = True
     is_judged = True
 
     def before(self, context: StepContext, step: Step) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
@@ -56,12 +57,11 @@ def run_scenario(
         listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
         return ScenarioOutcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
-    recorder = RunRecorder(context, listener)
+    recorder, harness = RunRecorder(context, listener), harness or Harness()
+    needed = needing_host_pods if harness.is_supervised else nullcontext
     try:
-        with needing_host_pods(context.cluster):
-            outcome = _carried_out(
-                context, scenario, repeat, recorder, harness or Harness()
-            )
+        with needed(context.cluster):
+            outcome = _carried_out(context, scenario, repeat, recorder, harness)
         if outcome.error:
             await_end(PATIENCE_S)
         namespace = namespace_of(context, scenario, repeat)

@@ -81,7 +81,7 @@ class Moment:
     events
         What the API's events say of objects, the latest last, by the object's name.
     before
-        What it must not be worse than, where a half of the run went before.
+        What it must not be worse than: the state at a checkpoint before.
     values
         Everything that expressions read, by the name that they have for it.
     """

@@ -228,8 +228,8 @@ class MetricBound:
 class Expectations:
     """What must come of a scenario.
 
-    ``deterministic`` and ``optimizer`` are of its halves, or ``end``, ``metrics`` and
-    ``that`` of its steps. ``tolerance`` is the allowed distance of every utilisation
+    ``deterministic`` and ``optimizer`` are of a file without steps, ``end``,
+    ``metrics`` and ``that`` of one with steps. ``tolerance`` is the allowed distance of every utilisation
     figure. ``allow_unplaceable`` accepts pods that fit no empty node.
     """
 

@@ -88,6 +88,8 @@ def way_out_of_unknown(
     """Return the nearest known word, or all of them, or the first of many."""
     if close := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {close[0]!r}?"
+    if not known:
+        return "there is none"
     more = ["and so on"] if shown is not None and len(known) > shown else []
     return f"known are {', '.join([*known[:shown], *more])}"
 

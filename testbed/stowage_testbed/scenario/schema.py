@@ -39,7 +39,10 @@ def strict_schema() -> Schema:
     kinds = {kind: action.schema() for kind, action in KINDS.items()}
     # A check is written as what is expected of a moment, with its own settings beside.
     check = kinds["check"]
-    check["properties"] = defs["moment"]["properties"] | check["properties"]
+    packed = schema["properties"]["expect"]["properties"]["optimizer"]["properties"]
+    delta = {"utilisation_delta": packed["utilisation_delta"]}
+    moment = defs["moment"]["properties"]
+    check["properties"] = moment | delta | check["properties"]
     check["minProperties"] = 1
     defs["step"] = {
         "type": "object",

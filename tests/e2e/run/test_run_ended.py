@@ -82,7 +82,7 @@ def container(name: str) -> Callable[[Path], int]:
         (SCENARIO, WAITS, component(ETCD), "etcd has ended"),
         (
             SCENARIO,
-            "release deterministic",
+            "serve with profile deterministic",
             component(API_SERVER),
             "kube-apiserver has ended",
         ),

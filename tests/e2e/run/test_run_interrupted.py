@@ -29,9 +29,9 @@ def run(tmp_path: Path) -> Iterator[StowageRun]:
     ("phase", "number", "code"),
     [
         ("cluster run-", signal.SIGINT, 130),
-        ("paper/figure-1: release deterministic", signal.SIGTERM, 143),
+        ("serve with profile deterministic", signal.SIGTERM, 143),
         ("paper/figure-1: deterministic", signal.SIGINT, 130),
-        ("paper/figure-1: release optimizer", signal.SIGINT, 130),
+        ("serve with profile optimizer", signal.SIGINT, 130),
         ("paper/figure-1: optimizer", signal.SIGTERM, 143),
     ],
 )

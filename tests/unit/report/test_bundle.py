@@ -109,7 +109,7 @@ def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
         "facts": {"pods": 2},
         "error": "",
     }
-    assert document["stepped"]["window"]["length_s"] == 2.0
+    assert document["window"]["length_s"] == 2.0
     assert document["metrics"] == []
 
 
