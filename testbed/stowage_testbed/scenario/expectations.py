@@ -1,20 +1,34 @@
 """What a scenario expects, as values and in words: of moments, objects and metrics.
 
-`schema.yaml` says what each of them means. ``None`` is not checked.
+``None`` is not checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
 
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.declaration import form, made, setting
+from stowage_testbed.quantity import (
+    Cpu,
+    Memory,
+    format_cpu,
+    format_memory,
+    parse_cpu,
+    parse_memory,
+)
 from stowage_testbed.scenario.expression import Expression
+from stowage_testbed.scenario.manifest_forms import Anything, Filled
 from stowage_testbed.scenario.subset import differences
+from stowage_testbed.scenario.words import HALVES, STEPS
 
 Plain = Mapping[str, Any]
 """Values of a file that passed the schema."""
+
+Counted = Annotated[int, form(minimum=0)]
+Counts = Mapping[str, Counted]
+"""How many there are, by name."""
 
 _AMOUNTS: Mapping[str, tuple[Callable[[Any], int], Callable[[int], str]]] = {
     "cpu": (parse_cpu, format_cpu),
@@ -27,14 +41,14 @@ _AMOUNTS: Mapping[str, tuple[Callable[[Any], int], Callable[[int], str]]] = {
 class Bounds:
     """An inclusive range of whole numbers; one number is the range from it to it."""
 
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: Annotated[Counted | None, setting("At least this many.", key="min")] = None
+    maximum: Annotated[Counted | None, setting("At most this many.", key="max")] = None
 
     @classmethod
     def of(cls, plain: int | Plain) -> Self:
         """Return the range that a file has as a number, or as `min` and `max`."""
         if isinstance(plain, Mapping):
-            return cls(plain.get("min"), plain.get("max"))
+            return made(cls, plain)
         return cls(int(plain), int(plain))
 
     def holds(self, value: int) -> bool:
@@ -51,37 +65,91 @@ class Bounds:
         return f"{self.minimum} to {self.maximum}"
 
 
-_OWN_WORDS = frozenset({"there", "phase", "nodeName", "currentOwners", "allocated"})
-"""What a file says of an object that is no field at its root."""
+Range = Annotated[
+    Bounds,
+    form(
+        name="bounds",
+        written=Counted | Annotated[Bounds, form(minProperties=1)],
+        parse=Bounds.of,
+    ),
+]
+Condition = Annotated[
+    Expression,
+    form(written=str, parse=Expression, minLength=1, format="expression"),
+]
+Priority = Annotated[int, form(written=str, parse=int, format="priority")]
+Share = Annotated[float, form(minimum=0, maximum=1)]
+Change = Annotated[float, form(minimum=-1, maximum=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """How much there is of CPU and memory."""
+
+    cpu: Annotated[Cpu | None, setting("Of CPU, as in 100m.")] = None
+    memory: Annotated[Memory | None, setting("Of memory, as in 2G.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Which share of CPU and memory."""
+
+    cpu: Annotated[Share | None, setting("Of CPU.")] = None
+    memory: Annotated[Share | None, setting("Of memory.")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """By how much a share of CPU and memory changes."""
+
+    cpu: Annotated[Change | None, setting("Of CPU.")] = None
+    memory: Annotated[Change | None, setting("Of memory.")] = None
+
+
+def amounts(quantities: Plain) -> dict[str, int]:
+    """Return how much CPU and memory there is of them, in milli-CPU and bytes."""
+    return {
+        key: parse(quantities[key])
+        for key, (parse, _) in _AMOUNTS.items()
+        if key in quantities
+    }
+
+
+def spell(resource: str, amount: int) -> str:
+    """Return an amount of CPU or memory as a file has it."""
+    _, show = _AMOUNTS[resource]
+    return show(amount)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedObject:
     """What must hold of one object; what is allocated is in milli-CPU and bytes.
 
-    ``owners`` is exhaustive: the pods that took of a Reservation, by workload. Of what
-    ``has`` names the object must have at least so much.
+    ``owners`` is exhaustive. Of what ``has`` names the object must have at least so
+    much.
     """
 
-    there: bool = True
-    phase: str | None = None
-    node_name: str | None = None
-    owners: Mapping[str, int] | None = None
-    allocated: Mapping[str, int] | None = None
-    has: Mapping[str, object] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, plain: Plain) -> Self:
-        """Return what a file expects of an object."""
-        allocated = plain.get("allocated")
-        return cls(
-            there=plain.get("there", True),
-            phase=plain.get("phase"),
-            node_name=plain.get("nodeName"),
-            owners=plain.get("currentOwners"),
-            allocated=None if allocated is None else amounts(allocated),
-            has={key: plain[key] for key in plain if key not in _OWN_WORDS},
-        )
+    there: Annotated[bool, setting("Whether there is such an object.")] = True
+    phase: Annotated[Filled | None, setting("Its phase, as in Available.")] = None
+    node_name: Annotated[
+        Filled | None, setting("The node of a Reservation or a Pod.", key="nodeName")
+    ] = None
+    owners: Annotated[
+        Counts | None,
+        setting(
+            "Pods that took of a Reservation, by workload. A workload that is not "
+            "named took nothing.",
+            key="currentOwners",
+        ),
+    ] = None
+    allocated: Annotated[
+        Mapping[str, int] | None,
+        form(written=Amounts, parse=amounts),
+        setting("What they took."),
+    ] = None
+    has: Annotated[
+        Anything, setting("Any part of the object as Kubernetes has it.", rest=True)
+    ] = field(default_factory=dict)
 
     def in_words(self, name: str) -> Iterator[str]:
         """Yield a line for each thing that must hold of the object of this name."""
@@ -100,41 +168,102 @@ class ExpectedObject:
             yield f"{name} has {one.path}: {one.wanted}"
 
 
+OfObject = Annotated[
+    ExpectedObject,
+    form(
+        name="expected-object",
+        minProperties=1,
+        description="Besides the words here, any part of the object as Kubernetes has "
+        "it; it must have at least so much.",
+    ),
+]
+
+
+def _in_order(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(sorted(values))
+
+
+def _groups_in_order(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    return _in_order(map(_in_order, groups))
+
+
 @dataclass(frozen=True, slots=True)
 class ExpectedMoment:
-    """What must hold of pods, nodes, plans and objects at one settled moment.
+    """What must hold of pods, nodes, plans and objects at one settled moment."""
 
-    Moves, evictions and solves are of all plans until then. ``pending`` and ``phases``
-    are exhaustive: a workload that is not named has no pod without a node. ``groups``
-    has a list of workload names, one a pod, for each node with pods.
-    """
-
-    placed: Bounds | None = None
-    pending: Mapping[str, int] | None = None
-    placements: Mapping[str, tuple[str, ...]] | None = None
-    groups: tuple[tuple[str, ...], ...] | None = None
-    placed_by_priority: Mapping[int, Bounds] | None = None
-    utilisation: Mapping[str, float] | None = None
-    pods_per_node: Bounds | None = None
-    moves: Bounds | None = None
-    evictions: Bounds | None = None
-    solves: Bounds | None = None
-    phases: Mapping[str, int] | None = None
-    optimal: bool | None = None
-    utilisation_delta: Mapping[str, float] | None = None
-    objects: Mapping[str, ExpectedObject] = field(default_factory=dict)
-    that: tuple[Expression, ...] = ()
-
-    @classmethod
-    def of(cls, plain: Plain) -> Self:
-        """Return what a file expects of a moment, which may name more than that."""
-        return cls(
-            **{
-                key: _READ[key](plain[key]) if key in _READ else plain[key]
-                for key in (one.name for one in fields(cls))
-                if key in plain
-            }
-        )
+    placed: Annotated[Range | None, setting("Number of bound pods.")] = None
+    pending: Annotated[
+        Counts | None,
+        setting(
+            "Pods without a node, by workload. A workload that is not named has none."
+        ),
+    ] = None
+    placements: Annotated[
+        Mapping[str, Annotated[tuple[str, ...], form(parse=_in_order)]] | None,
+        setting("The nodes of a workload's bound pods, one entry a pod, in any order."),
+    ] = None
+    groups: Annotated[
+        tuple[Annotated[tuple[str, ...], form(minItems=1)], ...] | None,
+        form(parse=_groups_in_order),
+        setting(
+            "What shares a node, whatever the node is called: for each node with pods, "
+            "the workloads of its pods, one entry a pod."
+        ),
+    ] = None
+    placed_by_priority: Annotated[
+        Mapping[Priority, Range] | None,
+        setting("Number of bound pods by priority."),
+    ] = None
+    utilisation: Annotated[
+        Mapping[str, float] | None,
+        form(written=Shares),
+        setting("Share of the nodes' resources that bound pods request, from 0 to 1."),
+    ] = None
+    pods_per_node: Annotated[
+        Range | None, setting("Range in which every node's number of pods lies.")
+    ] = None
+    moves: Annotated[
+        Range | None,
+        setting(
+            "Pods that were evicted and bound elsewhere, over all plans until then."
+        ),
+    ] = None
+    evictions: Annotated[
+        Range | None,
+        setting("Pods that were evicted and left unplaced, over all plans until then."),
+    ] = None
+    optimal: Annotated[
+        bool | None,
+        setting("Whether the last plan is proved optimal for every priority."),
+    ] = None
+    solves: Annotated[Range | None, setting("Number of plans.")] = None
+    utilisation_delta: Annotated[
+        Mapping[str, float] | None,
+        form(written=Changes),
+        setting("Utilisation afterwards minus utilisation before."),
+    ] = None
+    phases: Annotated[
+        Counts | None,
+        setting(
+            "Number of plans by the phase that they are in. A phase that is not named "
+            "has none."
+        ),
+    ] = None
+    objects: Annotated[
+        Mapping[str, OfObject],
+        setting(
+            "What must hold of objects and plans, by the name that the scenario has "
+            "for them, or of any other object as Kind/name."
+        ),
+    ] = field(default_factory=dict)
+    that: Annotated[
+        tuple[Condition, ...],
+        setting(
+            "What must hold, as expressions in CEL over pods, nodes, plans (lists of "
+            "objects) and objects (by name).",
+            minItems=1,
+        ),
+    ] = ()
 
     def in_words(self) -> Iterator[str]:
         """Yield a line for each thing that must hold."""
@@ -182,30 +311,29 @@ class ExpectedMoment:
 
 @dataclass(frozen=True, slots=True)
 class MetricBound:
-    """A bound on a metric of the measured window, and where the bound comes from.
+    """A bound on a metric of the measured window, and where the bound comes from."""
 
-    The bound is ``margin`` times the worst value of the ``spread`` that ``runs`` gave.
-    """
-
-    origin: str
-    runs: int
-    spread: tuple[float, float]
-    margin: float
-    minimum: float | None = None
-    maximum: float | None = None
-
-    @classmethod
-    def of(cls, plain: Plain) -> Self:
-        """Return the bound that a file has."""
-        low, high = plain["spread"]
-        return cls(
-            origin=plain["origin"],
-            runs=int(plain["runs"]),
-            spread=(float(low), float(high)),
-            margin=float(plain["margin"]),
-            minimum=plain.get("min"),
-            maximum=plain.get("max"),
-        )
+    origin: Annotated[
+        Filled,
+        setting("Where the bound comes from - what was run, on which machine."),
+    ]
+    runs: Annotated[int, setting("How many runs the spread is of.", minimum=1)]
+    spread: Annotated[
+        tuple[float, float],
+        setting("The lowest and the highest value in those runs."),
+    ]
+    margin: Annotated[
+        float,
+        setting(
+            "How many times the worst value of the spread the bound is.", minimum=1
+        ),
+    ]
+    minimum: Annotated[
+        float | None, setting("The value is at least this.", key="min")
+    ] = None
+    maximum: Annotated[
+        float | None, setting("The value is at most this.", key="max")
+    ] = None
 
     def holds(self, value: float) -> bool:
         """Return whether a value keeps the bound."""
@@ -224,71 +352,70 @@ class MetricBound:
         return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
 
 
+Moment = Annotated[
+    ExpectedMoment,
+    form(name="moment", without=("utilisation_delta",), minProperties=1),
+]
+_OF_PLANS = ("moves", "evictions", "optimal", "solves", "utilisation_delta")
+_OF_STEPS = ("phases", "objects", "that")
+_MetricName = Annotated[str, form(format="metric-name")]
+
+
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """What must come of a scenario.
+    """What must come of a scenario."""
 
-    ``deterministic`` and ``optimizer`` are of its halves, or ``end``, ``metrics`` and
-    ``that`` of its steps. ``tolerance`` is the allowed distance of every utilisation
-    figure. ``allow_unplaceable`` accepts pods that fit no empty node.
-    """
-
-    deterministic: ExpectedMoment = ExpectedMoment()
-    optimizer: ExpectedMoment = ExpectedMoment()
-    end: ExpectedMoment = ExpectedMoment()
-    metrics: Mapping[str, MetricBound] = field(default_factory=dict)
-    that: tuple[Expression, ...] = ()
-    tolerance: float = 1e-6
-    allow_unplaceable: bool = False
-
-    @classmethod
-    def of(cls, plain: Plain) -> Self:
-        """Return what a file expects."""
-        metrics = plain.get("metrics", {})
-        return cls(
-            **{
-                moment: ExpectedMoment.of(plain.get(moment, {}))
-                for moment in ("deterministic", "optimizer", "end")
-            },
-            metrics={name: MetricBound.of(bound) for name, bound in metrics.items()},
-            that=tuple(Expression(text) for text in plain.get("that", ())),
-            tolerance=float(plain.get("tolerance", cls().tolerance)),
-            allow_unplaceable=plain.get("allow_unplaceable", False),
-        )
-
-
-def amounts(quantities: Plain) -> dict[str, int]:
-    """Return how much CPU and memory there is of them, in milli-CPU and bytes."""
-    return {
-        key: parse(quantities[key])
-        for key, (parse, _) in _AMOUNTS.items()
-        if key in quantities
-    }
-
-
-def spell(resource: str, amount: int) -> str:
-    """Return an amount of CPU or memory as a file has it."""
-    _, show = _AMOUNTS[resource]
-    return show(amount)
-
-
-_READ: Mapping[str, Callable[[Any], Any]] = {
-    "placed": Bounds.of,
-    "pods_per_node": Bounds.of,
-    "moves": Bounds.of,
-    "evictions": Bounds.of,
-    "solves": Bounds.of,
-    "placed_by_priority": lambda placed: {
-        int(priority): Bounds.of(placed[priority]) for priority in placed
-    },
-    "placements": lambda nodes: {name: tuple(sorted(nodes[name])) for name in nodes},
-    "groups": lambda groups: tuple(sorted(tuple(sorted(group)) for group in groups)),
-    "that": lambda texts: tuple(Expression(text) for text in texts),
-    "objects": lambda objects: {
-        name: ExpectedObject.of(objects[name]) for name in objects
-    },
-}
-"""How what is expected of a moment is read, where it is not taken as it stands."""
+    tolerance: Annotated[
+        float,
+        setting("Allowed distance of every utilisation figure.", minimum=0, maximum=1),
+    ] = 1e-6
+    allow_unplaceable: Annotated[
+        bool,
+        setting("Accept pods that fit on no empty node; without it they are an error."),
+    ] = False
+    deterministic: Annotated[
+        ExpectedMoment,
+        form(without=(*_OF_PLANS, *_OF_STEPS)),
+        setting(
+            "With the deterministic scheduler, when every pod has an outcome.",
+            only=HALVES,
+            required=True,
+        ),
+    ] = ExpectedMoment()
+    optimizer: Annotated[
+        ExpectedMoment,
+        form(without=_OF_STEPS),
+        setting(
+            "After the optimiser, when no plan is live. That no priority is worse off "
+            "than before is always checked.",
+            only=HALVES,
+            required=True,
+        ),
+    ] = ExpectedMoment()
+    end: Annotated[
+        Moment,
+        setting(
+            "When the steps are done and nothing changes any more.",
+            only=STEPS,
+            required=True,
+        ),
+    ] = ExpectedMoment()
+    metrics: Annotated[
+        Mapping[_MetricName, Annotated[MetricBound, form(name="metric-bound")]],
+        setting(
+            "Bounds on metrics of the measured window, by the metric's name.",
+            only=STEPS,
+        ),
+    ] = field(default_factory=dict)
+    that: Annotated[
+        tuple[Condition, ...],
+        setting(
+            "What must hold at the end, as expressions in CEL over pods, nodes, plans, "
+            "objects and the metrics of the measured window.",
+            only=STEPS,
+            minItems=1,
+        ),
+    ] = ()
 
 
 def _within(minimum: float | None, value: float, maximum: float | None) -> bool:

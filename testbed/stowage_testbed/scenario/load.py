@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario import build
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
@@ -26,6 +24,7 @@ from stowage_testbed.scenario.parameters import (
     substitute,
     variant_values,
 )
+from stowage_testbed.scenario.scenario_file import Variant
 from stowage_testbed.scenario.schema import validator
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import Apply
@@ -157,32 +156,31 @@ def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
 
 
 def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
-    data = made.valid
+    file = made.file
     by_name = {workload.name: workload for workload in made.workload.values()}
-    workload = tuple(by_name[name] for name in data.get("order", by_name))
-    labels = data.get("labels", ())
-    if variant:
-        labels = data["variants"][variant].get("labels", labels)
+    workload = tuple(by_name[name] for name in file.order or by_name)
+    changed = file.variants[variant] if variant else Variant({})
+    defaults = {name: one.default for name, one in file.parameters.items()}
     return Scenario(
-        name=data["name"],
-        description=data["description"],
+        name=file.name,
+        description=file.description,
         nodes=tuple(made.nodes.values()),
         workload=workload,
         variant=variant,
-        source=data.get("source", ""),
-        labels=tuple(labels),
-        arrival=data.get("arrival", "sequential"),
-        optimizer=build.optimizer_settings(data.get("optimizer", {})),
+        source=file.source,
+        labels=file.labels if changed.labels is None else changed.labels,
+        arrival=file.arrival,
+        optimizer=file.optimizer,
         expect=made.expect,
-        fault=build.fault_settings(data["fault"]) if "fault" in data else None,
+        fault=file.fault,
         instance=made.instance,
         objects=made.objects,
-        scheduler=build.scheduler_settings(data.get("scheduler", {})),
+        scheduler=file.scheduler,
         steps=tuple(made.steps),
-        halves=() if made.stepped else halves_of(workload, data.get("arrival")),
-        timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
-        catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
-        parameters=_parameters(data, variant),
+        halves=() if made.stepped else halves_of(workload, file.arrival),
+        timeouts=file.timeouts,
+        catch=file.catch,
+        parameters={**defaults, **changed.set},
         path=path,
     )
 
@@ -208,9 +206,3 @@ def _placing(workload: Sequence[Workload], arrival: str | None) -> Iterator[Acti
 def _as_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
     """Return actions as steps that stand in no line of a file."""
     return tuple(Step(n, 0, action) for n, action in enumerate(actions, start=1))
-
-
-def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:
-    declared = data.get("parameters", {})
-    changed = data["variants"][variant]["set"] if variant else {}
-    return {name: declared[name]["default"] for name in declared} | changed

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.expectations import Moment
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
+    Names,
     NameUsed,
-    Surroundings,
+    Seconds,
     listed,
     names_used,
 )
@@ -34,8 +35,8 @@ Stable = Annotated[
     ),
 ]
 Timeout = Annotated[
-    float | None,
-    setting("Deadline in seconds.", type=None, **{"$ref": "#/$defs/deadline"}),
+    Seconds | None,
+    setting("Deadline in seconds."),
 ]
 
 _STATES = {
@@ -66,7 +67,7 @@ class Wait(Action):
         ),
     ]
     of: Annotated[
-        tuple[str, ...],
+        Names,
         setting("Of which workloads or objects; without it all pods.", names="pods"),
     ] = ()
     count: Annotated[
@@ -130,15 +131,10 @@ class Check(Action):
 
     kind = "check"
     deadline = Deadline("For what a step expects to come true.", "check")
-    expect: ExpectedMoment
+    keywords: ClassVar[Mapping[str, Any]] = {"minProperties": 1}
+    expect: Annotated[Moment, setting("What.", beside=True)]
     stable_s: Stable = 0.0
     timeout_s: Timeout = None
-
-    @classmethod
-    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        del surroundings
-        stable_s = float(plain.get("stable_s", 0))
-        return cls(ExpectedMoment.of(plain), stable_s, plain.get("timeout_s"))
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
