@@ -189,6 +189,9 @@ def _of_union(*kinds: Any) -> Schema:
 def _of_mapping(key: Any, value: Any) -> Schema:
     names = {k: v for k, v in schema_of(key).items() if k != "type"}
     values = schema_of(value)
+    if "enum" in names:
+        chosen = dict.fromkeys(names["enum"], values)
+        return {"type": "object", "additionalProperties": False, "properties": chosen}
     return {
         "type": "object",
         **({"propertyNames": names} if names else {}),

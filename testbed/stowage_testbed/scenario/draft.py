@@ -12,7 +12,6 @@ from stowage_testbed.declaration import made as made_of
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
-from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
@@ -63,8 +62,6 @@ class Draft:
     file: ScenarioFile
     nodes: dict[Place, NodePool] = field(default_factory=dict)
     workload: dict[Place, Workload] = field(default_factory=dict)
-    expect: Expectations = field(default_factory=Expectations)
-    instance: InstanceSpec | None = None
     objects: dict[str, ObjectSpec] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     step_issues: list[DocumentIssue] = field(default_factory=list)
@@ -159,7 +156,6 @@ def draft(
             name, item, document.mark(("objects", name)).line
         )
     _take_steps(made, folder)
-    made.expect = made.file.expect
     return made
 
 
@@ -221,7 +217,6 @@ def _expand(made: Draft, spec: InstanceSpec) -> None:
     generated = generate(
         spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage
     )
-    made.instance = spec
     made.nodes[("instance", "nodes")] = generated.node_pool()
     for number, workload in enumerate(generated.workload):
         made.workload[("instance", number)] = workload

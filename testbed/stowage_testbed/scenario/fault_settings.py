@@ -14,29 +14,12 @@ FaultMoment = Literal[
 """When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
 
 FaultName = Literal[
-    "change-owner",
-    "churn",
-    "compete",
-    "create-budget",
-    "create-odd-objects",
-    "delete-node",
-    "fill-etcd",
-    "forge",
-    "freeze-leader",
-    "kill-optimizer",
-    "kill-scheduler",
-    "lie",
-    "limit-pods",
-    "make-unschedulable",
-    "nothing",
-    "refuse-writes",
-    "restart-api-server",
-    "shrink-budget",
-    "shrink-node",
-    "slow-api-server",
-    "stop-optimizer",
-    "taint-node",
-]
+    "change-owner", "churn", "compete", "create-budget", "create-odd-objects",
+    "delete-node", "fill-etcd", "forge", "freeze-leader", "kill-optimizer",
+    "kill-scheduler", "lie", "limit-pods", "make-unschedulable", "nothing",
+    "refuse-writes", "restart-api-server", "shrink-budget", "shrink-node",
+    "slow-api-server", "stop-optimizer", "taint-node",
+]  # fmt: skip
 """What is done to the cluster: each a kind of `stowage_testbed.faults.kinds`."""
 
 Span = Annotated[

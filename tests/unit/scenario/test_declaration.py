@@ -137,6 +137,11 @@ WHOLE, TEXT = {"type": "integer"}, {"type": "string"}
 LABEL = {**TEXT, "format": "label"}
 PAIR = {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}
 BY_LABEL = {"propertyNames": {"format": "label"}, "additionalProperties": WHOLE}
+ONLY_A_AND_B = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"a": WHOLE, "b": WHOLE},
+}
 ONLY = form(without=("names", "cpu", "word", "inner"), required=None)
 LIMITED = {"limit": schema_of(Annotated[Limit, setting("At most.", minimum=1)])}
 
@@ -149,6 +154,7 @@ LIMITED = {"limit": schema_of(Annotated[Limit, setting("At most.", minimum=1)])}
         (tuple[int, int], PAIR),
         (Mapping[str, object], {"type": "object"}),
         (Mapping[Label, int], {"type": "object", **BY_LABEL}),
+        (Mapping[Literal["a", "b"], int], ONLY_A_AND_B),
         (int | str, {"type": ["integer", "string"]}),
         (int | Literal["all"], {"anyOf": [WHOLE, {**TEXT, "enum": ["all"]}]}),
         (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.expectations import Moment
+from stowage_testbed.scenario.expected_moment import WrittenMoment
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
     Action,
@@ -132,7 +132,7 @@ class Check(Action):
     kind = "check"
     deadline = Deadline("For what a step expects to come true.", "check")
     keywords: ClassVar[Mapping[str, Any]] = {"minProperties": 1}
-    expect: Annotated[Moment, setting("What.", beside=True)]
+    expect: Annotated[WrittenMoment, setting("What.", beside=True)]
     stable_s: Stable = 0.0
     timeout_s: Timeout = None
 
