@@ -90,8 +90,8 @@ def case_schema(cls: type, case: str) -> Schema:
         if said.only and one.required:
             besides = Setting(said.description, required=True)
         if besides:
-            told = {"description": besides.description or None} | dict(besides.keywords)
-            added = {k: v for k, v in told.items() if v is not None} | added
+            told = {"description": besides.description} if besides.description else {}
+            added = told | dict(besides.keywords) | added
             required += [one.key] if besides.required else []
         if added:
             properties[one.key] = added

@@ -51,21 +51,22 @@ class Word:
         """The words that may stand in it, in lists and mappings also in each entry."""
         inner = _with_words(self.schema)
         cases = {case: _with_words(one) for case, one in self.cases.items()}
-        words = {}
-        for name, schema in inner.get("properties", {}).items():
+
+        def needed(name: str) -> str:
             needing = [c for c, one in cases.items() if name in one.get("required", ())]
-            words[name] = Word(
-                (*self.path, name),
-                resolved(schema),
-                "required"
-                if name in inner.get("required", ())
-                else "".join(f"required {case}" for case in needing),
-                {
-                    c: one.get("properties", {}).get(name, {})
-                    for c, one in cases.items()
-                },
-            )
-        return words
+            always = name in inner.get("required", ())
+            return "required" if always else "".join(f"required {c}" for c in needing)
+
+        def added(name: str) -> dict[str, Schema]:
+            return {
+                case: one.get("properties", {}).get(name, {})
+                for case, one in cases.items()
+            }
+
+        return {
+            name: Word((*self.path, name), resolved(one), needed(name), added(name))
+            for name, one in inner.get("properties", {}).items()
+        }
 
     @property
     def brief(self) -> str:
