@@ -22,13 +22,11 @@ class MetricBound:
     """A bound on a metric of the measured window, and where the bound comes from."""
 
     origin: Annotated[
-        Filled,
-        setting("Where the bound comes from - what was run, on which machine."),
+        Filled, setting("Where the bound comes from - what was run, on which machine.")
     ]
     runs: Annotated[int, setting("How many runs the spread is of.", minimum=1)]
     spread: Annotated[
-        tuple[float, float],
-        setting("The lowest and the highest value in those runs."),
+        tuple[float, float], setting("The lowest and the highest value in those runs.")
     ]
     margin: Annotated[
         float,

@@ -73,8 +73,7 @@ Range = Annotated[
     ),
 ]
 Condition = Annotated[
-    Expression,
-    form(written=str, parse=Expression, minLength=1, format="expression"),
+    Expression, form(written=str, parse=Expression, minLength=1, format="expression")
 ]
 Priority = Annotated[int, form(written=str, parse=int, format="priority")]
 Resource = Annotated[str, form(written=Literal["cpu", "memory"])]
@@ -196,8 +195,7 @@ class ExpectedMoment:
         ),
     ] = None
     placed_by_priority: Annotated[
-        Mapping[Priority, Range] | None,
-        setting("Number of bound pods by priority."),
+        Mapping[Priority, Range] | None, setting("Number of bound pods by priority.")
     ] = None
     utilisation: Annotated[
         Mapping[Resource, Share] | None,
@@ -293,8 +291,7 @@ class ExpectedMoment:
 
 
 WrittenMoment = Annotated[
-    ExpectedMoment,
-    form(name="moment", without=("utilisation_delta",), minProperties=1),
+    ExpectedMoment, form(name="moment", without=("utilisation_delta",), minProperties=1)
 ]
 """How it is written, where nothing comes before that it could be compared with."""
 

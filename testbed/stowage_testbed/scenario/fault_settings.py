@@ -57,11 +57,9 @@ class FaultSettings:
         setting("How many pods have left or come, for evicted and arrived.", minimum=1),
     ] = 1
     after_s: Annotated[
-        Span,
-        setting("Seconds from the moment to the fault, drawn between these two."),
+        Span, setting("Seconds from the moment to the fault, drawn between these two.")
     ] = (0.0, 0.0)
     lasts_s: Annotated[
-        Span,
-        setting("Seconds from the fault to its end, drawn between these two."),
+        Span, setting("Seconds from the fault to its end, drawn between these two.")
     ] = (0.0, 0.0)
     tries: Annotated[int, setting("How often it is tried.", minimum=1)] = 20

@@ -29,15 +29,10 @@ POD_CONDITIONS = ("bound", "ready", "settled", "unschedulable", "terminating", "
 Stable = Annotated[
     float,
     setting(
-        "It must hold for so many seconds while no pod changes.",
-        minimum=0,
-        maximum=600,
+        "It must hold for so many seconds while no pod changes.", minimum=0, maximum=600
     ),
 ]
-Timeout = Annotated[
-    Seconds | None,
-    setting("Deadline in seconds."),
-]
+Timeout = Annotated[Seconds | None, setting("Deadline in seconds.")]
 
 _STATES = {
     "bound": ("has a node", "have a node"),
