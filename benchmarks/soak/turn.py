@@ -15,7 +15,8 @@ from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.problem import problem_of
-from stowage_testbed.scenario.model import FaultSettings, Scenario
+from stowage_testbed.scenario.fault_settings import FaultSettings
+from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.wait import WaitTimeoutError
 
 MOST_LARGE = 5

@@ -9,10 +9,10 @@ from docs.tooling.schema_tree import fields, type_of, words
 from stowage_testbed.scenario.schema import strict_schema
 
 NOTE = """\
-This page is generated from the schema that the loader uses. `stowage scenario schema`
-prints the schema for editors, which also takes a placeholder such as `${replicas}`
-wherever a value is expected. `stowage scenario explain NAME` prints a file in plain
-words, with every default.
+This page is generated from the schema that the loader uses, as the model declares it.
+`stowage scenario schema` prints the schema for editors, which also takes a placeholder
+such as `${replicas}` wherever a value is expected. `stowage scenario explain` prints a
+file in plain words, with every default, or what a word of this page means.
 """
 _HEADERS = ("field", "type", "default", "meaning")
 

@@ -12,6 +12,7 @@ from stowage_testbed.cli.main import app
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.catalogue import select, shipped_folder
 from stowage_testbed.scenario.explain import explain as explanation
+from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import editor_schema_text
 from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
@@ -72,13 +73,21 @@ def list_scenarios(
 @scenario_app.command()
 def explain(
     asked: Annotated[
-        list[str], typer.Argument(help="Files, folders or names.", metavar="NAME")
-    ],
+        list[str] | None,
+        typer.Argument(
+            help="Files, folders or names of scenarios; or words of their language, as "
+            "in steps.burst.arrival; nothing means its outermost words.",
+            metavar="NAME",
+        ),
+    ] = None,
     folder: Folder = SCENARIOS,
 ) -> None:
-    """Print in plain words what will happen, step by step, with every default."""
-    found = select(asked, folder=folder)
-    texts = [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
+    """Print in plain words what will happen, or what a word of the language means."""
+    words = [one for one in asked if is_word(one)] if asked else [""]
+    names = [one for one in asked or () if one not in words]
+    texts = [explain_word(word) for word in words]
+    found = select(names, folder=folder) if names else ()
+    texts += [explanation(scenario, DEFAULT_TIMEOUTS.step_s) for scenario in found]
     typer.echo("\n".join(texts), nl=False)
 
 

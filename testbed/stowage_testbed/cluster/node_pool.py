@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, repeat
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.declaration import form, setting
 from stowage_testbed.errors import StowageError
-from stowage_testbed.quantity import format_cpu
+from stowage_testbed.quantity import SomeCpu, SomeMemory, format_cpu
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
 """Where metrics-server asks: one KWOK answers for every node."""
 
 MOST_NODES = 100_000
+
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+"""What a taint does to pods that do not tolerate it."""
+
+ResourceName = Annotated[str, form(format="resource-name")]
+"""A resource besides cpu, memory and pods."""
 
 
 class NodePoolError(StowageError):
@@ -40,24 +47,18 @@ class NodePoolError(StowageError):
 class Taint:
     """One taint of a node pool."""
 
-    key: str
-    effect: str
-    value: str = ""
+    key: Annotated[str, setting("The taint's key.", minLength=1)]
+    effect: Annotated[
+        str,
+        form(written=Effect),
+        setting("What happens to pods that do not tolerate it."),
+    ]
+    value: Annotated[str, setting("The taint's value.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NodePool:
     """Nodes of one kind; zones are dealt out in turn.
-
-    Attributes
-    ----------
-    name_prefix, count
-        Nodes are called ``prefix-0`` and on, padded with zeros so that their order by
-        name is their order by number.
-    cpu_milli, memory_bytes, pods
-        What each node offers.
-    extended
-        Further resources by name, in their own whole units.
 
     Raises
     ------
@@ -65,15 +66,45 @@ class NodePool:
         A size is negative or zero; names every such field.
     """
 
-    name_prefix: str
-    count: int
-    cpu_milli: int
-    memory_bytes: int
-    pods: int = 110
-    labels: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[Taint, ...] = ()
-    zones: tuple[str, ...] = ()
-    extended: Mapping[str, int] = field(default_factory=dict)
+    name_prefix: Annotated[
+        str,
+        setting(
+            "Names are <prefix>-0 and on, padded with zeros so that they sort as "
+            "numbers.",
+            key="prefix",
+            format="label",
+        ),
+    ] = "node"
+    count: Annotated[
+        int, setting("Number of nodes.", required=True, minimum=1, maximum=10000)
+    ] = 0
+    cpu_milli: Annotated[
+        SomeCpu,
+        setting('CPU of one node, as in "4" or 500m.', key="cpu", required=True),
+    ] = 0
+    memory_bytes: Annotated[
+        SomeMemory,
+        setting("Memory of one node, as in 4G or 512Mi.", key="memory", required=True),
+    ] = 0
+    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = 110
+    extended: Annotated[
+        Mapping[ResourceName, SomeMemory],
+        setting(
+            "Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or "
+            "ephemeral-storage.",
+            key="resources",
+        ),
+    ] = field(default_factory=dict)
+    labels: Annotated[Mapping[str, str], setting("Labels of the nodes.")] = field(
+        default_factory=dict
+    )
+    taints: Annotated[tuple[Taint, ...], setting("Taints of the nodes.")] = ()
+    zones: Annotated[
+        tuple[Annotated[str, form(minLength=1)], ...],
+        setting(
+            "Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."
+        ),
+    ] = ()
 
     def __post_init__(self) -> None:
         sizes = {

@@ -17,8 +17,9 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifests import workload_manifest
-from stowage_testbed.scenario.model import FaultSettings, Scenario, Workload
+from stowage_testbed.scenario.model import Scenario, Workload
 
 
 class NothingToHitError(StowageError):

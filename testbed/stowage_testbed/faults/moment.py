@@ -10,7 +10,7 @@ from stowage_testbed.observe.pod_body import controller_of, key_of, ready
 from stowage_testbed.observe.settled import Condition, plans_in_words, pods_in_words
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.scenario.model import FaultSettings
+from stowage_testbed.scenario.fault_settings import FaultSettings
 
 STAGES = ("Solving", "Proposed", "Executing")
 """Phases of a plan that lives, in their order."""

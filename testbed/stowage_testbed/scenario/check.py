@@ -18,11 +18,11 @@ from stowage_testbed.metrics.packing import (
     utilisation,
 )
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.scenario.expectations import (
+from stowage_testbed.scenario.expectations import MetricBound
+from stowage_testbed.scenario.expected_moment import (
     Bounds,
     ExpectedMoment,
     ExpectedObject,
-    MetricBound,
     amounts,
     spell,
 )

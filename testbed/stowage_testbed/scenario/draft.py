@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.declaration import made as made_of
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario import build
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
-from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
@@ -26,10 +25,11 @@ from stowage_testbed.scenario.objects import (
     object_of,
     objects_of,
 )
+from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
-from stowage_testbed.scenario.steps.nodes import AddNodes, node_pool
+from stowage_testbed.scenario.steps.nodes import AddNodes
 from stowage_testbed.scenario.steps.waiting import Check
 
 _UNIT_DEPTH = {
@@ -42,6 +42,8 @@ _UNIT_DEPTH = {
 }
 """How deep the parts lie that are left out whole when something in them is wrong."""
 
+Part = TypeVar("Part")
+
 BRINGING = ("workload", "objects", "steps")
 """The sections that bring pods."""
 
@@ -50,16 +52,17 @@ BRINGING = ("workload", "objects", "steps")
 class Draft:
     """The readable parts of one scenario.
 
-    ``broken`` are the sections of which something had to be left out.
+    ``valid`` are its plain values, ``file`` what was made of them; in lists ``None``
+    stands for what had to be left out. ``broken`` are the sections of which something
+    had to be.
     ``step_issues`` are what is wrong within single steps.
     """
 
     document: Document
     valid: Mapping[str, Any]
+    file: ScenarioFile
     nodes: dict[Place, NodePool] = field(default_factory=dict)
     workload: dict[Place, Workload] = field(default_factory=dict)
-    expect: Expectations = field(default_factory=Expectations)
-    instance: InstanceSpec | None = None
     objects: dict[str, ObjectSpec] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     step_issues: list[DocumentIssue] = field(default_factory=list)
@@ -140,30 +143,27 @@ def draft(
         broken |= {"nodes", "workload"}
     data = document.data if isinstance(document.data, Mapping) else {}
     valid = _without(data, (), gone - {()})
-    made = Draft(document, valid, broken=broken)
-    for place, item in _items(valid, "nodes"):
-        made.nodes[place] = node_pool(item)
+    made = Draft(document, valid, made_of(ScenarioFile, valid), broken=broken)
+    made.nodes.update(_placed("nodes", made.file.nodes))
     nodes = sum(pool.count for pool in made.nodes.values())
-    for place, item in _items(valid, "workload"):
-        workload = build.workload(item)
-        if workload.kind == "DaemonSet" and "replicas" not in item:
-            workload = replace(workload, replicas=nodes)
-        made.workload[place] = workload
-    if "instance" in valid:
-        _expand(made, build.instance_spec(valid["instance"]))
-    for name, item in valid.get("objects", {}).items():
+    for place, one in _placed("workload", made.file.workload):
+        daemons = one.kind == "DaemonSet"
+        counted = daemons and "replicas" not in valid["workload"][place[1]]
+        made.workload[place] = replace(one, replicas=nodes) if counted else one
+    if made.file.instance:
+        _expand(made, made.file.instance)
+    for name, item in made.file.objects.items():
         made.objects[name] = object_of(
             name, item, document.mark(("objects", name)).line
         )
     _take_steps(made, folder)
-    made.expect = Expectations.of(valid.get("expect", {}))
     return made
 
 
 def _take_steps(made: Draft, folder: Path) -> None:
     items = [
         (place, kind, plain)
-        for place, item in _items(made.valid, "steps")
+        for place, item in _placed("steps", made.file.steps)
         for kind, plain in item.items()
     ]
     for _, kind, plain in items:
@@ -218,7 +218,6 @@ def _expand(made: Draft, spec: InstanceSpec) -> None:
     generated = generate(
         spec.seed, spec.nodes, spec.pods_per_node, spec.priorities, spec.usage
     )
-    made.instance = spec
     made.nodes[("instance", "nodes")] = generated.node_pool()
     for number, workload in enumerate(generated.workload):
         made.workload[("instance", number)] = workload
@@ -244,7 +243,8 @@ def _without(value: Any, place: Place, gone: set[Place]) -> Any:
     return value
 
 
-def _items(valid: Mapping[str, Any], section: str) -> Iterator[tuple[Place, Any]]:
-    for number, item in enumerate(valid.get(section, ())):
+def _placed(section: str, items: Iterable[Part | None]) -> Iterator[tuple[Place, Part]]:
+    """Yield the parts of a section that could be read, with their places."""
+    for number, item in enumerate(items):
         if item is not None:
             yield (section, number), item

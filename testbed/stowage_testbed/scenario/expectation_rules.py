@@ -63,7 +63,7 @@ def bounds_are_not_empty(draft: Draft) -> Iterator[DocumentIssue]:
 def metrics_are_measured(draft: Draft) -> Iterator[DocumentIssue]:
     """Bounds on metrics need a measured window."""
     measured = any(isinstance(step.action, Measure | Overload) for step in draft.steps)
-    if draft.expect.metrics and draft.whole("steps") and not measured:
+    if draft.file.expect.metrics and draft.whole("steps") and not measured:
         message = "no step measures; write `measure: start` and `measure: stop`"
         yield DocumentIssue(("expect", "metrics"), message, of_key=True)
 

@@ -73,7 +73,7 @@ def unique_nodes(draft: Draft) -> Iterator[DocumentIssue]:
 def order_is_a_permutation(draft: Draft) -> Iterator[DocumentIssue]:
     """`order` names every workload once."""
     order = draft.valid.get("order")
-    if order is None or draft.instance or not draft.whole("workload"):
+    if order is None or draft.file.instance or not draft.whole("workload"):
         return
     for number, name in enumerate(order):
         if name in order[:number]:
@@ -114,7 +114,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
 def every_pod_fits(draft: Draft) -> Iterator[DocumentIssue]:
     """Every pod fits on some empty node, unless the scenario says otherwise."""
     whole = draft.whole("nodes", "steps")
-    if draft.expect.allow_unplaceable or not (whole and draft.pools):
+    if draft.file.expect.allow_unplaceable or not (whole and draft.pools):
         return
     for place, workload in draft.workload.items():
         if any(_fits(workload, pool) for pool in draft.pools.values()):

@@ -31,7 +31,7 @@ class DocumentIssue:
 WHOLE = "x-whole"
 """The keyword by which a schema says what to call a whole file of its kind."""
 
-_NOUNS = {
+NOUNS = {
     "integer": "a whole number",
     "number": "a number",
     "string": "text",
@@ -40,7 +40,7 @@ _NOUNS = {
     "boolean": "true or false",
 }
 
-_FORMATS = {
+FORMATS = {
     "label": "of lower-case letters, digits and '-', at most 63 long, as in web-1",
     "scenario-name": "a topic and a behaviour, as in paper/figure-1",
     "parameter-name": "of lower-case letters, digits and '_', as in pods_per_node",
@@ -123,7 +123,7 @@ def _missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
 def _wrong_type(error: ValidationError) -> Iterator[DocumentIssue]:
     kinds = _asked(error)
     names = [kinds] if isinstance(kinds, str) else list(kinds)
-    nouns = " or ".join(_NOUNS[name] for name in names)
+    nouns = " or ".join(NOUNS[name] for name in names)
     hint = ""
     if names == ["string"] and isinstance(error.instance, bool | int | float):
         hint = "; put it in quotes"
@@ -188,7 +188,7 @@ def _wrong_format(error: ValidationError) -> Iterator[DocumentIssue]:
     if error.cause is not None:
         yield DocumentIssue(_place(error), f"{_where(error)}: {error.cause}")
         return
-    must = _FORMATS[str(_asked(error))]
+    must = FORMATS[str(_asked(error))]
     if "propertyNames" in list(error.schema_path):
         message = f"key {error.instance!r} in {_where(error)} must be {must}"
         key = (*_place(error), str(error.instance))
@@ -206,7 +206,7 @@ def _no_branch(error: ValidationError) -> Iterator[DocumentIssue]:
     if fitting:
         yield from schema_issues(fitting)
         return
-    nouns = " or ".join(_NOUNS[branch["type"]] for branch in _asked(error))
+    nouns = " or ".join(NOUNS[branch["type"]] for branch in _asked(error))
     message = f"{_where(error)} must be {nouns}, not {describe(error.instance)}"
     yield DocumentIssue(_place(error), message)
 

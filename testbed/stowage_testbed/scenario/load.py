@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from stowage_testbed.declaration import made as read_object
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario import build
 from stowage_testbed.scenario.document import Document, compose, read
 from stowage_testbed.scenario.draft import Draft, draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
@@ -22,9 +19,9 @@ from stowage_testbed.scenario.parameters import (
     substitute,
     variant_values,
 )
+from stowage_testbed.scenario.scenario_file import Variant
 from stowage_testbed.scenario.schema import validator
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.scheduling import Release
 
 MANIFESTS = "manifests"
 """Name of folders that hold no scenarios."""
@@ -152,44 +149,35 @@ def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
 
 
 def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
-    data = made.valid
+    file = made.file
     by_name = {workload.name: workload for workload in made.workload.values()}
-    workload = tuple(by_name[name] for name in data.get("order", by_name))
-    labels = data.get("labels", ())
-    if variant:
-        labels = data["variants"][variant].get("labels", labels)
+    workload = tuple(by_name[name] for name in file.order or by_name)
+    changed = file.variants[variant] if variant else Variant({})
+    defaults = {name: one.default for name, one in file.parameters.items()}
     return Scenario(
-        name=data["name"],
-        description=data["description"],
+        name=file.name,
+        description=file.description,
         nodes=tuple(made.nodes.values()),
         workload=workload,
         variant=variant,
-        source=data.get("source", ""),
-        labels=tuple(labels),
-        optimizer=build.optimizer_settings(data.get("optimizer", {})),
-        expect=made.expect,
-        fault=build.fault_settings(data["fault"]) if "fault" in data else None,
-        instance=made.instance,
+        source=file.source,
+        labels=file.labels if changed.labels is None else changed.labels,
+        optimizer=file.optimizer,
+        expect=file.expect,
+        fault=file.fault,
+        instance=file.instance,
         objects=made.objects,
         steps=_steps(made, workload),
-        timeouts={kind: float(s) for kind, s in data.get("timeouts", {}).items()},
-        catch=tuple(build.catch_item(item) for item in data.get("catch", ())),
-        parameters=_parameters(data, variant),
+        timeouts=file.timeouts,
+        catch=file.catch,
+        parameters={**defaults, **changed.set},
         path=path,
     )
 
 
 def _steps(made: Draft, workload: Sequence[Workload]) -> tuple[Step, ...]:
     """Return the steps of a file, with those that it has without writing them."""
-    data = made.valid
-    if not made.stepped:
-        arrival = data.get("arrival", "sequential")
-        return place_and_pack(workload, arrival, made.expect)
-    release = read_object(Release, data.get("scheduler", {}))
-    return with_ends(made.steps, release, made.expect)
-
-
-def _parameters(data: Mapping[str, Any], variant: str | None) -> dict[str, object]:
-    declared = data.get("parameters", {})
-    changed = data["variants"][variant]["set"] if variant else {}
-    return {name: declared[name]["default"] for name in declared} | changed
+    file = made.file
+    if made.stepped:
+        return with_ends(made.steps, file.scheduler, file.expect)
+    return place_and_pack(workload, file.arrival, file.expect)

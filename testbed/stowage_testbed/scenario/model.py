@@ -8,12 +8,17 @@ into integers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
 
-from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_pool import NodePool, ResourceName
+from stowage_testbed.declaration import form, made, setting
+from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.quantity import Cpu, Memory
 from stowage_testbed.scenario.expectations import Expectations
+from stowage_testbed.scenario.fault_settings import FaultSettings
+from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.demand import most_pods
@@ -23,6 +28,7 @@ from stowage_testbed.scenario.steps.kinds import (
     replayed_pods,
 )
 from stowage_testbed.scenario.steps.scheduling import Release
+from stowage_testbed.scenario.words import HALVES, STEPS, Label
 
 QUIET_S = 0.3
 """No pod may change for so long before a state counts as stable: three times the
@@ -36,11 +42,6 @@ Trigger = Literal["on-unschedulable", "manual"]
 
 Policy = Literal["strict", "paper"]
 """Which running pods a plan may leave unplaced (the optimiser's own policies)."""
-
-FaultMoment = Literal[
-    "unschedulable", "solving", "proposed", "executing", "evicted", "arrived"
-]
-"""When a fault begins: a pod was refused, a plan has come so far, pods left or came."""
 
 Harm = Literal["careful", "any"]
 """What plans may do to running pods: the chart's own rules, or whatever it takes."""
@@ -59,37 +60,121 @@ CatchWhat = Literal["events", "logs", "objects", "describe"]
 class Workload:
     """Equal controllers and their equal pods.
 
-    Attributes
-    ----------
-    replicas
-        Pods of each controller; of a DaemonSet those that are expected, of a CronJob
-        none before its time has come.
-    requests
-        What a pod asks for besides cpu and memory, in whole units by resource.
-    pod, spec
-        What is merged into the pods' spec, and into the controller's.
-    runs_s
-        How long a pod runs before it is done; with None one of a Job is done at once,
-        and any other runs for ever.
-    ends_in_s
-        How long a pod takes to end when it is deleted or evicted.
+    Amounts are in milli-CPU, bytes, and whole units of other resources.
     """
 
-    name: str
-    replicas: int
-    cpu_milli: int
-    memory_bytes: int
-    kind: WorkloadKind = "ReplicaSet"
-    priority: int = 0
-    image: str = "pause"
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    pod: Mapping[str, object] = field(default_factory=dict)
-    ends_in_s: float = 0.0
-    controllers: int = 1
-    requests: Mapping[str, int] = field(default_factory=dict)
-    spec: Mapping[str, object] = field(default_factory=dict)
-    runs_s: float | None = None
+    name: Annotated[Label, setting("Name of the controller; expectations refer to it.")]
+    replicas: Annotated[
+        int,
+        setting(
+            "Number of equal pods; with steps, when it is applied, of each controller, "
+            "and none without it. Of a Job how many must be done; of a DaemonSet how "
+            "many are expected, one on each of the scenario's nodes without it.",
+            default=None,
+            maximum=100000,
+            cases={
+                STEPS: setting("", minimum=0),
+                HALVES: setting("Number of equal pods.", required=True, minimum=1),
+            },
+        ),
+    ] = 0
+    cpu_milli: Annotated[
+        Cpu,
+        setting(
+            "CPU request of one pod, as in 100m; without it, none.",
+            key="cpu",
+            default=None,
+        ),
+    ] = 0
+    memory_bytes: Annotated[
+        Memory,
+        setting(
+            "Memory request of one pod, as in 2G or 512Mi; without it, none.",
+            key="memory",
+            default=None,
+        ),
+    ] = 0
+    kind: Annotated[
+        WorkloadKind,
+        setting("What controls the pods; Pod for pods without a controller."),
+    ] = "ReplicaSet"
+    priority: Annotated[
+        int,
+        setting(
+            "Priority of the pods; larger matters more. A PriorityClass is made for "
+            "it.",
+            minimum=-1000000000,
+            maximum=1000000000,
+        ),
+    ] = 0
+    image: Annotated[
+        Filled,
+        setting("Image name of the pods' container; nothing is pulled on a fake node."),
+    ] = "pause"
+    labels: Annotated[Texts, setting("Further labels of the pods.")] = field(
+        default_factory=dict
+    )
+    annotations: Annotated[Texts, setting("Annotations of the pods.")] = field(
+        default_factory=dict
+    )
+    pod: Annotated[
+        Anything,
+        form(written=PodSpec),
+        setting("Further fields of the pods' spec, any that Kubernetes knows."),
+    ] = field(default_factory=dict)
+    ends_in_s: Annotated[
+        float,
+        setting(
+            "Seconds that a pod takes to end when it is deleted or evicted; its grace "
+            "period is as long.",
+            minimum=0,
+            maximum=3600,
+        ),
+    ] = 0.0
+    controllers: Annotated[
+        int,
+        setting(
+            "Number of equal controllers; more than one are called <name>-0 and on, "
+            "padded with zeros so that they sort as numbers.",
+            only=STEPS,
+            minimum=1,
+            maximum=10000,
+        ),
+    ] = 1
+    requests: Annotated[
+        Mapping[ResourceName, Memory],
+        setting(
+            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, "
+            "hugepages-2Mi or ephemeral-storage."
+        ),
+    ] = field(default_factory=dict)
+    spec: Annotated[
+        Anything,
+        setting(
+            "Further fields of the controller's spec, as Kubernetes knows them, such "
+            "as volumeClaimTemplates, or the schedule of a CronJob."
+        ),
+    ] = field(default_factory=dict)
+    runs_s: Annotated[
+        float | None,
+        setting(
+            "Seconds that a pod runs before it is done; without it one of a Job is "
+            "done at once, others run for ever.",
+            minimum=0,
+            maximum=86400,
+        ),
+    ] = None
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Self:
+        """Return a controller; requests of own containers count as usual."""
+        one = made(cls, plain)
+        own = requests_of({"spec": one.pod})
+        return replace(
+            one,
+            cpu_milli=one.cpu_milli + own.get("cpu", 0),
+            memory_bytes=one.memory_bytes + own.get("memory", 0),
+        )
 
     @property
     def pods(self) -> int:
@@ -107,51 +192,117 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class CaughtThing:
+    """What to collect of a kind or of one thing."""
+
+    objects: Annotated[Filled, setting("Every object of this kind, as YAML.")] = ""
+    describe: Annotated[
+        str, setting("The workload or object of this name, with its events.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CatchItem:
     """What to collect when a step or a check fails; ``of`` is a kind or a name."""
 
     what: CatchWhat
     of: str = ""
 
+    @classmethod
+    def read(cls, plain: CatchWhat | Mapping[CatchWhat, str]) -> Self:
+        """Return what a file names as a word, or as a word with what it is of."""
+        if isinstance(plain, str):
+            return cls(plain)
+        ((what, of),) = plain.items()
+        return cls(what, of)
+
 
 @dataclass(frozen=True, slots=True)
 class OptimizerSettings:
     """How the optimiser is started and bounded."""
 
-    trigger: Trigger = "on-unschedulable"
-    time_limit_s: float = 5.0
-    settle_s: float = 0.5
-    policy: Policy = "strict"
-    strategy: str = "lexicographic"
-    harm: Harm = "careful"
+    trigger: Annotated[
+        Trigger,
+        setting(
+            "on-unschedulable: the scheduler asks when pods cannot be placed. manual: "
+            "the run creates one PackingPlan."
+        ),
+    ] = "on-unschedulable"
+    time_limit_s: Annotated[
+        float,
+        setting(
+            "Time limit of one solve, in seconds.", exclusiveMinimum=0, maximum=3600
+        ),
+    ] = 5.0
+    settle_s: Annotated[
+        float,
+        setting(
+            "How long the set of unschedulable pods must stay the same before a solve, "
+            "in seconds.",
+            minimum=0,
+            maximum=600,
+        ),
+    ] = 0.5
+    policy: Annotated[
+        Policy,
+        setting(
+            "strict: a running pod may be left unplaced only for pods of higher "
+            "priority. paper: also for pods of equal priority, as Algorithm 1 is "
+            "printed."
+        ),
+    ] = "strict"
+    strategy: Annotated[Filled, setting("Name of the optimiser's strategy.")] = (
+        "lexicographic"
+    )
+    harm: Annotated[
+        Harm,
+        setting(
+            "careful: the chart's defaults say which running pods plans leave alone "
+            "for what an eviction would cost them. any: also pods that have only just "
+            "started, are not ready, stand alone in their workload, take long to end, "
+            "or are of Jobs and StatefulSets may be evicted."
+        ),
+    ] = "careful"
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceSpec:
     """The parameters of an instance that `stowage_testbed.scenario.instances` makes."""
 
-    seed: int
-    nodes: int
-    pods_per_node: int
-    priorities: int
-    usage: float
-
-
-@dataclass(frozen=True, slots=True)
-class FaultSettings:
-    """What goes wrong, and when: `schema.yaml` says what each setting means.
-
-    ``way`` is empty for a fault that has a single one. ``after_s`` and ``lasts_s`` are
-    ranges in seconds.
-    """
-
-    do: str
-    at: FaultMoment
-    way: str = ""
-    count: int = 1
-    after_s: tuple[float, float] = (0.0, 0.0)
-    lasts_s: tuple[float, float] = (0.0, 0.0)
-    tries: int = 20
+    seed: Annotated[
+        int,
+        setting(
+            "The seed; the published instances have 63-bit ones.",
+            minimum=0,
+            maximum=2**64 - 1,
+        ),
+    ]
+    nodes: Annotated[int, setting("Number of nodes.", minimum=1, maximum=5000)]
+    pods_per_node: Annotated[
+        int,
+        setting(
+            "Average number of pods per node; nodes times this is the number of pods.",
+            minimum=1,
+            maximum=500,
+        ),
+    ]
+    priorities: Annotated[
+        int,
+        setting(
+            "Number of priorities; their values are 1 and up, the largest matters "
+            "most.",
+            minimum=1,
+            maximum=1000,
+        ),
+    ]
+    usage: Annotated[
+        float,
+        setting(
+            "Total demand over total capacity, as in 0.95 or 1.05.",
+            exclusiveMinimum=0,
+            maximum=10,
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """The scenario language's JSON Schema, and the form of it that editors use.
 
-`schema.yaml` beside this file describes all but the steps, whose part is derived from
-their kinds. Files are validated after their parameters are filled in. Editors see the
-file before that, so that their schema (committed as ``scenarios/schema.json``, printed
-by ``stowage scenario schema``) also takes a placeholder such as ``${replicas}``
-wherever a value is expected.
+It is derived from `ScenarioFile`. Files are validated after their parameters are filled
+in. Editors see the file before that, so that their schema (committed as
+``scenarios/schema.json``, printed by ``stowage scenario schema``) also takes a
+placeholder such as ``${replicas}`` wherever a value is expected.
 """
 
 from __future__ import annotations
@@ -13,17 +12,19 @@ import functools
 import json
 from collections.abc import Callable
 from decimal import Decimal
-from importlib import resources
 
-import yaml
 from jsonschema import Draft202012Validator, FormatChecker
 
-from stowage_testbed.declaration import Schema, object_schema
+from stowage_testbed.declaration import (
+    Schema,
+    case_schema,
+    object_schema,
+    with_definitions,
+)
 from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression, ExpressionError
-from stowage_testbed.scenario.steps.kinds import KINDS
-from stowage_testbed.scenario.steps.scheduling import Release
-from stowage_testbed.scenario.words import WORDS
+from stowage_testbed.scenario.scenario_file import ScenarioFile
+from stowage_testbed.scenario.words import HALVES, STEPS, WORDS
 
 _PLACEHOLDER: Schema = {"type": "string", "pattern": r"^\$\{[^}]+\}$"}
 _NOT_FILLED_IN = ("name", "description", "parameters", "variants", "version")
@@ -33,34 +34,17 @@ _SUBSCHEMAS = ("items", "additionalProperties")
 @functools.cache
 def strict_schema() -> Schema:
     """Return the schema of a scenario whose parameters are filled in."""
-    text = resources.files(__package__).joinpath("schema.yaml").read_text("utf-8")
-    schema: Schema = yaml.safe_load(text)
-    defs = schema["$defs"]
-    kinds = {kind: action.schema() for kind, action in KINDS.items()}
-    # A check is written as what is expected of a moment, with its own settings beside.
-    check = kinds["check"]
-    packed = schema["properties"]["expect"]["properties"]["optimizer"]["properties"]
-    delta = {"utilisation_delta": packed["utilisation_delta"]}
-    moment = defs["moment"]["properties"]
-    check["properties"] = moment | delta | check["properties"]
-    check["minProperties"] = 1
-    defs["step"] = {
-        "type": "object",
-        "additionalProperties": False,
-        "minProperties": 1,
-        "maxProperties": 1,
-        "properties": kinds,
-    }
-    schema["properties"]["scheduler"] |= object_schema(Release)
-    schema["properties"]["timeouts"]["properties"] |= {
-        kind: {
-            "description": action.deadline.description,
-            "$ref": "#/$defs/deadline",
+    return with_definitions(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "Stowage scenario",
+            "description": " ".join(str(ScenarioFile.__doc__).split()),
+            **object_schema(ScenarioFile),
+            "if": {"required": ["steps"]},
+            "then": case_schema(ScenarioFile, STEPS),
+            "else": case_schema(ScenarioFile, HALVES),
         }
-        for kind, action in KINDS.items()
-        if action.deadline
-    }
-    return schema
+    )
 
 
 def editor_schema() -> Schema:

@@ -43,7 +43,7 @@ def starter_text(name: str) -> str:
     """Return the text of a scenario of this name."""
     text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
     more = ", ".join(kind for kind in KINDS if f"- {kind}:" not in text)
-    words = f"More steps: {more}. `stowage scenario schema` describes each."
+    words = f"More steps: {more}. `stowage scenario explain steps` describes each."
     indent = "  # "
     comment = textwrap.fill(
         words,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Annotated
+
+from stowage_testbed.declaration import form
 
 LONGEST_LABEL = 63
 
@@ -31,3 +34,9 @@ WORDS = {
     "priority": _like(r"-?(0|[1-9]\d{0,9})"),
 }
 """Each kind of word, as a format of the schema."""
+
+Label = Annotated[str, form(format="label")]
+"""A word that is a DNS label."""
+
+STEPS, HALVES = "with steps", "without steps"
+"""The two forms of a scenario: some of its words have a meaning only in one."""

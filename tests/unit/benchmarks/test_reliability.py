@@ -20,8 +20,9 @@ from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.session import Suite, trial_journal
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.faults.workloads import CHURN_RATE
+from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.load import load_folder
-from stowage_testbed.scenario.model import FaultSettings, Scenario
+from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import strict_schema
 from stowage_testbed.text.figure import Figure
 

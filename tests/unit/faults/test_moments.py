@@ -7,7 +7,7 @@ from seen_states import Seen, fresh, placed, plan, refused, state_of
 
 from stowage_testbed.faults.moment import moment_of
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.scenario.model import FaultMoment, FaultSettings
+from stowage_testbed.scenario.fault_settings import FaultMoment, FaultSettings
 
 OLD = (placed("old-1"), placed("old-2", "n2"))
 

@@ -16,11 +16,11 @@ from stowage_testbed.scenario.check import (
     check_metrics,
     check_moment,
 )
-from stowage_testbed.scenario.expectations import (
+from stowage_testbed.scenario.expectations import MetricBound
+from stowage_testbed.scenario.expected_moment import (
     Bounds,
     ExpectedMoment,
     ExpectedObject,
-    MetricBound,
 )
 
 GB = 10**9

@@ -6,7 +6,7 @@ from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
-from stowage_testbed.scenario.expectations import Bounds
+from stowage_testbed.scenario.expected_moment import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
 from stowage_testbed.scenario.model import (
     QUIET_S,

@@ -15,7 +15,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
-from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import asked_plans
 

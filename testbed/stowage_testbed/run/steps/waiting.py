@@ -11,7 +11,7 @@ from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.observed_moment import observed_moment
 from stowage_testbed.scenario.check import CheckResult, check_moment
-from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.model import QUIET_S
 from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
 from stowage_testbed.wait import WaitTimeoutError

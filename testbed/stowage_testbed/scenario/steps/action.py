@@ -11,15 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from stowage_testbed.declaration import (
-    Schema,
-    declared,
-    made,
-    object_schema,
-    summary,
-)
+from stowage_testbed.declaration import declared, form, made, setting, summary
 from stowage_testbed.scenario.arrivals.trace import TraceRow
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue
@@ -41,6 +35,20 @@ applied: a workload or object. controller: a workload that is applied. template:
 that pods are made like. pods: whatever has pods. phased: what has a phase. described:
 what has events.
 """
+
+Names = Annotated[
+    tuple[str, ...],
+    form(
+        name="names",
+        written=Annotated[str, form(minLength=1)]
+        | Annotated[tuple[str, ...], form(minItems=1, uniqueItems=True)],
+        parse=lambda plain: (plain,) if isinstance(plain, str) else tuple(plain),
+    ),
+]
+"""One name, or some."""
+
+Seconds = Annotated[float, form(name="deadline", exclusiveMinimum=0, maximum=36000)]
+"""A deadline in seconds."""
 
 _SHOWN = 6
 
@@ -103,22 +111,25 @@ class Action(ABC):
         The step's key in a file.
     bare
         Whether the only setting stands at that key itself, without a name.
+    keywords
+        Of the JSON Schema, over those that the settings give.
     """
 
     __slots__ = ()
 
     kind: ClassVar[str]
     bare: ClassVar[bool] = False
+    keywords: ClassVar[Mapping[str, Any]] = {}
     deadline: ClassVar[Deadline | None] = None
 
     @classmethod
-    def schema(cls) -> Schema:
-        """Return the JSON Schema of what stands at the step's key."""
-        about = {"description": summary(cls)}
+    def hint(cls) -> Any:
+        """Return the type of what stands at the step's key, and what is said of it."""
+        about = setting(summary(cls), key=cls.kind, **cls.keywords)
         if not cls.bare:
-            return about | object_schema(cls)
+            return Annotated[cls, about]
         (only,) = declared(cls)
-        return only.schema() | about
+        return Annotated[only.hint, about]
 
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:

@@ -8,12 +8,13 @@ from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import made, setting
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.quantity import Cpu, Memory, format_cpu, format_memory
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.objects import is_file
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
+    Names,
     NameUsed,
     Surroundings,
     counted,
@@ -36,7 +37,7 @@ class Apply(Action):
 
     kind = "apply"
     bare = True
-    names: Annotated[tuple[str, ...], setting("What.", names="applied")]
+    names: Annotated[Names, setting("What.", names="applied")]
 
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
@@ -86,7 +87,7 @@ class Delete(Action):
 
     kind = "delete"
     bare = True
-    names: Annotated[tuple[str, ...], setting("What.", names="applied")]
+    names: Annotated[Names, setting("What.", names="applied")]
 
     def in_words(self) -> str:
         return f"delete {listed(self.names)}"
@@ -146,24 +147,10 @@ class Usage(Action):
     kind = "usage"
     workload: Annotated[str, setting("Whose.", names="pods")]
     cpu_milli: Annotated[
-        int | None,
-        setting(
-            "CPU that each pod uses, as in 250m.",
-            key="cpu",
-            parse=parse_cpu,
-            format="cpu",
-            type=["string", "number"],
-        ),
+        Cpu | None, setting("CPU that each pod uses, as in 250m.", key="cpu")
     ] = None
     memory_bytes: Annotated[
-        int | None,
-        setting(
-            "Memory that each pod uses, as in 64Mi.",
-            key="memory",
-            parse=parse_memory,
-            format="memory",
-            type=["string", "number"],
-        ),
+        Memory | None, setting("Memory that each pod uses, as in 64Mi.", key="memory")
     ] = None
 
     @classmethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.steps.action import Action, Deadline, listed
+from stowage_testbed.scenario.steps.action import Action, Deadline, Names, listed
 from stowage_testbed.scenario.steps.waiting import Timeout
 
 
@@ -19,7 +19,7 @@ class Drain(Action):
 
     kind = "drain"
     deadline = Deadline("For the pods of drained nodes to be gone.", "settle")
-    nodes: Annotated[tuple[str, ...], setting("Which nodes.", names="node")]
+    nodes: Annotated[Names, setting("Which nodes.", names="node")]
     timeout_s: Timeout = None
 
     def in_words(self) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from stowage_testbed.declaration import Schema, made, object_schema, setting, summary
+from stowage_testbed.declaration import setting
 from stowage_testbed.hpa.load import Outcome
 from stowage_testbed.hpa.settings import FULL, RecoverySettings
-from stowage_testbed.scenario.steps.action import Action, Surroundings
+from stowage_testbed.scenario.steps.action import Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +25,18 @@ class Measure(Action):
 
 @dataclass(frozen=True, slots=True)
 class Overload(Action):
-    """Overload a web service and watch it recover under the HorizontalPodAutoscaler.
+    """Overload a web service and watch its autoscaler; the cluster must measure usage.
 
     FIND and HOLD of section 5.2.2 of "On Optimized Scheduling Scheme for Rapid Pod
     Autoscaling in Kubernetes"; testbed/stowage_testbed/hpa/README.md says what is real.
     """
 
     kind = "overload"
-    settings: RecoverySettings = FULL
+    settings: Annotated[RecoverySettings, setting("How.", beside=True)] = FULL
     outcome: Annotated[
         Outcome | None,
         setting("What must become of the service; without it, anything may."),
     ] = None
-
-    @classmethod
-    def schema(cls) -> Schema:
-        own, settings = object_schema(cls), object_schema(RecoverySettings)
-        about = f"{summary(cls)} Needs a cluster that measures usage."
-        properties = settings["properties"] | own["properties"]
-        return {"description": about} | own | {"properties": properties}
-
-    @classmethod
-    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        del surroundings
-        settings = {key: value for key, value in plain.items() if key != "outcome"}
-        return cls(made(RecoverySettings, settings), plain.get("outcome"))
 
     def in_words(self) -> str:
         settings = self.settings

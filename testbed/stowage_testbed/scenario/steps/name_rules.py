@@ -125,7 +125,7 @@ NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 def _names(draft: Draft) -> Iterator[NameUsed]:
     for _, used in draft.names_used():
         yield used
-    order = () if draft.instance else draft.valid.get("order", ())
+    order = () if draft.file.instance else draft.valid.get("order", ())
     for number, name in enumerate(order):
         yield NameUsed(("order", number), name, "controller")
     for number, item in enumerate(draft.valid.get("catch", ())):

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from stowage_testbed.cluster.node_pool import NodePool, Taint
-from stowage_testbed.declaration import setting
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.cluster.node_pool import Effect, NodePool
+from stowage_testbed.declaration import form, setting
+from stowage_testbed.quantity import format_cpu, format_memory
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
+    Names,
     counted,
     listed,
 )
 
-Nodes = Annotated[tuple[str, ...], setting("Which nodes.", names="node")]
-Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
-
-
-def node_pool(plain: Mapping[str, Any]) -> NodePool:
-    """Return a kind of nodes from values that passed the schema."""
-    return NodePool(
-        name_prefix=plain.get("prefix", "node"),
-        count=int(plain["count"]),
-        cpu_milli=parse_cpu(plain["cpu"]),
-        memory_bytes=parse_memory(plain["memory"]),
-        pods=int(plain.get("pods", 110)),
-        labels=dict(plain.get("labels", {})),
-        taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
-        zones=tuple(plain.get("zones", ())),
-        extended={
-            name: parse_memory(amount)
-            for name, amount in plain.get("resources", {}).items()
-        },
-    )
+Nodes = Annotated[Names, setting("Which nodes.", names="node")]
+Node = Annotated[NodePool, form(name="node")]
 
 
 def pool_in_words(pool: NodePool) -> str:
@@ -120,9 +102,7 @@ class AddNodes(Action):
     kind = "add-nodes"
     bare = True
     deadline = Deadline("For new nodes to be ready.", "nodes")
-    pool: Annotated[
-        NodePool, setting("Which.", parse=node_pool, **{"$ref": "#/$defs/node"})
-    ]
+    pool: Annotated[Node, setting("Which.")]
 
     def in_words(self) -> str:
         return f"add {pool_in_words(self.pool)}, and wait until they are ready"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from stowage_testbed.declaration import setting
 from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.manifest_forms import Anything
 from stowage_testbed.scenario.steps.action import Action
 
 Profile = Literal[
@@ -36,7 +37,7 @@ class Release(Action):
         ),
     ] = False
     values: Annotated[
-        Mapping[str, object],
+        Anything,
         setting("Helm values of the chart, over all others."),
     ] = field(default_factory=dict)
 

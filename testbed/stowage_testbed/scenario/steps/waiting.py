@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.expectations import ExpectedMoment
+from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
+    Names,
     NameUsed,
-    Surroundings,
+    Seconds,
     listed,
     names_used,
 )
@@ -28,15 +29,10 @@ POD_CONDITIONS = ("bound", "ready", "settled", "unschedulable", "terminating", "
 Stable = Annotated[
     float,
     setting(
-        "It must hold for so many seconds while no pod changes.",
-        minimum=0,
-        maximum=600,
+        "It must hold for so many seconds while no pod changes.", minimum=0, maximum=600
     ),
 ]
-Timeout = Annotated[
-    float | None,
-    setting("Deadline in seconds.", type=None, **{"$ref": "#/$defs/deadline"}),
-]
+Timeout = Annotated[Seconds | None, setting("Deadline in seconds.")]
 
 _STATES = {
     "bound": ("has a node", "have a node"),
@@ -66,7 +62,7 @@ class Wait(Action):
         ),
     ]
     of: Annotated[
-        tuple[str, ...],
+        Names,
         setting("Of which workloads or objects; without it all pods.", names="pods"),
     ] = ()
     count: Annotated[
@@ -130,7 +126,8 @@ class Check(Action):
 
     kind = "check"
     deadline = Deadline("For what a step expects to come true.", "check")
-    expect: ExpectedMoment
+    keywords: ClassVar[Mapping[str, Any]] = {"minProperties": 1}
+    expect: Annotated[ExpectedMoment, setting("What.", beside=True)]
     since: Annotated[
         str,
         setting(
@@ -141,16 +138,6 @@ class Check(Action):
     ] = ""
     stable_s: Stable = 0.0
     timeout_s: Timeout = None
-
-    @classmethod
-    def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        del surroundings
-        return cls(
-            ExpectedMoment.of(plain),
-            since=plain.get("since", ""),
-            stable_s=float(plain.get("stable_s", 0)),
-            timeout_s=plain.get("timeout_s"),
-        )
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
-from stowage_testbed.scenario.expectations import Bounds, ExpectedObject
+from stowage_testbed.scenario.expected_moment import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import CatchItem, Scenario
 from stowage_testbed.scenario.objects import ObjectSpec

@@ -1,0 +1,56 @@
+"""Objects of what is declared, from plain values that their schema let pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Any, TypeVar, get_args, get_origin
+
+from stowage_testbed.declaration.setting import Form, declared, unwrapped
+
+Made = TypeVar("Made")
+
+
+def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
+    """Return the object of a mapping; what that leaves out has its default.
+
+    Raises
+    ------
+    TypeError
+        It has a key that is no setting.
+    ValueError
+        The class refuses its values.
+    """
+    left = dict(plain)
+    values: dict[str, Any] = {}
+    rest = ""
+    for one in declared(cls):
+        if one.setting.rest:
+            rest = one.name
+        elif one.setting.beside:
+            inner, _ = unwrapped(one.hint)
+            keys = [key.key for key in declared(inner) if key.key in left]
+            values[one.name] = made(inner, {key: left.pop(key) for key in keys})
+        elif one.key in left:
+            values[one.name] = value_of(one.hint, left.pop(one.key))
+    return cls(**values, **({rest: left} if rest else left))
+
+
+def value_of(hint: Any, plain: Any) -> Any:
+    """Return the value of an annotated type; ``None`` is what was left out."""
+    kind, about = unwrapped(hint)
+    parsers = [one.parse for one in about if isinstance(one, Form) and one.parse]
+    if plain is None:
+        return None
+    return parsers[-1](plain) if parsers else _read(kind, plain)
+
+
+def _read(kind: Any, plain: Any) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return made(kind, plain)
+    if origin is tuple:
+        return tuple(value_of(inner[0], one) for one in plain)
+    if origin is Mapping:
+        return {value_of(inner[0], k): value_of(inner[1], plain[k]) for k in plain}
+    return kind(plain) if kind in {int, float} else plain

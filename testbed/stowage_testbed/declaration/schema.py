@@ -1,0 +1,222 @@
+"""The JSON Schema of what is declared.
+
+A type whose form has a name becomes a definition, which others refer to. Up to
+`with_definitions` such a reference holds the definition itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from stowage_testbed.declaration.setting import (
+    Declared,
+    Form,
+    Setting,
+    declared,
+    unwrapped,
+)
+
+Schema = dict[str, Any]
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_ENDS = ("min", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A schema that has a name."""
+
+    name: str
+    schema: Schema
+
+
+def schema_of(hint: Any) -> Schema:
+    """Return the JSON Schema of the values of an annotated type."""
+    kind, about = unwrapped(hint)
+    forms = [one for one in about if isinstance(one, Form)]
+    written = [one.written for one in forms if one.written is not None]
+    schema = _of_type(written[-1] if written else kind)
+    for one in about:
+        if isinstance(one, Setting):
+            schema = {"description": one.told} | schema | {"description": one.told}
+        elif one.without:
+            kept = schema["properties"].items()
+            left = {key: value for key, value in kept if key not in one.without}
+            schema |= {"properties": left}
+        schema |= one.keywords
+        schema = {key: value for key, value in schema.items() if value is not None}
+        if isinstance(one, Form) and one.name:
+            schema = {"$ref": Definition(one.name, schema)}
+    return schema
+
+
+def object_schema(cls: type) -> Schema:
+    """Return the JSON Schema of a mapping that has a dataclass' settings as keys."""
+    properties: Schema = {}
+    required: list[str] = []
+    further: Any = False
+    for one in declared(cls):
+        if one.setting.beside:
+            inner = resolved(schema_of(one.hint))
+            properties |= inner["properties"]
+            required += inner.get("required", ())
+        elif one.setting.rest:
+            further = _of_rest(one)
+        else:
+            properties[one.key] = _of_setting(one)
+            required += [one.key] if one.required and not one.setting.only else []
+    return {
+        "type": "object",
+        **({} if further == {} else {"additionalProperties": further}),
+        **({"required": required} if required else {}),
+        "properties": properties,
+    }
+
+
+def case_schema(cls: type, case: str) -> Schema:
+    """Return what one case adds to the JSON Schema of a dataclass."""
+    properties: Schema = {}
+    required: list[str] = []
+    for one in declared(cls):
+        said = one.setting
+        if said.only and said.only != case:
+            properties[one.key] = {"not": {}}
+            continue
+        added = _of_case(one.hint, case)
+        besides = said.cases.get(case)
+        if said.only and one.required:
+            besides = Setting(said.description, required=True)
+        if besides:
+            told = {"description": besides.description} if besides.description else {}
+            added = told | dict(besides.keywords) | added
+            required += [one.key] if besides.required else []
+        if added:
+            properties[one.key] = added
+    return {
+        **({"required": required} if required else {}),
+        **({"properties": properties} if properties else {}),
+    }
+
+
+def resolved(schema: Schema) -> Schema:
+    """Return a schema with the definition that it refers to, if it does."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, Definition):
+        return schema
+    own = {key: value for key, value in schema.items() if key != "$ref"}
+    return resolved(reference.schema) | own
+
+
+def with_definitions(schema: Schema) -> Schema:
+    """Return a schema with all its definitions, and references to them by name.
+
+    Raises
+    ------
+    ValueError
+        Two definitions have one name.
+    """
+    found: dict[str, Definition] = {}
+    defs: Schema = {}
+
+    def written(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: written(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [written(inner) for inner in value]
+        if not isinstance(value, Definition):
+            return value
+        if found.setdefault(value.name, value) != value:
+            raise ValueError(f"there are two definitions of {value.name!r}")
+        if value.name not in defs:
+            defs[value.name] = {}
+            defs[value.name] = written(value.schema)
+        return f"#/$defs/{value.name}"
+
+    return {**written(schema), "$defs": defs}
+
+
+def _of_setting(one: Declared) -> Schema:
+    schema = schema_of(one.hint)
+    if one.required or is_dataclass(one.default) or "default" in one.setting.keywords:
+        return schema
+    default = _shown(one.default)
+    return schema if default is None else schema | {"default": default}
+
+
+def _of_rest(one: Declared) -> Schema:
+    kind, _ = unwrapped(one.hint)
+    return schema_of(get_args(kind)[1])
+
+
+def _of_case(hint: Any, case: str) -> Schema:
+    kind, _ = unwrapped(hint)
+    if get_origin(kind) is tuple:
+        items = _of_case(get_args(kind)[0], case)
+        return {"items": items} if items else {}
+    return case_schema(kind, case) if _is_object(kind) else {}
+
+
+def _of_type(kind: Any) -> Schema:
+    origin = get_origin(kind)
+    if origin in _GENERIC:
+        return _GENERIC[origin](*get_args(kind))
+    if _is_object(kind):
+        return object_schema(kind)
+    return {} if kind in {Any, object} else {"type": _TYPES[kind]}
+
+
+def _of_choice(*values: Any) -> Schema:
+    return {"enum": list(values)}
+
+
+def _of_list(item: Any, *more: Any) -> Schema:
+    size = {} if more == (...,) else {f"{end}Items": 1 + len(more) for end in _ENDS}
+    return {"type": "array", "items": schema_of(item), **size}
+
+
+def _of_union(*kinds: Any) -> Schema:
+    branches = [schema_of(one) for one in kinds]
+    if all(set(branch) == {"type"} for branch in branches):
+        return {"type": [branch["type"] for branch in branches]}
+    # The issue of a value that fits none of them names their types.
+    texts = [{"type": "string"} if "enum" in branch else {} for branch in branches]
+    return {"anyOf": [text | one for text, one in zip(texts, branches, strict=True)]}
+
+
+def _of_mapping(key: Any, value: Any) -> Schema:
+    names = {k: v for k, v in schema_of(key).items() if k != "type"}
+    values = schema_of(value)
+    if "enum" in names:
+        chosen = dict.fromkeys(names["enum"], values)
+        return {"type": "object", "additionalProperties": False, "properties": chosen}
+    return {
+        "type": "object",
+        **({"propertyNames": names} if names else {}),
+        **({"additionalProperties": values} if values else {}),
+    }
+
+
+_GENERIC: Mapping[Any, Callable[..., Schema]] = {
+    Literal: _of_choice,
+    tuple: _of_list,
+    Mapping: _of_mapping,
+    Union: _of_union,
+    UnionType: _of_union,
+}
+
+
+def _is_object(kind: Any) -> bool:
+    return isinstance(kind, type) and is_dataclass(kind)
+
+
+def _shown(default: Any) -> Any:
+    """Return a default as people write it; ``None`` for what is simply left out."""
+    if default in ("", (), {}):
+        return None
+    if isinstance(default, tuple):
+        return [_shown(one) for one in default]
+    whole = isinstance(default, float) and default.is_integer()
+    return int(default) if whole else default

@@ -1,0 +1,119 @@
+"""What `stowage scenario explain` says of the language itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stowage_testbed.cli import app
+from stowage_testbed.errors import InputError
+from stowage_testbed.scenario.language import explain_word, is_word
+from stowage_testbed.scenario.schema import strict_schema
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+
+def places(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the place of every word of a schema, and its description."""
+    for name, inner in schema.get("properties", {}).items():
+        yield ".".join((*path, name)), inner["description"]
+        yield from places(inner, (*path, name))
+    parts = [schema.get("items"), schema.get("additionalProperties")]
+    for part in (*parts, *schema.get("anyOf", ())):
+        if isinstance(part, dict):
+            yield from places(part, path)
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield from places(strict_schema()["$defs"][name], path)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_every_word_that_a_file_may_have_is_explained() -> None:
+    """Also what stands in lists, in mappings of any names, and in definitions."""
+    words = dict(places(strict_schema()))
+
+    assert {"workload.pod.containers.resources", "steps.check.objects.phase"} < set(
+        words
+    )
+    for path, description in words.items():
+        assert description in one_line(explain_word(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("workload.kind", "one of ReplicaSet, Deployment, StatefulSet, DaemonSet,"),
+        ("workload.kind", "; default ReplicaSet What controls the pods;"),
+        ("workload.replicas", "a whole number, at most 100000; required without steps"),
+        ("workload", "name: text, of lower-case letters, digits and '-', at most 63"),
+        ("nodes.cpu", "text or a number, more than 0, as in 500m; required CPU of"),
+        ("expect.end", "expect.end: a mapping; required with steps Only with steps."),
+        ("expect.end.placed", "a whole number, at least 0 or a mapping Number of"),
+        ("expect.end.objects", "Besides the words here, any part of the object"),
+        ("fault.after_s", "a list, each entry a number, at least 0 and at most 600"),
+        ("steps", "More words are in steps.release, steps.scale, steps.burst,"),
+        ("workload.pod", "Any other key may stand there too: as Kubernetes knows it."),
+        ("parameters.default", "parameters.default: anything; required The value"),
+    ],
+)
+def test_a_word_comes_with_type_limits_default_and_need(path: str, said: str) -> None:
+    """Whoever writes a file sees what the check will say of it."""
+    assert said in one_line(explain_word(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "wrkload",
+            "no word of a scenario is called 'wrkload'; did you mean 'workload'",
+        ),
+        ("workload.knd", "no 'knd' in workload; did you mean 'kind'?"),
+        ("expect.zzz", "known are tolerance, allow_unplaceable, deterministic,"),
+        ("version.x", "version has no words in it, so no 'x'; it is 1"),
+    ],
+)
+def test_the_words_near_an_unknown_one_are_named(path: str, said: str) -> None:
+    """A mistyped word is the most likely reason to ask."""
+    with pytest.raises(InputError) as caught:
+        explain_word(path)
+
+    assert said in str(caught.value)
+
+
+def test_the_command_explains_words_and_scenarios() -> None:
+    """Names of scenarios have a slash, and words have none."""
+    asked = ["steps.cordon", "paper/figure-1", "--folder", str(SCENARIOS)]
+    result = CliRunner().invoke(app, ["scenario", "explain", *asked])
+
+    assert result.exit_code == 0
+    assert result.output.startswith("steps.cordon: text or a list, each entry text\n")
+    assert "\npaper/figure-1\n" in result.output
+
+
+def test_without_a_name_the_outermost_words_are_explained() -> None:
+    """It is where somebody begins who knows none."""
+    result = CliRunner().invoke(app, ["scenario", "explain"])
+
+    assert result.exit_code == 0
+    assert result.output == explain_word()
+    assert "  expect: a mapping; required\n" in result.output
+
+
+def test_files_and_folders_are_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is meant, unless it is called like an outermost word."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scheduler").mkdir()
+    (tmp_path / "mine").mkdir()
+
+    asked = ("scheduler", "mine", "./scheduler", "web.yaml", "web/up", "*")
+    assert [one for one in asked if is_word(one)] == ["scheduler"]
