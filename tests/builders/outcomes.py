@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from amounts import asked, size, taken
+
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
@@ -33,9 +35,9 @@ def a_phase(
 ) -> PhaseOutcome:
     """Return a phase in which each workload's pods stand on these nodes."""
     state = ClusterState(
-        tuple(NodeState(name, 1000, 4 * GB) for name in ("n1", "n2")),
+        tuple(NodeState(name, size(1000, 4 * GB)) for name in ("n1", "n2")),
         tuple(
-            PodState(workload, place or None, 100, 2 * GB)
+            PodState(workload, place or None, taken(100, 2 * GB))
             for workload, places in nodes.items()
             for place in places
         ),
@@ -68,9 +70,9 @@ def an_outcome(
     scenario = Scenario(
         name=name,
         description="Two pods.",
-        nodes=(NodePool("n", 2, 1000, 4 * GB),),
+        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
         workload=tuple(
-            Workload(workload, len(places), 100, 2 * GB)
+            Workload(workload, len(places), asked(100, 2 * GB))
             for workload, places in nodes.items()
         ),
         variant=variant,
@@ -113,8 +115,8 @@ def a_stepped_outcome(
     scenario = Scenario(
         name=name,
         description="Pods come.",
-        nodes=(NodePool("n", 2, 1000, 4 * GB),),
-        workload=(Workload("web", 0, 100, 2 * GB),),
+        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
+        workload=(Workload("web", 0, asked(100, 2 * GB)),),
         steps=(step,),
         path=path,
     )

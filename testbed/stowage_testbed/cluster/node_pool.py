@@ -9,7 +9,7 @@ from typing import Any
 
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
 from stowage_testbed.errors import StowageError
-from stowage_testbed.quantity import format_cpu
+from stowage_testbed.resources import CPU, MEMORY, PODS, Resources
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
@@ -54,10 +54,8 @@ class NodePool:
     name_prefix, count
         Nodes are called ``prefix-0`` and on, padded with zeros so that their order by
         name is their order by number.
-    cpu_milli, memory_bytes, pods
-        What each node offers.
-    extended
-        Further resources by name, in their own whole units.
+    resources
+        What each node offers, also of pods.
 
     Raises
     ------
@@ -67,22 +65,14 @@ class NodePool:
 
     name_prefix: str
     count: int
-    cpu_milli: int
-    memory_bytes: int
-    pods: int = 110
+    resources: Resources
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
-    extended: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        sizes = {
-            "count": self.count,
-            "cpu_milli": self.cpu_milli,
-            "memory_bytes": self.memory_bytes,
-            "pods": self.pods,
-            **{f"extended {name}": size for name, size in self.extended.items()},
-        }
+        always = {name: self.resources[name] for name in (CPU, MEMORY, PODS)}
+        sizes = {"count": self.count, **always, **self.resources}
         issues = [
             f"{name} is {size}, it must be 1 or more"
             for name, size in sizes.items()
@@ -112,12 +102,7 @@ class NodePool:
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
         if zone is not None:
             labels[ZONE_LABEL] = zone
-        resources = {
-            "cpu": format_cpu(self.cpu_milli),
-            "memory": str(self.memory_bytes),
-            "pods": str(self.pods),
-            **{name: str(size) for name, size in self.extended.items()},
-        }
+        resources = self.resources.quantities()
         return {
             "apiVersion": "v1",
             "kind": "Node",

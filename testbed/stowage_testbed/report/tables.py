@@ -9,6 +9,7 @@ from stowage_testbed.report.bundle import round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limited
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
+from stowage_testbed.resources import ordered
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.text.table import Table
 
@@ -104,12 +105,14 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     rounds: dict[str, list[SavedScenario]] = {}
     for one in scenarios:
         rounds.setdefault(one.scenario_id, []).append(one)
+    phases = [phase for one in scenarios for phase in one.phases]
+    resources = ordered({name for phase in phases for name in phase.utilisation})
     return Table(
         title="Scenarios",
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",
-                 "optimal", "cpu %", "memory %", f"{'/'.join(PERCENTILES)} ms", "n",
-                 "hash"),
-        rows=tuple(_row(group) for group in rounds.values()),
+                 "optimal", *(f"{name} %" for name in resources),
+                 f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
+        rows=tuple(_row(group, resources) for group in rounds.values()),
         notes=(
             "Left of an arrow stands the deterministic phase, right of it what the "
             "optimiser made of it; hash is that of the first placements.",
@@ -119,7 +122,7 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     )  # fmt: skip
 
 
-def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
+def _row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     phases = shown.phases
     latency = phases[0].latency if phases else None
@@ -131,8 +134,12 @@ def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
         str(shown.moves) if shown.planned else NOTHING,
         str(shown.evictions) if shown.planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
-        _shares([phase.utilisation["cpu"] for phase in phases]),
-        _shares([phase.utilisation["memory"] for phase in phases]),
+        *(
+            _shares(
+                [one.utilisation[name] for one in phases if name in one.utilisation]
+            )
+            for name in resources
+        ),
         _percentiles(latency) if latency else NOTHING,
         str(latency.n) if latency else NOTHING,
         _hash(rounds),

@@ -6,8 +6,7 @@ the schema refused have been taken out before, so that the rest can still be jud
 
 from __future__ import annotations
 
-from stowage_testbed.observe.pod_body import requests_of
-from stowage_testbed.quantity import parse_cpu, parse_memory
+from stowage_testbed.resources import CPU, MEMORY, parse_all
 from stowage_testbed.scenario.expectations import Plain
 from stowage_testbed.scenario.model import (
     CatchItem,
@@ -20,26 +19,20 @@ from stowage_testbed.scenario.model import (
 
 
 def workload(plain: Plain) -> Workload:
-    """Return a controller; own containers' requests count as the scheduler counts."""
-    pod = dict(plain.get("pod", {}))
-    own = requests_of({"spec": pod})
+    """Return a controller."""
+    asked = {key: plain[key] for key in (CPU, MEMORY) if key in plain}
     return Workload(
         name=plain["name"],
         replicas=int(plain.get("replicas", 0)),
-        cpu_milli=parse_cpu(plain.get("cpu", 0)) + own.get("cpu", 0),
-        memory_bytes=parse_memory(plain.get("memory", 0)) + own.get("memory", 0),
+        requests=parse_all({**plain.get("requests", {}), **asked}),
         kind=plain.get("kind", "ReplicaSet"),
         priority=int(plain.get("priority", 0)),
         image=plain.get("image", "pause"),
         labels=dict(plain.get("labels", {})),
         annotations=dict(plain.get("annotations", {})),
-        pod=pod,
+        pod=dict(plain.get("pod", {})),
         ends_in_s=float(plain.get("ends_in_s", 0)),
         controllers=int(plain.get("controllers", 1)),
-        requests={
-            name: parse_memory(amount)
-            for name, amount in plain.get("requests", {}).items()
-        },
         spec=dict(plain.get("spec", {})),
         runs_s=None if plain.get("runs_s") is None else float(plain["runs_s"]),
     )

@@ -9,18 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.subset import differences
 
 Plain = Mapping[str, Any]
 """Values of a file that passed the schema."""
-
-_AMOUNTS: Mapping[str, tuple[Callable[[Any], int], Callable[[int], str]]] = {
-    "cpu": (parse_cpu, format_cpu),
-    "memory": (parse_memory, format_memory),
-}
-"""How amounts of each resource are read, and how they are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ _OWN_WORDS = frozenset({"there", "phase", "nodeName", "currentOwners", "allocate
 
 @dataclass(frozen=True, slots=True)
 class ExpectedObject:
-    """What must hold of one object; what is allocated is in milli-CPU and bytes.
+    """What must hold of one object.
 
     ``owners`` is exhaustive: the pods that took of a Reservation, by workload. Of what
     ``has`` names the object must have at least so much.
@@ -67,7 +61,7 @@ class ExpectedObject:
     phase: str | None = None
     node_name: str | None = None
     owners: Mapping[str, int] | None = None
-    allocated: Mapping[str, int] | None = None
+    allocated: Resources | None = None
     has: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
@@ -79,7 +73,7 @@ class ExpectedObject:
             phase=plain.get("phase"),
             node_name=plain.get("nodeName"),
             owners=plain.get("currentOwners"),
-            allocated=None if allocated is None else amounts(allocated),
+            allocated=None if allocated is None else Resources.of_list(allocated),
             has={key: plain[key] for key in plain if key not in _OWN_WORDS},
         )
 
@@ -94,8 +88,7 @@ class ExpectedObject:
         if self.owners is not None:
             yield f"pods that took of {name}: {_counts(self.owners) or 'none'}"
         if self.allocated is not None:
-            shown = (f"{key} {spell(key, n)}" for key, n in self.allocated.items())
-            yield f"they took {', '.join(shown)}"
+            yield f"they took {self.allocated}"
         for one in differences(self.has, {}):
             yield f"{name} has {one.path}: {one.wanted}"
 
@@ -255,21 +248,6 @@ class Expectations:
             tolerance=float(plain.get("tolerance", cls().tolerance)),
             allow_unplaceable=plain.get("allow_unplaceable", False),
         )
-
-
-def amounts(quantities: Plain) -> dict[str, int]:
-    """Return how much CPU and memory there is of them, in milli-CPU and bytes."""
-    return {
-        key: parse(quantities[key])
-        for key, (parse, _) in _AMOUNTS.items()
-        if key in quantities
-    }
-
-
-def spell(resource: str, amount: int) -> str:
-    """Return an amount of CPU or memory as a file has it."""
-    _, show = _AMOUNTS[resource]
-    return show(amount)
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {

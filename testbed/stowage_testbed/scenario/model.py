@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -60,7 +62,7 @@ class Workload:
         Pods of each controller; of a DaemonSet those that are expected, of a CronJob
         none before its time has come.
     requests
-        What a pod asks for besides cpu and memory, in whole units by resource.
+        What its own container asks for; nothing where `pod` brings containers.
     pod, spec
         What is merged into the pods' spec, and into the controller's.
     runs_s
@@ -72,8 +74,7 @@ class Workload:
 
     name: str
     replicas: int
-    cpu_milli: int
-    memory_bytes: int
+    requests: Resources
     kind: WorkloadKind = "ReplicaSet"
     priority: int = 0
     image: str = "pause"
@@ -82,7 +83,6 @@ class Workload:
     pod: Mapping[str, object] = field(default_factory=dict)
     ends_in_s: float = 0.0
     controllers: int = 1
-    requests: Mapping[str, int] = field(default_factory=dict)
     spec: Mapping[str, object] = field(default_factory=dict)
     runs_s: float | None = None
 
@@ -90,6 +90,12 @@ class Workload:
     def pods(self) -> int:
         """Return the number of pods of all controllers."""
         return 0 if self.kind == "CronJob" else self.replicas * self.controllers
+
+    @property
+    def takes(self) -> Resources:
+        """Return what a pod takes of a node, as the scheduler counts it."""
+        own = {"resources": {"requests": self.requests.quantities()}}
+        return requests_of({"spec": {"containers": [own], **self.pod}})
 
     @property
     def controller_names(self) -> tuple[str, ...]:

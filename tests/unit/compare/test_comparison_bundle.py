@@ -143,7 +143,7 @@ def test_a_record_of_an_arm_that_was_not_compared_is_an_issue(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("there", "instead", "said"),
     [
-        ('compare/v1"', 'compare/v9"', "format 'stowage.dev/compare/v9'"),
+        ('compare/v2"', 'compare/v9"', "format 'stowage.dev/compare/v9'"),
         ('"started":', '"begun":', "missing required field"),
         ("name: burst", "name: other", "not that of its sha256"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from amounts import size, taken
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import (
@@ -30,11 +31,14 @@ GOOD_RECORD = OptimizerRecord(solves=1, moves=1, evictions=0, optimal=True)
 def a_state(first: str | None, second: str | None, third: str | None) -> ClusterState:
     """Return the pods of Figure 1 on two nodes."""
     return ClusterState(
-        nodes=(NodeState("node-0", 4000, 4 * GB), NodeState("node-1", 4000, 4 * GB)),
+        nodes=(
+            NodeState("node-0", size(4000, 4 * GB)),
+            NodeState("node-1", size(4000, 4 * GB)),
+        ),
         pods=(
-            PodState("first", first, 100, 2 * GB),
-            PodState("second", second, 100, 2 * GB),
-            PodState("third", third, 100, 3 * GB, priority=1),
+            PodState("first", first, taken(100, 2 * GB)),
+            PodState("second", second, taken(100, 2 * GB)),
+            PodState("third", third, taken(100, 3 * GB), priority=1),
         ),
     )
 

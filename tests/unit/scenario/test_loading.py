@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from amounts import size, taken
 
 from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.errors import StowageError
@@ -75,12 +76,13 @@ def test_every_key_reaches_the_model(tmp_path: Path) -> None:
 
     (pool,) = scenario.nodes
     assert pool.node_names() == ["big-0", "big-1"]
-    assert (pool.cpu_milli, pool.memory_bytes, pool.pods) == (4000, 4 * 10**9, 50)
+    assert pool.resources == size(4000, 4 * 10**9, 50)
     assert (pool.labels, pool.zones) == ({"disk": "ssd"}, ("a", "b"))
     assert pool.taints == (Taint("gpu", "NoSchedule"),)
     web, db = scenario.workload
-    assert (web.name, web.replicas, web.cpu_milli, web.priority) == ("web", 2, 500, 5)
-    assert (db.kind, db.cpu_milli, db.memory_bytes) == ("Deployment", 1100, 2**30)
+    assert (web.name, web.replicas, web.requests["cpu"]) == ("web", 2, 500)
+    assert web.priority == 5
+    assert (db.kind, db.takes) == ("Deployment", taken(1100, 2**30))
     assert (scenario.arrival, scenario.labels) == ("burst", ("smoke",))
     assert scenario.optimizer == OptimizerSettings("manual", 2.0, 0.0, "paper")
     assert scenario.pod_count == 3

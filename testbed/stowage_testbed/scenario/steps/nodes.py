@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from stowage_testbed.cluster.node_pool import NodePool, Taint
 from stowage_testbed.declaration import setting
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.resources import CPU, MEMORY, MOST_PODS, PODS, parse_all
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
@@ -25,16 +25,17 @@ def node_pool(plain: Mapping[str, Any]) -> NodePool:
     return NodePool(
         name_prefix=plain.get("prefix", "node"),
         count=int(plain["count"]),
-        cpu_milli=parse_cpu(plain["cpu"]),
-        memory_bytes=parse_memory(plain["memory"]),
-        pods=int(plain.get("pods", 110)),
+        resources=parse_all(
+            {
+                CPU: plain["cpu"],
+                MEMORY: plain["memory"],
+                PODS: plain.get("pods", MOST_PODS),
+                **plain.get("resources", {}),
+            }
+        ),
         labels=dict(plain.get("labels", {})),
         taints=tuple(Taint(**taint) for taint in plain.get("taints", ())),
         zones=tuple(plain.get("zones", ())),
-        extended={
-            name: parse_memory(amount)
-            for name, amount in plain.get("resources", {}).items()
-        },
     )
 
 
@@ -44,11 +45,8 @@ def pool_in_words(pool: NodePool) -> str:
     which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
     text = (
         f"{counted(pool.count, 'node')} ({which}) "
-        f"with cpu {format_cpu(pool.cpu_milli)}, "
-        f"memory {format_memory(pool.memory_bytes)}, {pool.pods} pods"
+        f"with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
     )
-    for name, amount in pool.extended.items():
-        text += f", {name} {format_memory(amount)}"
     if pool.zones:
         text += f", in turn in zones {', '.join(pool.zones)}"
     for key, value in pool.labels.items():
