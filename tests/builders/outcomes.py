@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from amounts import asked, size, taken
+from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import placement_hash, utilisation
@@ -31,13 +31,21 @@ FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
 
 def a_phase(
-    nodes: Mapping[str, Sequence[str]], checks: tuple[CheckResult, ...] = (PASSED,)
+    nodes: Mapping[str, Sequence[str]],
+    checks: tuple[CheckResult, ...] = (PASSED,),
+    gpus: int = 0,
 ) -> PhaseOutcome:
-    """Return a phase in which each workload's pods stand on these nodes."""
+    """Return a phase in which each workload's pods stand on these nodes.
+
+    The second node has GPUs, if any are asked for, and every pod takes one.
+    """
     state = ClusterState(
-        tuple(NodeState(name, size(1000, 4 * GB)) for name in ("n1", "n2")),
+        (
+            NodeState("n1", size(1000, 4 * GB)),
+            NodeState("n2", size(1000, 4 * GB, more={GPU: gpus})),
+        ),
         tuple(
-            PodState(workload, place or None, taken(100, 2 * GB))
+            PodState(workload, place or None, taken(100, 2 * GB, {GPU: min(gpus, 1)}))
             for workload, places in nodes.items()
             for place in places
         ),
@@ -60,6 +68,7 @@ def an_outcome(
     nodes: Mapping[str, Sequence[str]] | None = None,
     after: Mapping[str, Sequence[str]] | None = None,
     checks: tuple[CheckResult, ...] = (PASSED,),
+    gpus: int = 0,
     settled: bool = True,
     error: str = "",
     path: Path | None = None,
@@ -81,8 +90,8 @@ def an_outcome(
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
-        before=a_phase(nodes, checks) if settled else None,
-        after=a_phase(after) if after else None,
+        before=a_phase(nodes, checks, gpus) if settled else None,
+        after=a_phase(after, gpus=gpus) if after else None,
         plans=plans,
         error=error,
         durations_s={"deterministic": 1.5},

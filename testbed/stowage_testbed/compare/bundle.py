@@ -92,12 +92,12 @@ def read_bundle(folder: Path) -> Bundle:
         raise BundleMissingError(folder)
     issues: list[str] = []
     head = _head(path, issues)
-    records = [
-        record
-        for file in sorted((folder / RECORDS).glob("*/*.json.gz"))
-        if (record := _record(file, folder, issues)) is not None
-    ]
+    records: list[RunRecord] = []
     if head is not None:
+        # Records of another format would only be said to be broken, each of them.
+        files = sorted((folder / RECORDS).glob("*/*.json.gz"))
+        found = (_record(file, folder, issues) for file in files)
+        records += (record for record in found if record is not None)
         issues += _strangers(head.comparison, records)
         issues += _changed(folder, head.comparison)
     if issues or head is None:

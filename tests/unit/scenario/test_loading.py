@@ -9,6 +9,7 @@ from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expectations import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.manifests import pod_spec
 from stowage_testbed.scenario.model import (
     QUIET_S,
     InstanceSpec,
@@ -138,6 +139,24 @@ def test_a_file_without_steps_stands_for_two_halves(
     ]
     assert (second.name, second.scheduler.optimizer) == ("optimizer", True)
     assert [step.action for step in second.steps] == [Pack()]
+
+
+def test_a_sidecar_counts_once_beside_the_workloads_own_requests(
+    tmp_path: Path,
+) -> None:
+    """A pod takes what both ask for, and its own container asks for its part alone."""
+    sidecar = (
+        "initContainers: [{name: p, image: p, restartPolicy: Always, "
+        "resources: {requests: {cpu: 100m, nvidia.com/gpu: 1}}}]"
+    )
+    text = FULL.replace("priority: 5}", f"priority: 5, pod: {{{sidecar}}}}}")
+    text = text.replace("pods: 50\n", "pods: 50\n    resources: {nvidia.com/gpu: 2}\n")
+
+    web = load(tmp_path, text)[0].workload[0]
+
+    assert web.takes == taken(600, 10**9, {"nvidia.com/gpu": 1})
+    (container,) = pod_spec(web)["containers"]
+    assert container["resources"]["requests"] == {"cpu": "500m", "memory": "1000000000"}
 
 
 def test_an_instance_brings_nodes_and_workload(tmp_path: Path) -> None:
