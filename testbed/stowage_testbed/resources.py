@@ -87,13 +87,9 @@ class Resources(Mapping[str, int]):
         """
         return all(amount <= room[name] for name, amount in self.items())
 
-    def only(self, names: Iterable[str]) -> Resources:
-        """Return the amounts of some resources."""
-        return Resources({name: self[name] for name in names})
-
     def without(self, *names: str) -> Resources:
         """Return the amounts of all but some resources."""
-        return self.only(name for name in self if name not in names)
+        return Resources({name: self[name] for name in self if name not in names})
 
     def __add__(self, other: Resources) -> Resources:
         return Resources({name: self[name] + other[name] for name in (*self, *other)})
