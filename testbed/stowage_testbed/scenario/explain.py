@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.resources import PODS
+from stowage_testbed.resources import PODS, spell
 from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -82,7 +82,9 @@ def _controller(workload: Workload) -> str:
 
 
 def _pod(workload: Workload) -> str:
-    text = f"each asks for {workload.takes.without(PODS)}"
+    takes = workload.takes.without(PODS)
+    asks = " and ".join(f"{name} {spell(name, takes[name])}" for name in takes)
+    text = f"each asks for {asks or 'nothing'}"
     text += f", priority {workload.priority}"
     if workload.runs_s is not None:
         text += f", is done after {workload.runs_s:g} s"
