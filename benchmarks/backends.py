@@ -23,6 +23,7 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.helm.install import install_release
+from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.text.figure import Figure, figure
 
 NODES = 10
@@ -70,7 +71,8 @@ def measure(backend: Backend, name: str) -> Cost:
     begun = time.monotonic()
     with running_cluster(cluster):
         seconds["up_s"] = time.monotonic() - begun
-        pools = [NodePool("node", NODES, cpu_milli=4000, memory_bytes=8 << 30)]
+        size = Resources(cpu=4000, memory=8 << 30, pods=MOST_PODS)
+        pools = [NodePool("node", NODES, size)]
         with cluster.api_client() as api:
             seconds["nodes_s"] = _timed(lambda: create_nodes(api, pools))
         control = _memory_bytes(cluster)

@@ -26,13 +26,13 @@ from stowage_testbed.observe.audit import (
     creation_times_ns,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
+from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import wait_until
 
-NODE_CPU_MILLI = 32_000
-NODE_MEMORY_BYTES = 256 * 2**30
+NODE = Resources(cpu=32_000, memory=256 * 2**30, pods=MOST_PODS)
 """KWOK's own default node, but for its number of pods."""
 
 PROFILE = "deterministic"
@@ -62,7 +62,7 @@ def burst_environment(nodes: int) -> Iterator[BurstEnvironment]:
     """
     made = KwokBinaryCluster(f"burst-{secrets.token_hex(3)}")
     with running_cluster(made) as cluster:
-        pool = NodePool("node", nodes, NODE_CPU_MILLI, NODE_MEMORY_BYTES)
+        pool = NodePool("node", nodes, NODE)
         with cluster.api_client() as api:
             create_nodes(api, [pool])
         release = install_release(cluster, profile=PROFILE, optimizer_enabled=False)
@@ -164,8 +164,7 @@ class Burst:
             kind="Deployment",
             replicas=self.replicas,
             # The paper's requests.
-            cpu_milli=10,
-            memory_bytes=16 * MIB,
+            requests=Resources(cpu=10, memory=16 * MIB),
             labels=self.pod_overrides.labels,
             annotations=self.pod_overrides.annotations,
             pod={"schedulerName": self.pod_overrides.scheduler_name},

@@ -25,6 +25,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.processes import is_alive, kill_one
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.steps.pacing import Due, Pacer
 from stowage_testbed.wait import wait_until
 
@@ -73,8 +74,7 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
         NodePool(
             f"pool-{number}",
             cell.nodes // cell.rounds,
-            cpu_milli=cell.node_cpu_milli,
-            memory_bytes=MEMORY_BYTES,
+            Resources(cpu=cell.node_cpu_milli, memory=MEMORY_BYTES, pods=MOST_PODS),
             labels={POOL: str(number)},
         )
         for number in range(cell.rounds)

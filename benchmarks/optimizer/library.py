@@ -10,6 +10,7 @@ from google.protobuf.json_format import MessageToJson, Parse
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.snapshot import snapshot_of
+from stowage_testbed.resources import CPU, MEMORY
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator
@@ -26,7 +27,7 @@ def fill(scenario: Scenario) -> dict[str, str | None]:
     names = [name for pool in scenario.nodes for name in pool.node_names()]
     size = np.array(
         [
-            (pool.cpu_milli, pool.memory_bytes)
+            [pool.resources[name] for name in (CPU, MEMORY)]
             for pool in scenario.nodes
             for _ in range(pool.count)
         ],
@@ -36,7 +37,7 @@ def fill(scenario: Scenario) -> dict[str, str | None]:
     share = np.ones(len(names))
     placements: dict[str, str | None] = {}
     for workload in scenario.workload:
-        wanted = np.array((workload.cpu_milli, workload.memory_bytes), np.int64)
+        wanted = np.array([workload.requests[name] for name in (CPU, MEMORY)], np.int64)
         for number in range(workload.replicas):
             open_to = (free >= wanted).all(axis=1)
             node = int(np.argmax(np.where(open_to, share, -1.0)))

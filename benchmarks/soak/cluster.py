@@ -26,6 +26,7 @@ from stowage_testbed.observe.pod_body import (
 )
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
     ScenarioEnvironment,
@@ -44,8 +45,8 @@ PODS_A_NODE = 3
 PODS_A_WORKLOAD = 15
 LOW, HIGH = -10, 100
 GIB = 1 << 30
-NODE = NodePool("node", 1, cpu_milli=4500, memory_bytes=16 * GIB)
-STEADY = Workload("steady", PODS_A_WORKLOAD, cpu_milli=1000, memory_bytes=GIB)
+NODE = NodePool("node", 1, Resources(cpu=4500, memory=16 * GIB, pods=MOST_PODS))
+STEADY = Workload("steady", PODS_A_WORKLOAD, Resources(cpu=1000, memory=GIB))
 BEYOND_MILLI = 100
 """A large pod asks for so much more CPU than any node has free."""
 
@@ -56,7 +57,7 @@ CROWDING_ROUNDS = 10
 """A new pod goes to the emptiest node of those that the scheduler looks at, which are
 some four of ten, so filling the emptiest nodes takes a few rounds."""
 
-WEB = Workload("web", 3, cpu_milli=100, memory_bytes=GIB // 8, kind="Deployment")
+WEB = Workload("web", 3, Resources(cpu=100, memory=GIB // 8), kind="Deployment")
 KEPT = frozenset({"steady", "web"})
 """Workloads that stay all the time, by the first word of their names."""
 
@@ -126,7 +127,8 @@ class SoakCluster:
     def large(self, name: str, replicas: int, priority: int = 0) -> Workload:
         """Return pods larger than any free room: they fit if others go elsewhere."""
         cpu_milli = max(self._free_milli().values()) + BEYOND_MILLI
-        return Workload(name, replicas, cpu_milli, GIB, priority=priority)
+        asked = Resources(cpu=cpu_milli, memory=GIB)
+        return Workload(name, replicas, asked, priority=priority)
 
     def crowd(self) -> None:
         """Fill the emptiest nodes: as many steady pods of the fullest start anew.
@@ -256,7 +258,7 @@ def _is_steady(pod: ObservedPod) -> bool:
 def _is_changed(body: Manifest) -> bool:
     spec, memory = body["spec"], body["status"]["allocatable"]["memory"]
     closed = spec.get("unschedulable") or spec.get("taints")
-    return bool(closed) or memory != str(NODE.memory_bytes)
+    return bool(closed) or memory != NODE.resources.quantities()["memory"]
 
 
 def _autoscaler() -> Manifest:

@@ -16,6 +16,7 @@ from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.resources import Resources
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import manual_plan
 from stowage_testbed.scenario.manifests import bare_pod_manifest
@@ -23,7 +24,7 @@ from stowage_testbed.scenario.model import Workload
 
 BURST = 100
 LIFETIME_S = 2.0
-TINY = Workload("tiny", 0, cpu_milli=1, memory_bytes=1 << 20)
+TINY = Workload("tiny", 0, Resources(cpu=1, memory=1 << 20))
 MOST_USED_MILLI = 200
 
 Event = Callable[[SoakCluster, FaultContext], None]

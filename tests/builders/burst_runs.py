@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from amounts import GPU, size, taken
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
@@ -48,9 +49,10 @@ def a_burst_run(
     limits: str = "own",
     nodes: int = 5,
     pods: int = 200,
+    gpus: int = 0,
     workloads: Sequence[str] = ("burst",),
 ) -> RunRecord:
-    """Return one run."""
+    """Return one run; every pod takes ``gpus``, and a node has as many for 80 pods."""
     pace = arm.service_s / arm.machine * np.exp(rng.normal(0, arm.run_spread))
     services = pace * rng.lognormal(0, 0.3, pods)
     starts = rng.lognormal(-1.5, 0.2, pods)
@@ -66,8 +68,7 @@ def a_burst_run(
                 name=f"{workload}-{rng.integers(16**5):05x}-{number:04}",
                 workload=workload,
                 priority=1000 * (number % len(workloads)),
-                cpu_milli=10,
-                memory_bytes=16 * 2**20,
+                requests=taken(10, 16 * 2**20, {GPU: gpus}),
                 node=f"node-{places[number]}",
                 created_s=created_s,
                 bound_s=round(float(free_s), 6),
@@ -80,7 +81,8 @@ def a_burst_run(
         limits=limits,
         round_number=round_number,
         nodes=tuple(
-            NodeState(f"node-{number}", 4000, 16 * 2**30) for number in range(nodes)
+            NodeState(f"node-{number}", size(4000, 16 * 2**30, more={GPU: gpus * 80}))
+            for number in range(nodes)
         ),
         pods=tuple(found),
         window_s=round(float(free_s) + 2, 6),

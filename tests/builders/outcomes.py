@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from amounts import GPU, asked, size, taken
+
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.metrics.packing import placement_hash, utilisation
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
@@ -39,13 +41,20 @@ def a_checkpoint(
     nodes: Mapping[str, Sequence[str]],
     name: str = BEFORE,
     *,
+    gpus: int = 0,
     is_planned: bool = False,
 ) -> CheckpointRecord:
-    """Return a checkpoint at which each workload's pods stand on these nodes."""
+    """Return a checkpoint at which each workload's pods stand on these nodes.
+
+    The second node has GPUs, if any are asked for, and every pod takes one.
+    """
     state = ClusterState(
-        tuple(NodeState(name, 1000, 4 * GB) for name in ("n1", "n2")),
+        (
+            NodeState("n1", size(1000, 4 * GB)),
+            NodeState("n2", size(1000, 4 * GB, more={GPU: gpus})),
+        ),
         tuple(
-            PodState(workload, place or None, 100, 2 * GB)
+            PodState(workload, place or None, taken(100, 2 * GB, {GPU: min(gpus, 1)}))
             for workload, places in nodes.items()
             for place in places
         ),
@@ -69,6 +78,7 @@ def an_outcome(
     nodes: Mapping[str, Sequence[str]] | None = None,
     after: Mapping[str, Sequence[str]] | None = None,
     checks: tuple[CheckResult, ...] = (PASSED,),
+    gpus: int = 0,
     settled: bool = True,
     error: str = "",
     path: Path | None = None,
@@ -77,21 +87,21 @@ def an_outcome(
     """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
     nodes = nodes or {"a": ["n1"], "b": ["n2"]}
     workload = tuple(
-        Workload(workload, len(places), 100, 2 * GB)
+        Workload(workload, len(places), asked(100, 2 * GB))
         for workload, places in nodes.items()
     )
     scenario = Scenario(
         name=name,
         description="Two pods.",
-        nodes=(NodePool("n", 2, 1000, 4 * GB),),
+        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
         workload=workload,
         variant=variant,
         steps=place_and_pack(workload),
         path=path,
     )
-    checkpoints = [a_checkpoint(nodes)] if settled else []
+    checkpoints = [a_checkpoint(nodes, gpus=gpus)] if settled else []
     if after:
-        checkpoints.append(a_checkpoint(after, AFTER, is_planned=True))
+        checkpoints.append(a_checkpoint(after, AFTER, gpus=gpus, is_planned=True))
     return ScenarioOutcome(
         scenario=scenario,
         repeat=repeat,
@@ -119,8 +129,8 @@ def a_stepped_outcome(
     scenario = Scenario(
         name=name,
         description="Pods come.",
-        nodes=(NodePool("n", 2, 1000, 4 * GB),),
-        workload=(Workload("web", 0, 100, 2 * GB),),
+        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
+        workload=(Workload("web", 0, asked(100, 2 * GB)),),
         steps=(step,),
         path=path,
     )

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+from amounts import GPU, size, taken
+
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import PodRecord, RunRecord
@@ -17,9 +19,9 @@ _numbers = count()
 
 
 def a_node(
-    name: str, cpu_milli: int = 4000, memory_bytes: int = 4 * GB, pods: int = 110
+    name: str, cpu: int = 4000, memory: int = 4 * GB, pods: int = 110, gpus: int = 0
 ) -> NodeState:
-    return NodeState(name, cpu_milli, memory_bytes, pods)
+    return NodeState(name, size(cpu, memory, pods, {GPU: gpus}))
 
 
 def pod_on(
@@ -31,6 +33,7 @@ def pod_on(
     gone: float | None = None,
     cpu: int = 100,
     memory: int = GB,
+    gpus: int = 0,
     priority: int = 0,
 ) -> PodRecord:
     """Return a pod; moments in seconds from the window's start."""
@@ -40,8 +43,7 @@ def pod_on(
         name=name,
         workload="w",
         priority=priority,
-        cpu_milli=cpu,
-        memory_bytes=memory,
+        requests=taken(cpu, memory, {GPU: gpus}),
         node=node,
         created_s=created,
         bound_s=bound,

@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.errors import StowageError
-from stowage_testbed.quantity import SomeCpu, SomeMemory, format_cpu
+from stowage_testbed.quantity import SomeCpu, SomeMemory
+from stowage_testbed.resources import (
+    CPU,
+    MEMORY,
+    MOST_PODS,
+    NOTHING,
+    PODS,
+    Resources,
+    parse_all,
+)
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
@@ -57,8 +66,37 @@ class Taint:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSizes:
+    """What one node offers, as a file has it."""
+
+    cpu: Annotated[SomeCpu, setting('CPU of one node, as in "4" or 500m.')]
+    memory: Annotated[SomeMemory, setting("Memory of one node, as in 4G or 512Mi.")]
+    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = (
+        MOST_PODS
+    )
+    resources: Annotated[
+        Mapping[ResourceName, SomeMemory],
+        setting(
+            "Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or "
+            "ephemeral-storage."
+        ),
+    ] = field(default_factory=dict)
+
+
+def _offered(plain: Mapping[str, Any]) -> Resources:
+    further = plain.get("resources", {})
+    always = {name: plain[name] for name in (CPU, MEMORY, PODS) if name in plain}
+    return parse_all({PODS: MOST_PODS, **further, **always})
+
+
+@dataclass(frozen=True, slots=True)
 class NodePool:
     """Nodes of one kind; zones are dealt out in turn.
+
+    Attributes
+    ----------
+    resources
+        What each node offers, also of pods.
 
     Raises
     ------
@@ -78,23 +116,11 @@ class NodePool:
     count: Annotated[
         int, setting("Number of nodes.", required=True, minimum=1, maximum=10000)
     ] = 0
-    cpu_milli: Annotated[
-        SomeCpu,
-        setting('CPU of one node, as in "4" or 500m.', key="cpu", required=True),
-    ] = 0
-    memory_bytes: Annotated[
-        SomeMemory,
-        setting("Memory of one node, as in 4G or 512Mi.", key="memory", required=True),
-    ] = 0
-    pods: Annotated[int, setting("Most pods that one node takes.", minimum=1)] = 110
-    extended: Annotated[
-        Mapping[ResourceName, SomeMemory],
-        setting(
-            "Further resources of one node, as in nvidia.com/gpu, hugepages-2Mi or "
-            "ephemeral-storage.",
-            key="resources",
-        ),
-    ] = field(default_factory=dict)
+    resources: Annotated[
+        Resources,
+        form(written=NodeSizes, parse=_offered),
+        setting("What each node offers.", beside=True),
+    ] = NOTHING
     labels: Annotated[Mapping[str, str], setting("Labels of the nodes.")] = field(
         default_factory=dict
     )
@@ -107,13 +133,8 @@ class NodePool:
     ] = ()
 
     def __post_init__(self) -> None:
-        sizes = {
-            "count": self.count,
-            "cpu_milli": self.cpu_milli,
-            "memory_bytes": self.memory_bytes,
-            "pods": self.pods,
-            **{f"extended {name}": size for name, size in self.extended.items()},
-        }
+        always = {name: self.resources[name] for name in (CPU, MEMORY, PODS)}
+        sizes = {"count": self.count, **always, **self.resources}
         issues = [
             f"{name} is {size}, it must be 1 or more"
             for name, size in sizes.items()
@@ -143,12 +164,7 @@ class NodePool:
         labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
         if zone is not None:
             labels[ZONE_LABEL] = zone
-        resources = {
-            "cpu": format_cpu(self.cpu_milli),
-            "memory": str(self.memory_bytes),
-            "pods": str(self.pods),
-            **{name: str(size) for name, size in self.extended.items()},
-        }
+        resources = self.resources.quantities()
         return {
             "apiVersion": "v1",
             "kind": "Node",

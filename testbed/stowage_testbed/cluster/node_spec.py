@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from stowage_testbed.cluster.node_pool import NodePool, NodePoolError, Taint
-from stowage_testbed.quantity import QuantityError, parse_count, parse_cpu, parse_memory
+from stowage_testbed.quantity import QuantityError, parse_count
+from stowage_testbed.resources import CPU, MEMORY, MOST_PODS, PODS, Resources, parse
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?")
-_SIZES: dict[str, Callable[[str], int]] = {
-    "count": parse_count,
-    "cpu": parse_cpu,
-    "memory": parse_memory,
-    "pods": parse_count,
-}
 _KEYS = "name, count, cpu, memory, pods, zones, label.KEY, taint.KEY, resource.NAME"
 
 
@@ -25,11 +21,11 @@ class _Draft:
     """What has been read of one spec so far."""
 
     name: str = "node"
-    sizes: dict[str, int] = field(default_factory=dict)
+    count: int = 1
+    resources: dict[str, int] = field(default_factory=lambda: {PODS: MOST_PODS})
     labels: dict[str, str] = field(default_factory=dict)
     taints: list[Taint] = field(default_factory=list)
     zones: tuple[str, ...] = ()
-    extended: dict[str, int] = field(default_factory=dict)
     issues: list[str] = field(default_factory=list)
 
 
@@ -80,14 +76,11 @@ def parse_node_spec(spec: str) -> NodePool:
     try:
         return NodePool(
             name_prefix=draft.name,
-            count=draft.sizes.get("count", 1),
-            cpu_milli=draft.sizes["cpu"],
-            memory_bytes=draft.sizes["memory"],
-            pods=draft.sizes.get("pods", 110),
+            count=draft.count,
+            resources=Resources(draft.resources),
             labels=draft.labels,
             taints=tuple(draft.taints),
             zones=draft.zones,
-            extended=draft.extended,
         )
     except NodePoolError as error:
         raise _malformed(spec, error.issues) from error
@@ -100,8 +93,10 @@ def _malformed(spec: str, issues: Sequence[str]) -> NodePoolError:
 
 def _read(draft: _Draft, key: str, value: str) -> None:
     kind, _, name = key.partition(".")
-    if key in _SIZES:
-        draft.sizes[key] = _size(draft, key, value, _SIZES[key])
+    if key == "count":
+        draft.count = _size(draft, key, value, parse_count)
+    elif key in (CPU, MEMORY, PODS):
+        draft.resources[key] = _size(draft, key, value, partial(parse, key))
     elif key == "zones":
         draft.zones = tuple(filter(None, value.split("|")))
     elif key == "name" and _NAME.fullmatch(value):
@@ -113,7 +108,7 @@ def _read(draft: _Draft, key: str, value: str) -> None:
     elif kind == "taint" and name:
         _read_taint(draft, name, value)
     elif kind == "resource" and name:
-        draft.extended[name] = _size(draft, key, value, parse_count)
+        draft.resources[name] = _size(draft, key, value, partial(parse, name))
     else:
         draft.issues.append(f"{key!r} is none of {_KEYS}")
 

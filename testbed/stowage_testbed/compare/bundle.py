@@ -27,10 +27,10 @@ from stowage_testbed.compare.errors import (
 )
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
 from stowage_testbed.errors import InputError
-from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.metrics.record import RunRecord, read, written
 from stowage_testbed.whole_file import write_whole
 
-FORMAT = "stowage.dev/compare/v1"
+FORMAT = "stowage.dev/compare/v2"
 
 HEAD = "compare.json"
 RECORDS = "records"
@@ -92,12 +92,12 @@ def read_bundle(folder: Path) -> Bundle:
         raise BundleMissingError(folder)
     issues: list[str] = []
     head = _head(path, issues)
-    records = [
-        record
-        for file in sorted((folder / RECORDS).glob("*/*.json.gz"))
-        if (record := _record(file, folder, issues)) is not None
-    ]
+    records: list[RunRecord] = []
     if head is not None:
+        # Records of another format would only be said to be broken, each of them.
+        files = sorted((folder / RECORDS).glob("*/*.json.gz"))
+        found = (_record(file, folder, issues) for file in files)
+        records += (record for record in found if record is not None)
         issues += _strangers(head.comparison, records)
         issues += _changed(folder, head.comparison)
     if issues or head is None:
@@ -132,7 +132,7 @@ def _head(path: Path, issues: list[str]) -> _Head | None:
 
 def _record(file: Path, folder: Path, issues: list[str]) -> RunRecord | None:
     try:
-        return msgspec.json.decode(gzip.decompress(file.read_bytes()), type=RunRecord)
+        return read(gzip.decompress(file.read_bytes()))
     except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
         issues.append(f"{file.relative_to(folder)}: {error}")
         return None
@@ -237,7 +237,7 @@ class BundleFolder:
         """Keep a run."""
         limits, number, arm = _key(record)
         # Without a time stamp inside, equal records are equal files.
-        packed = gzip.compress(msgspec.json.encode(record), mtime=0)
+        packed = gzip.compress(written(record), mtime=0)
         write_whole(record_path(self.folder, limits, number, arm), packed)
         if not record.error:
             self._done.add((limits, number, arm))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from stowage_testbed.metrics.columns import requested_of
 from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.over_time import StepLine, waiting_pods
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.state import Resource, amount
 from stowage_testbed.metrics.utilisation import requested
 
 MOST_POINTS = 400
@@ -53,9 +54,9 @@ def distribution(records: Iterable[RunRecord], latency: str) -> Line:
     return thinned((samples[0], *samples), (0.0, *shares))
 
 
-def utilisation_over_time(record: RunRecord, resource: Resource) -> Line:
+def utilisation_over_time(record: RunRecord, resource: str) -> Line:
     """Return the requested share of what all nodes have, from 0 to 1."""
-    capacity = sum(amount(resource, node) for node in record.nodes)
+    capacity = sum(node.resources[resource] for node in record.nodes)
     return _line(requested(record, resource), record.window_s, 1 / max(capacity, 1))
 
 
@@ -64,17 +65,20 @@ def waiting_over_time(record: RunRecord) -> Line:
     return _line(waiting_pods(record), record.window_s, 1.0)
 
 
-LOADS: Mapping[str, Callable[[RunRecord], Line]] = {
-    "cpu": lambda record: utilisation_over_time(record, "cpu"),
-    "memory": lambda record: utilisation_over_time(record, "memory"),
-    "waiting": waiting_over_time,
-}
-
-LOAD_MEANINGS: Mapping[str, str] = {
-    "cpu": "CPU requested, share of all nodes",
-    "memory": "memory requested, share of all nodes",
-    "waiting": "pods without a node",
-}
+def load_curves(
+    resources: Iterable[str],
+) -> dict[str, tuple[str, Callable[[RunRecord], Line]]]:
+    """Return what is drawn over time: what it is called, and how it is found."""
+    return {
+        **{
+            name: (
+                f"{requested_of(name)}, share of all nodes",
+                partial(utilisation_over_time, resource=name),
+            )
+            for name in resources
+        },
+        "waiting": ("pods without a node", waiting_over_time),
+    }
 
 
 def _line(steps: StepLine, window_s: float, factor: float) -> Line:

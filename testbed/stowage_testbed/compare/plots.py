@@ -14,10 +14,9 @@ from matplotlib.ticker import PercentFormatter
 
 from stowage_testbed.compare.curves import (
     LATENCY_MEANINGS,
-    LOAD_MEANINGS,
-    LOADS,
     Line,
     distribution,
+    load_curves,
 )
 from stowage_testbed.compare.result import Result
 from stowage_testbed.hpa.model.load_window import LoadWindow
@@ -102,14 +101,14 @@ def _pictures(result: Result) -> Iterator[_Picture]:
                     for arm, records in arms.items()
                 ],
             )
-        for name, meaning in LOAD_MEANINGS.items():
+        for name, (meaning, line_of) in load_curves(result.resources).items():
             yield _Picture(
-                name=f"load-{name}-{limits}",
+                name=f"load-{name.replace('/', '-')}-{limits}",
                 x_label="time from the start of the window (s)",
                 y_label=meaning,
                 share=name != "waiting",
                 lines=[
-                    (arm, None, [LOADS[name](record) for record in records])
+                    (arm, None, [line_of(record) for record in records])
                     for arm, records in arms.items()
                 ],
             )

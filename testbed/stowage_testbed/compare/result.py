@@ -11,6 +11,7 @@ from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, MeasuredRun
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.resources import names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,13 @@ class Result:
     def others(self) -> tuple[str, ...]:
         """The arms that are compared with the baseline."""
         return tuple(arm for arm in self.arms if arm != self.comparison.baseline)
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """The resources that nodes of any run have, without pods."""
+        return names_of(
+            node.resources for record in self.records for node in record.nodes
+        )
 
     def of(self, limits: str, arm: str) -> tuple[MeasuredRun, ...]:
         """Return the runs of an arm that count."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
-from stowage_testbed.declaration.setting import Form, declared, unwrapped
+from stowage_testbed.declaration.setting import Form, declared, unwrapped, written
 
 Made = TypeVar("Made")
 
@@ -28,9 +28,9 @@ def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
         if one.setting.rest:
             rest = one.name
         elif one.setting.beside:
-            inner, _ = unwrapped(one.hint)
-            keys = [key.key for key in declared(inner) if key.key in left]
-            values[one.name] = made(inner, {key: left.pop(key) for key in keys})
+            keys = [key.key for key in declared(written(one.hint)) if key.key in left]
+            beside = {key: left.pop(key) for key in keys}
+            values[one.name] = value_of(one.hint, beside)
         elif one.key in left:
             values[one.name] = value_of(one.hint, left.pop(one.key))
     return cls(**values, **({rest: left} if rest else left))

@@ -17,6 +17,7 @@ from stowage_testbed.declaration.setting import (
     Setting,
     declared,
     unwrapped,
+    written,
 )
 
 Schema = dict[str, Any]
@@ -35,10 +36,8 @@ class Definition:
 
 def schema_of(hint: Any) -> Schema:
     """Return the JSON Schema of the values of an annotated type."""
-    kind, about = unwrapped(hint)
-    forms = [one for one in about if isinstance(one, Form)]
-    written = [one.written for one in forms if one.written is not None]
-    schema = _of_type(written[-1] if written else kind)
+    _, about = unwrapped(hint)
+    schema = _of_type(written(hint))
     for one in about:
         if isinstance(one, Setting):
             schema = {"description": one.told} | schema | {"description": one.told}
@@ -121,21 +120,21 @@ def with_definitions(schema: Schema) -> Schema:
     found: dict[str, Definition] = {}
     defs: Schema = {}
 
-    def written(value: Any) -> Any:
+    def named(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {key: written(inner) for key, inner in value.items()}
+            return {key: named(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [written(inner) for inner in value]
+            return [named(inner) for inner in value]
         if not isinstance(value, Definition):
             return value
         if found.setdefault(value.name, value) != value:
             raise ValueError(f"there are two definitions of {value.name!r}")
         if value.name not in defs:
             defs[value.name] = {}
-            defs[value.name] = written(value.schema)
+            defs[value.name] = named(value.schema)
         return f"#/$defs/{value.name}"
 
-    return {**written(schema), "$defs": defs}
+    return {**named(schema), "$defs": defs}
 
 
 def _of_setting(one: Declared) -> Schema:

@@ -148,6 +148,13 @@ def unwrapped(hint: Any) -> tuple[Any, tuple[Form | Setting, ...]]:
     return hint, ()
 
 
+def written(hint: Any) -> Any:
+    """Return the type of what stands in a file for an annotated type."""
+    kind, about = unwrapped(hint)
+    forms = [one.written for one in about if isinstance(one, Form)]
+    return next((one for one in reversed(forms) if one is not None), kind)
+
+
 def summary(cls: type) -> str:
     """Return the first paragraph of a class' docstring, in one line."""
     return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())

@@ -28,6 +28,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import HANG_S
@@ -39,7 +40,7 @@ EXPECTED = "expected"
 
 RESERVED = "3G"
 REPLICAS = 2
-SIZE = Workload("forged", REPLICAS, cpu_milli=100, memory_bytes=2 * 10**9)
+SIZE = Workload("forged", REPLICAS, Resources(cpu=100, memory=2 * 10**9))
 """Fits nowhere but into room that is held for others."""
 
 

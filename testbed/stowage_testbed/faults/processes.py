@@ -24,10 +24,11 @@ from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import observed_pod
 from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import HANG_S, wait_until
 
-LATE_POD = Workload("late-pod", replicas=1, cpu_milli=1, memory_bytes=1_000_000)
+LATE_POD = Workload("late-pod", 1, Resources(cpu=1, memory=1_000_000))
 """Fits on any node that has any room at all."""
 
 

@@ -8,6 +8,7 @@ from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import manifest_of
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.manifests import priority_class_manifest
 from stowage_testbed.scenario.model import Workload
 
@@ -103,7 +104,7 @@ def compete(context: FaultContext) -> None:
     if priority:
         context.objects.create(priority_class_manifest(priority), or_keep=True)
     context.apply(
-        Workload("rival", 2, cpu_milli=100, memory_bytes=2 * 10**9, priority=priority)
+        Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority)
     )
 
 

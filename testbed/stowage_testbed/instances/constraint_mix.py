@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.resources import CPU, MEMORY, PODS, Resources
 from stowage_testbed.scenario.model import Scenario, Workload
 
 DISK = "stowage.dev/disk"
@@ -30,9 +31,11 @@ def with_constraints(scenario: Scenario) -> Scenario:
     assert scenario.instance is not None  # noqa: S101 - generated instances have one
     draw = random.Random(scenario.instance.seed)  # noqa: S311 - not a secret
     (pool,) = scenario.nodes
-    largest = (
-        max(one.cpu_milli for one in scenario.workload),
-        max(one.memory_bytes for one in scenario.workload),
+    largest = Resources(
+        {
+            name: max(one.requests[name] for one in scenario.workload)
+            for name in (CPU, MEMORY)
+        }
     )
     return replace(
         scenario,
@@ -41,16 +44,20 @@ def with_constraints(scenario: Scenario) -> Scenario:
     )
 
 
-def _pools(pool: NodePool, largest: tuple[int, int]) -> tuple[NodePool, ...]:
+def _pools(pool: NodePool, largest: Resources) -> tuple[NodePool, ...]:
     half, tainted = pool.count // 2, max(1, pool.count // 4)
 
     def part(name: str, count: int, parts: int) -> NodePool:
         return NodePool(
             name_prefix=name,
             count=count,
-            cpu_milli=max(largest[0], pool.cpu_milli * parts // PARTS),
-            memory_bytes=max(largest[1], pool.memory_bytes * parts // PARTS),
-            pods=pool.pods,
+            resources=Resources(
+                {
+                    name: max(largest[name], pool.resources[name] * parts // PARTS)
+                    for name in (CPU, MEMORY)
+                },
+                pods=pool.resources[PODS],
+            ),
             zones=ZONES,
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.resource_message import message_of
 from stowage_testbed.scenario.manifests import node_manifests
 from stowage_testbed.scenario.model import Scenario, Workload
 
@@ -50,18 +51,16 @@ def snapshot_of(
 
 
 def _nodes(scenario: Scenario) -> list[pb.Node]:
-    sizes = {name: pool for pool in scenario.nodes for name in pool.node_names()}
+    sizes = {
+        name: pool.resources for pool in scenario.nodes for name in pool.node_names()
+    }
     nodes = []
     for manifest in node_manifests(scenario):
         name = manifest["metadata"]["name"]
         nodes.append(
             pb.Node(
                 name=name,
-                allocatable=pb.Resources(
-                    cpu_milli=sizes[name].cpu_milli,
-                    memory_bytes=sizes[name].memory_bytes,
-                    pods=sizes[name].pods,
-                ),
+                allocatable=message_of(sizes[name]),
                 labels=manifest["metadata"]["labels"],
                 taints=[pb.Taint(**taint) for taint in manifest["spec"]["taints"]],
             )
@@ -82,9 +81,7 @@ def _pod_class(workload: Workload) -> pb.PodClass:
             kind=workload.kind, name=workload.name, uid=f"owner-{workload.name}"
         ),
         priority=workload.priority,
-        requests=pb.Resources(
-            cpu_milli=workload.cpu_milli, memory_bytes=workload.memory_bytes
-        ),
+        requests=message_of(workload.requests),
         node_selector=spec.get("nodeSelector", {}),
         required_node_affinity=[
             pb.NodeSelectorTerm(

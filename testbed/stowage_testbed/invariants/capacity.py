@@ -10,7 +10,8 @@ from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.pod_body import Amounts, allocatable_of
+from stowage_testbed.observe.pod_body import allocatable_of
+from stowage_testbed.resources import Resources
 
 RULE = "overcommit"
 UNDER_WAY_NS = 500_000_000
@@ -21,11 +22,11 @@ UNDER_WAY_NS = 500_000_000
 class Room:
     """What a node can give, and what it could give until just now."""
 
-    amounts: Amounts
-    former: Amounts
+    amounts: Resources
+    former: Resources
     since_ns: int
 
-    def changed(self, amounts: Amounts, now_ns: int) -> Room:
+    def changed(self, amounts: Resources, now_ns: int) -> Room:
         """Return the room after a change at ``now_ns``."""
         if amounts == self.amounts:
             return self
@@ -33,10 +34,10 @@ class Room:
 
     def of(self, resource: str, now_ns: int) -> int:
         """Return how much there was for whoever comes at ``now_ns``."""
-        amount = self.amounts.get(resource, 0)
+        amount = self.amounts[resource]
         if now_ns - self.since_ns > UNDER_WAY_NS:
             return amount
-        return max(amount, self.former.get(resource, 0))
+        return max(amount, self.former[resource])
 
 
 def no_overcommit(history: History) -> Iterator[Violation]:
@@ -95,10 +96,10 @@ def _short(
     room = nodes.get(facts.node)
     if room is None:
         return
-    for resource, amount in facts.requests.items():
+    for resource in facts.requests:
         there = room.of(resource, change.receipt.monotonic_ns)
         held = taken[facts.node][resource]
-        if amount and held > there:
+        if held > there:
             yield Violation(
                 RULE,
                 f"{facts.key} on {facts.node}",

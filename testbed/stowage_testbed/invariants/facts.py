@@ -17,7 +17,6 @@ import msgspec
 
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
 from stowage_testbed.observe.pod_body import (
-    Amounts,
     controller_of,
     live,
     node_of,
@@ -29,6 +28,7 @@ from stowage_testbed.observe.pod_body import (
     to_be_evicted,
 )
 from stowage_testbed.observe.raw_body import RawBody
+from stowage_testbed.resources import Resources
 
 SHAPES = 4096
 """Templates whose requests and labels are kept; every other is read again."""
@@ -53,7 +53,7 @@ class PodFacts:
     node: str
     priority: int
     controller: str
-    requests: Amounts
+    requests: Resources
     takes_room: bool
     terminating: bool
     live: bool
@@ -140,7 +140,7 @@ def _shape(spec: _Spec) -> _Shape:
 
 
 @lru_cache(maxsize=SHAPES)
-def _shared_requests(shape: _Shape) -> Amounts:
+def _shared_requests(shape: _Shape) -> Resources:
     first, containers, resources, overhead = map(msgspec.json.decode, shape)
     spec = {"initContainers": first, "containers": containers, "overhead": overhead}
     return requests_of({"spec": {**spec, "resources": resources or {}}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +11,7 @@ from stowage_testbed.invariants.reserved import taken_from
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod_body import (
-    Amounts,
     allocatable_of,
-    amounts_of,
     controller_of,
     key_of,
     node_of,
@@ -23,6 +20,7 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
+from stowage_testbed.resources import ONE_POD, Resources, total
 
 RULE = "plan-room-taken"
 UNDER_WAY_NS = NS_PER_S // 2
@@ -40,7 +38,7 @@ class Place:
     uids: frozenset[str]
     namespace: str
     priority: int
-    requests: Amounts
+    requests: Resources
 
     def expects(self, pod: JsonObject) -> bool:
         """Return whether the pod may take the place."""
@@ -63,7 +61,7 @@ class Executing:
         """Return whether the plan has a place for the pod on any node."""
         return any(one.expects(pod) for some in self.places.values() for one in some)
 
-    def needed(self, node: str, there: list[JsonObject], priority: int) -> Counter[str]:
+    def needed(self, node: str, there: list[JsonObject], priority: int) -> Resources:
         """Return what the places take that wait for their pods, on a node.
 
         Only those that a pod of this priority must leave alone.
@@ -74,11 +72,7 @@ class Executing:
                 mine = next((one for one in free if one.expects(pod)), None)
                 if mine is not None:
                     free.remove(mine)
-        needed: Counter[str] = Counter()
-        for place in free:
-            if priority <= place.priority:
-                needed.update(place.requests)
-        return needed
+        return total(place.requests for place in free if priority <= place.priority)
 
 
 @dataclass(slots=True)
@@ -86,7 +80,7 @@ class _ClusterState:
     """The pods, nodes and plans at one moment of the history."""
 
     plans: dict[str, Executing] = field(default_factory=dict)
-    room: dict[str, Amounts] = field(default_factory=dict)
+    room: dict[str, Resources] = field(default_factory=dict)
     changed_ns: dict[str, int] = field(default_factory=dict)
     pods: dict[str, JsonObject] = field(default_factory=dict)
     on_node: dict[str, dict[str, JsonObject]] = field(default_factory=dict)
@@ -155,12 +149,8 @@ def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
     if not against or node not in cluster.room or not steady:
         return
     others = [b for uid, b in cluster.on_node[node].items() if uid != change.uid]
-    needed: Counter[str] = Counter()
-    for plan in against:
-        needed.update(plan.needed(node, others, priority_of(pod)))
-    free = Counter(cluster.room[node])
-    for body in others:
-        free.subtract(requests_of(body))
+    needed = total(plan.needed(node, others, priority_of(pod)) for plan in against)
+    free = cluster.room[node] - total(requests_of(body) for body in others)
     for resource, amount in requests_of(pod).items():
         if needed and amount > free[resource] - needed[resource]:
             yield Violation(
@@ -197,7 +187,7 @@ def _places(plan: JsonObject) -> dict[str, tuple[Place, ...]]:
             uids=frozenset(uid for uid in uids if uid),
             namespace=one["pod"].partition("/")[0],
             priority=needs.get("priority", 0),
-            requests={**amounts_of(needs.get("requests") or {}), "pods": 1},
+            requests=Resources.of_list(needs.get("requests") or {}) + ONE_POD,
         )
         places.setdefault(node, []).append(place)
     return {node: tuple(some) for node, some in places.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,8 +11,6 @@ from stowage_testbed.invariants.selector import selects
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod_body import (
-    Amounts,
-    amounts_of,
     controller_of,
     key_of,
     node_of,
@@ -21,6 +18,7 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
+from stowage_testbed.resources import PODS, Resources, total
 
 TAKEN = "stowage.dev/reservation-allocated"
 KEPT_OUT = "the room that is free is reserved for others"
@@ -44,16 +42,17 @@ def reservations_balance(history: History) -> Iterator[Violation]:
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
             continue
-        taken: Counter[str] = Counter()
-        for pod in claims.get(metadata["uid"], ()):
-            if node_of(pod) == status.get("nodeName") and _owns(body, pod):
-                taken.update(_without_pods(requests_of(pod)))
-        reported = +Counter(amounts_of(status.get("allocated") or {}))
-        if reported != +taken:
+        taken = total(
+            requests_of(pod).without(PODS)
+            for pod in claims.get(metadata["uid"], ())
+            if node_of(pod) == status.get("nodeName") and _owns(body, pod)
+        )
+        reported = Resources.of_list(status.get("allocated") or {})
+        if reported != taken:
             yield Violation(
                 "reservation-books",
                 metadata["name"],
-                f"it reports {dict(reported)}, its pods take {dict(+taken)}",
+                f"it reports {reported}, its pods take {taken}",
             )
 
 
@@ -135,7 +134,3 @@ def _agrees(
         return True
     asked = {name: wanted[name] for name in names & wanted.keys() if wanted[name]}
     return all(found.get(name) == value for name, value in asked.items())
-
-
-def _without_pods(amounts: Amounts) -> Amounts:
-    return {name: amount for name, amount in amounts.items() if name != "pods"}

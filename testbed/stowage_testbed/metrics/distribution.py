@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 from stowage_testbed.metrics.metric import Better, Metric
 from stowage_testbed.metrics.packing import pods_per_node, requested_per_node
 from stowage_testbed.metrics.record import RunRecord, state_at_end
-from stowage_testbed.metrics.state import RESOURCES
+from stowage_testbed.resources import PODS
 
 TOP = 5
 """The paper prints its five fullest nodes."""
@@ -18,16 +18,19 @@ TOP = 5
 def distribution_metrics(record: RunRecord) -> Iterator[Metric]:
     """Yield spread, Jain's index and top-5 skew at the window's end.
 
-    Jain's index of a resource is over the requested amounts, as in the paper; between
-    unequal nodes that is not the same as over their utilisation.
+    Jain's index of a resource is over the requested amounts of the nodes that have it,
+    as in the paper; between unequal nodes that is not the same as over their
+    utilisation.
     """
     state = state_at_end(record)
     pods = list(pods_per_node(state).values())
     n = len(record.nodes)
     yield from _spread_metrics(pods)
     yield _jain("pods", pods, "")
-    for resource in RESOURCES:
-        loads = list(requested_per_node(state, resource).values())
+    requested = requested_per_node(state)
+    for resource in state.resources:
+        having = [node for node in record.nodes if node.resources[resource]]
+        loads = [requested[node.name][resource] for node in having]
         yield _jain(resource, loads, _unequal(record))
     share = top_share(pods, TOP)
     yield Metric(
@@ -66,7 +69,7 @@ def _jain(of: str, loads: list[int], note: str) -> Metric:
 
 
 def _unequal(record: RunRecord) -> str:
-    kinds = {(node.cpu_milli, node.memory_bytes) for node in record.nodes}
+    kinds = {node.resources.without(PODS) for node in record.nodes}
     return "of amounts, and the nodes are unequal" if len(kinds) > 1 else ""
 
 

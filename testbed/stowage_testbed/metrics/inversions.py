@@ -4,8 +4,8 @@ A pair (low, high) of pods is an inversion if
 
 - the priority of ``high`` is above that of ``low``,
 - ``high`` was waiting when ``low`` was bound: created before, neither bound nor gone,
-- and ``high`` was small enough for the node of ``low`` at that moment: in cpu, memory
-  and number of pods, as the node was just before that moment.
+- and ``high`` was small enough for the node of ``low`` at that moment: in all that it
+  asks for and in number of pods, as the node was just before that moment.
 
 Two moments closer than the run's resolution have no order: bindings that a scheduler
 decided in the right order are sent at the same time and may arrive in the wrong one.
@@ -18,7 +18,7 @@ pod counts which came after it and before the binding.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import PodRecord, RunRecord, bound_from_s
+from stowage_testbed.resources import NOTHING, PODS, Resources, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,46 +115,37 @@ def _surely_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
     return begin_s, end_s - resolution_s
 
 
-@dataclass(slots=True)
-class _Free:
-    cpu_milli: int
-    memory_bytes: int
-    pods: int
-
-
 class _Room:
     """What is free on the nodes, as pods come and go."""
 
     def __init__(self, record: RunRecord) -> None:
-        self._free = {
-            node.name: _Free(node.cpu_milli, node.memory_bytes, node.pods)
-            for node in record.nodes
-        }
+        self._free = {node.name: node.resources for node in record.nodes}
         for pod in record.pods:
             if pod.bound_s is None and pod.node:
                 self.change(pod, 1)
 
-    def on(self, node: str) -> _Free:
+    def on(self, node: str) -> Resources:
         """Return what is free on a node; nothing on one that is not the workload's."""
-        return self._free.get(node) or _Free(-1, -1, 0)
+        return self._free.get(node, NOTHING)
 
     def change(self, pod: PodRecord, held: int) -> None:
         """Take the pod's room, or give it back with -1."""
         free = self._free.get(pod.node)
         if free is not None:
-            free.cpu_milli -= held * pod.cpu_milli
-            free.memory_bytes -= held * pod.memory_bytes
-            free.pods -= held
+            left = free - pod.requests if held > 0 else free + pod.requests
+            self._free[pod.node] = left
 
 
 class _WaitingPods:
-    """How many pods of each kind wait; a kind is a priority and a shape."""
+    """How many pods of each kind wait; a kind is a priority and what is asked for."""
 
-    def __init__(self, pods: Iterable[PodRecord]) -> None:
-        kinds = sorted({_kind(pod) for pod in pods})
+    def __init__(self, pods: Sequence[PodRecord]) -> None:
+        kinds = sorted({_kind(pod) for pod in pods}, key=lambda kind: kind[0])
         self._place = {kind: place for place, kind in enumerate(kinds)}
-        table = np.array(kinds, dtype=np.int64).reshape(-1, 3)
-        self._priority, self._cpu, self._memory = table.T
+        self._names = (*names_of(pod.requests for pod in pods), PODS)
+        self._priority = np.array([priority for priority, _ in kinds], np.int64)
+        table = [[asked[name] for name in self._names] for _, asked in kinds]
+        self._asked = np.array(table, np.int64).reshape(-1, len(self._names))
         self._waiting = np.zeros(len(kinds), dtype=np.int64)
 
     def change(self, pod: PodRecord, by: int) -> None:
@@ -162,15 +154,13 @@ class _WaitingPods:
     def overtaken(self, low: PodRecord, room: _Room) -> int:
         """Return how many waiting pods ``low`` is placed before, and should not be."""
         free = room.on(low.node)
-        if free.pods < 1:
-            return 0
+        # Where there is too little, what is not asked for does not matter.
+        there = np.array([max(free[name], 0) for name in self._names], np.int64)
         # Kinds are sorted by priority: only those above need be looked at.
         above = slice(int(np.searchsorted(self._priority, low.priority, "right")), None)
-        fits = (self._cpu[above] <= free.cpu_milli) & (
-            self._memory[above] <= free.memory_bytes
-        )
+        fits = (self._asked[above] <= there).all(axis=1)
         return int(self._waiting[above][fits].sum())
 
 
-def _kind(pod: PodRecord) -> tuple[int, int, int]:
-    return pod.priority, pod.cpu_milli, pod.memory_bytes
+def _kind(pod: PodRecord) -> tuple[int, Resources]:
+    return pod.priority, pod.requests

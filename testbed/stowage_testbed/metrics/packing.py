@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 
-from stowage_testbed.metrics.state import RESOURCES, ClusterState, Resource, amount
+from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.resources import Resources, total
 
 
 def utilisation(state: ClusterState) -> dict[str, Fraction]:
@@ -16,12 +17,11 @@ def utilisation(state: ClusterState) -> dict[str, Fraction]:
     The sum of the requests of bound pods over the sum of what the workload's nodes can
     give, as an exact fraction; 0 where the nodes have none of the resource.
     """
+    requested = total(pod.requests for pod in state.bound)
+    there = total(node.resources for node in state.nodes)
     return {
-        resource: _share(
-            sum(amount(resource, pod) for pod in state.bound),
-            sum(amount(resource, node) for node in state.nodes),
-        )
-        for resource in RESOURCES
+        name: Fraction(requested[name], there[name]) if there[name] else Fraction(0)
+        for name in state.resources
     }
 
 
@@ -46,17 +46,12 @@ def pods_per_node(state: ClusterState) -> dict[str, int]:
     return {node.name: placed[node.name] for node in state.nodes}
 
 
-def requested_per_node(state: ClusterState, resource: Resource) -> dict[str, int]:
+def requested_per_node(state: ClusterState) -> dict[str, Resources]:
     """Return what the bound pods of each node request, empty nodes included."""
-    requested = {node.name: 0 for node in state.nodes}
+    requested: dict[str | None, Counter[str]] = defaultdict(Counter)
     for pod in state.bound:
-        if pod.node in requested:
-            requested[pod.node] += amount(resource, pod)
-    return requested
-
-
-def _share(part: int, whole: int) -> Fraction:
-    return Fraction(part, whole) if whole else Fraction(0)
+        requested[pod.node].update(pod.requests)
+    return {node.name: Resources(requested[node.name]) for node in state.nodes}
 
 
 def placements(state: ClusterState) -> dict[str, tuple[str, ...]]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,8 @@ class PodRecord:
 
     Attributes
     ----------
+    requests
+        What it takes of a node, the pod itself as one of pods.
     node
         Where it was bound last; empty for a pod that never was.
     created_s, bound_s, ready_s, gone_s
@@ -25,8 +31,7 @@ class PodRecord:
     name: str
     workload: str
     priority: int
-    cpu_milli: int
-    memory_bytes: int
+    requests: Resources
     node: str = ""
     created_s: float | None = None
     bound_s: float | None = None
@@ -94,6 +99,26 @@ class RunRecord:
     recovery: HpaRecord | None = None
 
 
+def written(record: RunRecord) -> bytes:
+    """Return a record as JSON."""
+    return msgspec.json.encode(record, enc_hook=dict)
+
+
+def read(text: bytes) -> RunRecord:
+    """Return the record that was written so.
+
+    Raises
+    ------
+    MsgspecError
+        It is none.
+    """
+    return msgspec.json.decode(text, type=RunRecord, dec_hook=_resources)
+
+
+def _resources(_: type, plain: Any) -> Resources:
+    return Resources(msgspec.convert(plain, dict[str, int]))
+
+
 Span = tuple[float, float]
 """Begin and end in seconds from the window's start."""
 
@@ -159,8 +184,7 @@ def _pod_state(pod: PodRecord, *, placed: bool) -> PodState:
     return PodState(
         workload=pod.workload,
         node=(pod.node or None) if placed else None,
-        cpu_milli=pod.cpu_milli,
-        memory_bytes=pod.memory_bytes,
+        requests=pod.requests,
         priority=pod.priority,
         name=pod.name,
     )

@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
 
-Resource = Literal["cpu", "memory"]
-
-RESOURCES: tuple[Resource, ...] = ("cpu", "memory")
-
-
-class Sized(Protocol):
-    """A node with what it can give, or a pod with what it requests."""
-
-    @property
-    def cpu_milli(self) -> int:
-        """Thousandths of a core."""
-        ...
-
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes."""
-        ...
-
-
-def amount(resource: Resource, of: Sized) -> int:
-    """Return the milli-cores or bytes that a node can give or a pod requests."""
-    return of.cpu_milli if resource == "cpu" else of.memory_bytes
+from stowage_testbed.resources import Resources, names_of
 
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A workload node and what it has to give; ``pods`` is its limit of pods."""
+    """A workload node and what it has to give; of pods so many as it takes."""
 
     name: str
-    cpu_milli: int
-    memory_bytes: int
-    pods: int = 110
+    resources: Resources
 
 
 @dataclass(frozen=True, slots=True)
 class PodState:
     """A pod of the workload. ``node`` is None while it is pending.
+
+    ``requests`` has the pod itself too, as one of pods.
 
     ``workload`` is the name that the scenario gives the pod's controller: names of
     ReplicaSet pods are random and mean nothing from run to run.
@@ -49,8 +27,7 @@ class PodState:
 
     workload: str
     node: str | None
-    cpu_milli: int
-    memory_bytes: int
+    requests: Resources
     priority: int = 0
     name: str = ""
 
@@ -61,6 +38,11 @@ class ClusterState:
 
     nodes: tuple[NodeState, ...]
     pods: tuple[PodState, ...]
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Return cpu and memory, and what else nodes have; pods are counted apart."""
+        return names_of(node.resources for node in self.nodes)
 
     @property
     def bound(self) -> tuple[PodState, ...]:

@@ -13,23 +13,22 @@ from stowage_testbed.metrics.record import (
     state_at_end,
     state_at_start,
 )
-from stowage_testbed.metrics.state import RESOURCES, Resource, amount
 
 
-def requested(record: RunRecord, resource: Resource) -> StepLine:
+def requested(record: RunRecord, resource: str) -> StepLine:
     """Return what the bound pods request, from the window's start to its end."""
     spans = ((placed_span(pod, record.window_s), pod) for pod in record.pods)
     return step_line(
-        (span, amount(resource, pod)) for span, pod in spans if span is not None
+        (span, pod.requests[resource]) for span, pod in spans if span is not None
     )
 
 
-def mean_utilisation(record: RunRecord, resource: Resource) -> float | None:
+def mean_utilisation(record: RunRecord, resource: str) -> float | None:
     """Return the utilisation averaged over the window; ``None`` without time or nodes.
 
     The nodes are taken as there for the whole window.
     """
-    capacity = sum(amount(resource, node) for node in record.nodes)
+    capacity = sum(node.resources[resource] for node in record.nodes)
     if not capacity or record.window_s <= 0:
         return None
     return requested(record, resource).mean(record.window_s) / capacity
@@ -42,8 +41,8 @@ def utilisation_metrics(record: RunRecord) -> Iterator[Metric]:
     )
     n = len(record.nodes)
     nothing = "" if n else "no nodes"
-    for resource in RESOURCES:
-        end, begin = after[resource], before[resource]
+    for resource, end in after.items():
+        begin = before[resource]
         values = {
             "end": float(end) if n else None,
             "delta": float(end - begin) if n else None,

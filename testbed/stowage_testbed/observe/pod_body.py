@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.quantity import amount
-
-Amounts = Mapping[str, int]
-"""Amounts by resource: milli-CPU, bytes, or a count."""
+from stowage_testbed.resources import ONE_POD, Resources
 
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods whose containers have ended for good; they claim no room."""
@@ -82,7 +78,7 @@ def priority_of(body: JsonObject) -> int:
     return int((body.get("spec") or {}).get("priority") or 0)
 
 
-def requests_of(body: JsonObject) -> Amounts:
+def requests_of(body: JsonObject) -> Resources:
     """Return what the pod takes, as the scheduler counts it.
 
     Containers and sidecars together, or the largest init container with the sidecars
@@ -101,25 +97,15 @@ def requests_of(body: JsonObject) -> Amounts:
             largest |= running + Counter(needs)
     for container in spec.get("containers") or ():
         running.update(_requests(container))
-    total = Counter({**(running | largest), **_requests(spec)})
-    total.update(amounts_of(spec.get("overhead") or {}))
-    total["pods"] = 1
-    return total
+    asked = Resources({**(running | largest), **_requests(spec)})
+    return asked + Resources.of_list(spec.get("overhead") or {}) + ONE_POD
 
 
-def allocatable_of(node: JsonObject) -> Amounts:
+def allocatable_of(node: JsonObject) -> Resources:
     """Return what a node can give."""
-    return amounts_of((node.get("status") or {}).get("allocatable") or {})
+    return Resources.of_list((node.get("status") or {}).get("allocatable") or {})
 
 
-def _requests(asker: Mapping[str, Any]) -> Amounts:
+def _requests(asker: Mapping[str, Any]) -> Resources:
     """Return what a container asks for, or a pod as a whole."""
-    return amounts_of((asker.get("resources") or {}).get("requests") or {})
-
-
-def amounts_of(quantities: Mapping[str, Any]) -> Amounts:
-    """Return a resource list in milli-CPU, bytes and counts, parts as whole ones."""
-    return {
-        name: ceil(amount(value) * (1000 if name == "cpu" else 1))
-        for name, value in quantities.items()
-    }
+    return Resources.of_list((asker.get("resources") or {}).get("requests") or {})

@@ -23,9 +23,6 @@ from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 DIGITS = 6
 """Moments are kept to the microsecond, which is finer than any clock here."""
 
-MOST_PODS = 110
-"""What a kubelet takes where its node does not say."""
-
 
 @dataclass(frozen=True, slots=True)
 class RunLabel:
@@ -123,17 +120,10 @@ def _unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> 
 
 def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
-    records = []
-    for body in bodies:
-        gives = allocatable_of(body)
-        records.append(
-            NodeState(
-                name=str(body["metadata"]["name"]),
-                cpu_milli=gives.get("cpu", 0),
-                memory_bytes=gives.get("memory", 0),
-                pods=gives.get("pods", MOST_PODS),
-            )
-        )
+    records = (
+        NodeState(str(body["metadata"]["name"]), allocatable_of(body))
+        for body in bodies
+    )
     return tuple(sorted(records, key=lambda record: record.name))
 
 
@@ -149,15 +139,14 @@ def _pod_records(
         ):
             continue
         body = bodies[line.uid]
-        pod, asks = observed_pod(body), requests_of(body)
+        pod = observed_pod(body)
         bound_later = line.bound is not None and line.bound > seen.stop
         yield PodRecord(
             uid=line.uid,
             name=line.name,
             workload=pod.workload,
             priority=pod.priority,
-            cpu_milli=asks.get("cpu", 0),
-            memory_bytes=asks.get("memory", 0),
+            requests=requests_of(body),
             node="" if bound_later else line.node,
             created_s=_moment(seen, line.created),
             bound_s=_moment(seen, line.bound),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stowage_testbed.metrics.state import (
-    RESOURCES,
-    ClusterState,
-    NodeState,
-    PodState,
-    Resource,
-    amount,
-)
+from stowage_testbed.metrics.columns import node_columns, pod_columns, requested_of
+from stowage_testbed.metrics.packing import requested_per_node
+from stowage_testbed.metrics.state import ClusterState, NodeState
 from stowage_testbed.page.offline import BARS, offline_page
+from stowage_testbed.resources import NOTHING
 from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
 from stowage_testbed.whole_file import write_whole
 
@@ -39,26 +35,28 @@ def comparison_screen(outcome: ScenarioOutcome) -> RenderableType:
     before, after = outcome.checkpoints
     nodes = Table(box=None, pad_edge=False)
     nodes.add_column("node", overflow="fold")
+    nodes.add_column("requested", overflow="fold")
     for one in (before, after):
-        nodes.add_column(f"{one.name} (cpu requested)")
+        nodes.add_column(one.name)
     shown = before.state.nodes[:MOST_NODES]
-    loads = [_loads(one.state, "cpu") for one in (before, after)]
+    loads = [requested_per_node(one.state) for one in (before, after)]
     for node in shown:
-        nodes.add_row(node.name, *(_bar(node, load[node.name]) for load in loads))
+        having = [name for name in before.state.resources if node.resources[name]]
+        for line, name in enumerate(having):
+            nodes.add_row(
+                "" if line else node.name,
+                name,
+                *(
+                    _bar(load.get(node.name, NOTHING)[name] / node.resources[name])
+                    for load in loads
+                ),
+            )
     left_out = len(before.state.nodes) - len(shown)
     lines = [Text(f"and {left_out} more nodes")] if left_out else []
     return Group(nodes, *lines, Text(), *map(Text, _sentences(outcome, before, after)))
 
 
-def _loads(state: ClusterState, resource: Resource) -> Counter[str]:
-    loads: Counter[str] = Counter()
-    for pod in state.bound:
-        loads[str(pod.node)] += amount(resource, pod)
-    return loads
-
-
-def _bar(node: NodeState, load: int) -> Text:
-    share = load / node.cpu_milli if node.cpu_milli else 0.0
+def _bar(share: float) -> Text:
     filled = round(share * BAR_CELLS)
     return Text.assemble(
         ("█" * filled, "green" if share > 1 - 1 / BAR_CELLS else "yellow"),
@@ -76,8 +74,8 @@ def _sentences(
     )
     shares = (
         f"{resource} {float(before.utilisation[resource]):.1%} before, "
-        f"{float(after.utilisation[resource]):.1%} after"
-        for resource in RESOURCES
+        f"{float(after.utilisation.get(resource, 0)):.1%} after"
+        for resource in before.state.resources
     )
     yield f"requested: {'; '.join(shares)}"
     proof = "; proved optimal" if outcome.optimal else ""
@@ -98,10 +96,14 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     text = offline_page(
         PACKAGE,
         scripts=SCRIPTS,
-        data=_data(outcome),
+        data=_data(before, after),
         name=outcome.scenario.scenario_id,
         sentences=tuple(_sentences(outcome, before, after)),
         gained=_gained(before.state, after.state),
+        resources=[
+            *((one, requested_of(one)) for one in before.state.resources),
+            ("pods", "pods"),
+        ],
     )
     file = folder / PAGE
     write_whole(file, text)
@@ -116,37 +118,23 @@ def _gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, i
     return sorted(changed, key=lambda one: (-one[0], one[1]))
 
 
-def _data(outcome: ScenarioOutcome) -> dict[str, Any]:
-    nodes = outcome.checkpoints[0].state.nodes
+def _data(*reached: CheckpointRecord) -> dict[str, Any]:
+    first = reached[0].state
     return {
-        "cluster": {
-            "names": [node.name for node in nodes],
-            "cpu": [node.cpu_milli for node in nodes],
-            "memory": [node.memory_bytes for node in nodes],
-            "pods": [node.pods for node in nodes],
-        },
+        "cluster": node_columns(first.nodes, first.resources),
         "panels": [
-            {"title": one.name, "run": _columns(one.state)}
-            for one in outcome.checkpoints
+            {"title": one.name, "run": _columns(one.state, first.nodes)}
+            for one in reached
         ],
     }
 
 
-def _columns(state: ClusterState) -> dict[str, Any]:
+def _columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:
     """Return the pods as the scripts read them: everything at the time 0."""
-    places = {node.name: index for index, node in enumerate(state.nodes)}
-    classes: dict[tuple[str, int, int, int], int] = {}
     pods = sorted(state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
     return {
-        "names": [pod.name for pod in pods],
-        "kind": [classes.setdefault(_kind(pod), len(classes)) for pod in pods],
-        "node": [places.get(pod.node or "", -1) for pod in pods],
+        **pod_columns(pods, nodes),
         "waits": [0 for _ in pods],
         "starts": [None if pod.node is None else 0 for pod in pods],
         "gone": [None for _ in pods],
-        "kinds": [list(kind) for kind in classes],
     }
-
-
-def _kind(pod: PodState) -> tuple[str, int, int, int]:
-    return pod.workload, pod.priority, pod.cpu_milli, pod.memory_bytes

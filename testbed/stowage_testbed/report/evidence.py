@@ -13,6 +13,7 @@ from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.event_table import event_table
 from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod_body import allocatable_of
 from stowage_testbed.report.bundle import scenario_folder
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
@@ -69,8 +70,7 @@ def _nodes(bodies: Iterable[JsonObject]) -> str:
         [
             body["metadata"]["name"],
             _ready(body),
-            body["status"].get("allocatable", {}).get("cpu", "-"),
-            body["status"].get("allocatable", {}).get("memory", "-"),
+            str(allocatable_of(body)),
             ", ".join(
                 f"{taint['key']}:{taint['effect']}"
                 for taint in body.get("spec", {}).get("taints") or []
@@ -78,7 +78,7 @@ def _nodes(bodies: Iterable[JsonObject]) -> str:
         ]
         for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
     ]
-    return _table(("node", "ready", "cpu", "memory", "taints"), rows)
+    return _table(("node", "ready", "has", "taints"), rows)
 
 
 def _ready(body: JsonObject) -> str:

@@ -9,6 +9,7 @@ from stowage_testbed.report.bundle import round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limited
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
+from stowage_testbed.resources import ordered
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.text.table import Table
 
@@ -104,12 +105,14 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     rounds: dict[str, list[SavedScenario]] = {}
     for one in scenarios:
         rounds.setdefault(one.scenario_id, []).append(one)
+    reached = [one.utilisation for run in scenarios for one in run.checkpoints]
+    resources = ordered({name for shares in reached for name in shares})
     return Table(
         title="Scenarios",
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",
-                 "optimal", "cpu %", "memory %", f"{'/'.join(PERCENTILES)} ms", "n",
-                 "hash"),
-        rows=tuple(_row(group) for group in rounds.values()),
+                 "optimal", *(f"{name} %" for name in resources),
+                 f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
+        rows=tuple(_row(group, resources) for group in rounds.values()),
         notes=(
             "An arrow leads from one checkpoint to the next: without steps from what "
             "the deterministic scheduler placed to what the optimiser made of it. Hash "
@@ -120,7 +123,7 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     )  # fmt: skip
 
 
-def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
+def _row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     checkpoints = shown.checkpoints
     latency = checkpoints[0].latency if checkpoints else None
@@ -132,8 +135,16 @@ def _row(rounds: Sequence[SavedScenario]) -> tuple[str, ...]:
         str(shown.moves) if shown.is_planned else NOTHING,
         str(shown.evictions) if shown.is_planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
-        _shares([one.utilisation["cpu"] for one in checkpoints]),
-        _shares([one.utilisation["memory"] for one in checkpoints]),
+        *(
+            _shares(
+                [
+                    one.utilisation[name]
+                    for one in checkpoints
+                    if name in one.utilisation
+                ]
+            )
+            for name in resources
+        ),
         _percentiles(latency) if latency else NOTHING,
         str(latency.n) if latency else NOTHING,
         _hash(rounds),

@@ -18,13 +18,12 @@ from stowage_testbed.metrics.packing import (
     utilisation,
 )
 from stowage_testbed.metrics.state import ClusterState
+from stowage_testbed.resources import Resources, spell
 from stowage_testbed.scenario.expectations import MetricBound
 from stowage_testbed.scenario.expected_moment import (
     Bounds,
     ExpectedMoment,
     ExpectedObject,
-    amounts,
-    spell,
 )
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.subset import differences
@@ -234,11 +233,11 @@ def _object(
         )
         yield _equal(f"owners of {name}", _some(wanted.owners), dict(owners))
     if wanted.allocated is not None:
-        found = amounts(status.get("allocated") or {})
+        found = Resources.of_list(status.get("allocated") or {})
         yield _equal(
             f"allocated of {name}",
             {key: spell(key, amount) for key, amount in wanted.allocated.items()},
-            {key: spell(key, found.get(key, 0)) for key in wanted.allocated},
+            {key: spell(key, found[key]) for key in wanted.allocated},
         )
     wrong = list(differences(wanted.has, body))
     for one in wrong:
@@ -261,7 +260,7 @@ def _change(
 ) -> Iterator[CheckResult]:
     if expect.utilisation_delta is not None:
         was, now = utilisation(before), utilisation(after)
-        delta = {resource: now[resource] - was[resource] for resource in now}
+        delta = {name: share - was.get(name, 0) for name, share in now.items()}
         yield from _close(
             "utilisation_delta", expect.utilisation_delta, delta, tolerance
         )
@@ -291,8 +290,11 @@ def _close(
 ) -> Iterator[CheckResult]:
     allowed = Fraction(str(tolerance))
     for resource, share in expected.items():
-        near = abs(actual[resource] - Fraction(str(share))) <= allowed
-        shown = f"{float(actual[resource]):.6g}"
+        found = actual.get(resource, Fraction(0))
+        near = abs(found - Fraction(str(share))) <= allowed
+        shown = f"{float(found):.6g}"
+        if resource not in actual:
+            shown += ", for no node has any"
         yield _result(f"{name} of {resource}", near, f"{share:.6g}", shown)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isclose
 from typing import Any
 
+from stowage_testbed.resources import names_of
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue
@@ -44,6 +45,19 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
             if count > have:
                 message = f"{whose} has only {have} pods; expect no more of them"
                 yield DocumentIssue(place, message)
+
+
+def utilised_resources_are_there(draft: Draft) -> Iterator[DocumentIssue]:
+    """Utilisation is expected of resources that some node has."""
+    if not draft.whole("nodes", "steps"):
+        return
+    known = names_of(pool.resources for pool in draft.pools.values())
+    for base, state in draft.moments:
+        for key in ("utilisation", "utilisation_delta"):
+            for name in state.get(key, ()):
+                if name not in known:
+                    message = f"no node has {name!r}; known are {', '.join(known)}"
+                    yield DocumentIssue((*base, key, name), message, of_key=True)
 
 
 def bounds_are_not_empty(draft: Draft) -> Iterator[DocumentIssue]:
@@ -99,6 +113,7 @@ def bounds_follow_from_their_origin(draft: Draft) -> Iterator[DocumentIssue]:
 
 EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
     expected_counts_are_possible,
+    utilised_resources_are_there,
     bounds_are_not_empty,
     metrics_are_measured,
     bounds_bound_something,

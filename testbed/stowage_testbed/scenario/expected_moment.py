@@ -5,19 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from stowage_testbed.declaration import form, made, setting
-from stowage_testbed.quantity import (
-    Cpu,
-    Memory,
-    format_cpu,
-    format_memory,
-    parse_cpu,
-    parse_memory,
-)
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.manifest_forms import Anything, Filled
 from stowage_testbed.scenario.subset import differences
@@ -28,12 +21,6 @@ Plain = Mapping[str, Any]
 Counted = Annotated[int, form(minimum=0)]
 Counts = Mapping[str, Counted]
 """How many there are, by name."""
-
-_AMOUNTS: Mapping[str, tuple[Callable[[Any], int], Callable[[int], str]]] = {
-    "cpu": (parse_cpu, format_cpu),
-    "memory": (parse_memory, format_memory),
-}
-"""How amounts of each resource are read, and how they are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,38 +63,15 @@ Condition = Annotated[
     Expression, form(written=str, parse=Expression, minLength=1, format="expression")
 ]
 Priority = Annotated[int, form(written=str, parse=int, format="priority")]
-Resource = Annotated[str, form(written=Literal["cpu", "memory"])]
-_OF_ONE = setting("Of this resource.")
-Share = Annotated[float, form(minimum=0, maximum=1), _OF_ONE]
-Change = Annotated[float, form(minimum=-1, maximum=1), _OF_ONE]
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """How much there is of CPU and memory."""
-
-    cpu: Annotated[Cpu | None, setting("Of CPU, as in 100m.")] = None
-    memory: Annotated[Memory | None, setting("Of memory, as in 2G.")] = None
-
-
-def amounts(quantities: Plain) -> dict[str, int]:
-    """Return how much CPU and memory there is of them, in milli-CPU and bytes."""
-    return {
-        key: parse(quantities[key])
-        for key, (parse, _) in _AMOUNTS.items()
-        if key in quantities
-    }
-
-
-def spell(resource: str, amount: int) -> str:
-    """Return an amount of CPU or memory as a file has it."""
-    _, show = _AMOUNTS[resource]
-    return show(amount)
+Resource = Annotated[str, form(format="any-resource")]
+Share = Annotated[float, form(minimum=0, maximum=1)]
+Change = Annotated[float, form(minimum=-1, maximum=1)]
+Quantity = Annotated[str, form(written=str | float, format="quantity")]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedObject:
-    """What must hold of one object; what is allocated is in milli-CPU and bytes.
+    """What must hold of one object.
 
     ``owners`` is exhaustive. Of what ``has`` names the object must have at least so
     much.
@@ -127,9 +91,9 @@ class ExpectedObject:
         ),
     ] = None
     allocated: Annotated[
-        Mapping[str, int] | None,
-        form(written=Amounts, parse=amounts),
-        setting("What they took."),
+        Resources | None,
+        form(written=Mapping[Resource, Quantity], parse=Resources.of_list),
+        setting("What they took, by resource, as in 100m of cpu or 2G of memory."),
     ] = None
     has: Annotated[
         Anything, setting("Any part of the object as Kubernetes has it.", rest=True)
@@ -146,8 +110,7 @@ class ExpectedObject:
         if self.owners is not None:
             yield f"pods that took of {name}: {_counts(self.owners) or 'none'}"
         if self.allocated is not None:
-            shown = (f"{key} {spell(key, n)}" for key, n in self.allocated.items())
-            yield f"they took {', '.join(shown)}"
+            yield f"they took {self.allocated}"
         for one in differences(self.has, {}):
             yield f"{name} has {one.path}: {one.wanted}"
 
@@ -199,7 +162,10 @@ class ExpectedMoment:
     ] = None
     utilisation: Annotated[
         Mapping[Resource, Share] | None,
-        setting("Share of the nodes' resources that bound pods request, from 0 to 1."),
+        setting(
+            "Share of the nodes' resources that bound pods request, by resource, from "
+            "0 to 1."
+        ),
     ] = None
     pods_per_node: Annotated[
         Range | None, setting("Range in which every node's number of pods lies.")
@@ -221,7 +187,7 @@ class ExpectedMoment:
     solves: Annotated[Range | None, setting("Number of plans.")] = None
     utilisation_delta: Annotated[
         Mapping[Resource, Change] | None,
-        setting("Utilisation afterwards minus utilisation before."),
+        setting("Utilisation afterwards minus utilisation before, by resource."),
     ] = None
     phases: Annotated[
         Counts | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.quantity import format_cpu, format_memory
+from stowage_testbed.resources import PODS, spell
 from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -79,14 +79,9 @@ def _controller(workload: Workload) -> str:
 
 
 def _pod(workload: Workload) -> str:
-    asks = []
-    if workload.cpu_milli:
-        asks.append(f"cpu {format_cpu(workload.cpu_milli)}")
-    if workload.memory_bytes:
-        asks.append(f"memory {format_memory(workload.memory_bytes)}")
-    further = workload.requests.items()
-    asks += [f"{name} {format_memory(amount)}" for name, amount in further]
-    text = f"each asks for {' and '.join(asks) or 'nothing'}"
+    takes = workload.takes.without(PODS)
+    asks = " and ".join(f"{name} {spell(name, takes[name])}" for name in takes)
+    text = f"each asks for {asks or 'nothing'}"
     text += f", priority {workload.priority}"
     if workload.runs_s is not None:
         text += f", is done after {workload.runs_s:g} s"

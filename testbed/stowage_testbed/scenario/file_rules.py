@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.quantity import format_cpu, format_memory
+from stowage_testbed.resources import CPU, MEMORY, PODS
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
@@ -117,14 +115,15 @@ def every_pod_fits(draft: Draft) -> Iterator[DocumentIssue]:
     if draft.file.expect.allow_unplaceable or not (whole and draft.pools):
         return
     for place, workload in draft.workload.items():
-        if any(_fits(workload, pool) for pool in draft.pools.values()):
+        sizes = [pool.resources for pool in draft.pools.values()]
+        if any(workload.takes.fits(size) for size in sizes):
             continue
-        largest = max(draft.pools.values(), key=lambda p: (p.memory_bytes, p.cpu_milli))
+        largest = max(sizes, key=lambda size: (size[MEMORY], size[CPU]))
         yield DocumentIssue(
             place,
             f"a pod of workload {workload.name!r} "
-            f"({_size(workload)}) is larger than any node "
-            f"({_size(largest)}); make it smaller, a node larger, or write "
+            f"({workload.takes.without(PODS)}) is larger than any node "
+            f"({largest.without(PODS)}); make it smaller, a node larger, or write "
             "`allow_unplaceable: true` under `expect`",
         )
 
@@ -201,22 +200,3 @@ def _releases(draft: Draft) -> Iterator[Release]:
 def _data(draft: Draft) -> Mapping[str, Any]:
     data = draft.document.data
     return data if isinstance(data, Mapping) else {}
-
-
-def _fits(workload: Workload, pool: NodePool) -> bool:
-    further = workload.requests.items()
-    return (
-        workload.cpu_milli <= pool.cpu_milli
-        and workload.memory_bytes <= pool.memory_bytes
-        and all(amount <= pool.extended.get(name, 0) for name, amount in further)
-    )
-
-
-def _size(thing: Workload | NodePool) -> str:
-    further = thing.requests if isinstance(thing, Workload) else thing.extended
-    parts = [
-        f"cpu {format_cpu(thing.cpu_milli)}",
-        f"memory {format_memory(thing.memory_bytes)}",
-        *(f"{name} {format_memory(amount)}" for name, amount in further.items()),
-    ]
-    return ", ".join(parts)

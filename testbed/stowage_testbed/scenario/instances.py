@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.resources import CPU, MEMORY, Resources
 from stowage_testbed.scenario.model import InstanceSpec, Workload
 
 SIZE_RANGE = (1, 4)
@@ -35,8 +36,7 @@ class Instance:
     """A generated instance: equal nodes, and ReplicaSets in the order of arrival."""
 
     spec: InstanceSpec
-    node_cpu_milli: int
-    node_memory_bytes: int
+    node: Resources
     workload: tuple[Workload, ...]
 
     def node_pool(self) -> NodePool:
@@ -45,9 +45,7 @@ class Instance:
         return NodePool(
             name_prefix="node",
             count=self.spec.nodes,
-            cpu_milli=self.node_cpu_milli,
-            memory_bytes=self.node_memory_bytes,
-            pods=max(_LEAST_POD_CAP, 3 * pods),
+            resources=self.node + Resources(pods=max(_LEAST_POD_CAP, 3 * pods)),
         )
 
 
@@ -85,15 +83,21 @@ def generate(
             Workload(
                 name=f"rs-{number:02d}-p{priority}",
                 replicas=size,
-                cpu_milli=draw_cpu.randint(*CPU_MILLI_RANGE),
-                memory_bytes=draw_memory.randint(*MEMORY_BYTES_RANGE),
+                requests=Resources(
+                    cpu=draw_cpu.randint(*CPU_MILLI_RANGE),
+                    memory=draw_memory.randint(*MEMORY_BYTES_RANGE),
+                ),
                 priority=priority,
             )
         )
     return Instance(
         spec=spec,
-        node_cpu_milli=_capacity([(s.replicas, s.cpu_milli) for s in sets], spec),
-        node_memory_bytes=_capacity([(s.replicas, s.memory_bytes) for s in sets], spec),
+        node=Resources(
+            {
+                name: _capacity([(s.replicas, s.requests[name]) for s in sets], spec)
+                for name in (CPU, MEMORY)
+            }
+        ),
         workload=tuple(sets),
     )
 

@@ -20,8 +20,8 @@ LIFETIME = "stowage.dev/lifetime"
 ENDS_IN = "stowage.dev/ends-in"
 """Annotation: how long a pod takes to end when it is deleted, likewise."""
 
-STORAGE = "ephemeral-storage"
-"""The only resource besides cpu and memory that may be given out twice."""
+OVERSUBSCRIBED = ("cpu", "memory", "ephemeral-storage")
+"""The resources that may be given out twice."""
 
 _BATCH = frozenset({"Job", "CronJob"})
 """Kinds of workload whose pods are done one day."""
@@ -189,16 +189,10 @@ def _duration(seconds: float) -> str:
 
 
 def _container(workload: Workload) -> Manifest:
-    requests = {}
-    if workload.cpu_milli:
-        requests["cpu"] = f"{workload.cpu_milli}m"
-    if workload.memory_bytes:
-        requests["memory"] = str(workload.memory_bytes)
-    own = {name: str(amount) for name, amount in workload.requests.items()}
-    requests |= own
-    resources: Manifest = {"requests": requests} if requests else {}
-    # Of these no node can give more than it has, so that the API wants a limit.
-    if firm := {name: one for name, one in own.items() if name != STORAGE}:
-        resources["limits"] = firm
+    asked = workload.requests
+    resources: Manifest = {"requests": asked.quantities()} if asked else {}
+    # Of others no node can give more than it has, so that the API wants a limit.
+    if firm := asked.without(*OVERSUBSCRIBED):
+        resources["limits"] = firm.quantities()
     container: Manifest = {"name": CONTAINER, "image": workload.image}
     return {**container, "resources": resources} if resources else container

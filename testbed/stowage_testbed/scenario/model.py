@@ -8,14 +8,15 @@ into integers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.cluster.node_pool import NodePool, ResourceName
-from stowage_testbed.declaration import form, made, setting
+from stowage_testbed.declaration import form, setting
 from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.quantity import Cpu, Memory
+from stowage_testbed.resources import CPU, MEMORY, NOTHING, Resources, parse_all
 from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts
@@ -57,10 +58,38 @@ CatchWhat = Literal["events", "logs", "objects", "describe"]
 
 
 @dataclass(frozen=True, slots=True)
+class PodRequests:
+    """What one pod asks for, as a file has it."""
+
+    cpu: Annotated[
+        Cpu | None, setting("CPU request of one pod, as in 100m; without it, none.")
+    ] = None
+    memory: Annotated[
+        Memory | None,
+        setting("Memory request of one pod, as in 2G or 512Mi; without it, none."),
+    ] = None
+    requests: Annotated[
+        Mapping[ResourceName, Memory],
+        setting(
+            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, "
+            "hugepages-2Mi or ephemeral-storage."
+        ),
+    ] = field(default_factory=dict)
+
+
+def _asked(plain: Mapping[str, Any]) -> Resources:
+    own = {name: plain[name] for name in (CPU, MEMORY) if name in plain}
+    return parse_all({**plain.get("requests", {}), **own})
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """Equal controllers and their equal pods.
 
-    Amounts are in milli-CPU, bytes, and whole units of other resources.
+    Attributes
+    ----------
+    requests
+        What its own container asks for; nothing where `pod` brings containers.
     """
 
     name: Annotated[Label, setting("Name of the controller; expectations refer to it.")]
@@ -78,22 +107,11 @@ class Workload:
             },
         ),
     ] = 0
-    cpu_milli: Annotated[
-        Cpu,
-        setting(
-            "CPU request of one pod, as in 100m; without it, none.",
-            key="cpu",
-            default=None,
-        ),
-    ] = 0
-    memory_bytes: Annotated[
-        Memory,
-        setting(
-            "Memory request of one pod, as in 2G or 512Mi; without it, none.",
-            key="memory",
-            default=None,
-        ),
-    ] = 0
+    requests: Annotated[
+        Resources,
+        form(written=PodRequests, parse=_asked),
+        setting("What the pod's own container asks for.", beside=True),
+    ] = NOTHING
     kind: Annotated[
         WorkloadKind,
         setting("What controls the pods; Pod for pods without a controller."),
@@ -141,13 +159,6 @@ class Workload:
             maximum=10000,
         ),
     ] = 1
-    requests: Annotated[
-        Mapping[ResourceName, Memory],
-        setting(
-            "What one pod asks for besides cpu and memory, as in nvidia.com/gpu, "
-            "hugepages-2Mi or ephemeral-storage."
-        ),
-    ] = field(default_factory=dict)
     spec: Annotated[
         Anything,
         setting(
@@ -165,21 +176,16 @@ class Workload:
         ),
     ] = None
 
-    @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> Self:
-        """Return a controller; requests of own containers count as usual."""
-        one = made(cls, plain)
-        own = requests_of({"spec": one.pod})
-        return replace(
-            one,
-            cpu_milli=one.cpu_milli + own.get("cpu", 0),
-            memory_bytes=one.memory_bytes + own.get("memory", 0),
-        )
-
     @property
     def pods(self) -> int:
         """Return the number of pods of all controllers."""
         return 0 if self.kind == "CronJob" else self.replicas * self.controllers
+
+    @property
+    def takes(self) -> Resources:
+        """Return what a pod takes of a node, as the scheduler counts it."""
+        own = {"resources": {"requests": self.requests.quantities()}}
+        return requests_of({"spec": {"containers": [own], **self.pod}})
 
     @property
     def controller_names(self) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ class ScenarioFile:
         ),
     ] = ()
     workload: Annotated[
-        tuple[Annotated[Workload, form(name="workload", parse=Workload.of)], ...],
+        tuple[Annotated[Workload, form(name="workload")], ...],
         setting(
             "The controllers whose pods are to be placed, applied in this order.",
             minItems=1,

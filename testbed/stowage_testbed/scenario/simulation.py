@@ -63,15 +63,14 @@ def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
             PodState(
                 workload=workload.name,
                 node=placed.nodes[f"{NAMESPACE}/{name}"],
-                cpu_milli=workload.cpu_milli,
-                memory_bytes=workload.memory_bytes,
+                requests=workload.takes,
                 priority=workload.priority,
                 name=name,
             )
         )
     return ClusterState(
         nodes=tuple(
-            NodeState(name, pool.cpu_milli, pool.memory_bytes)
+            NodeState(name, pool.resources)
             for pool in scenario.nodes
             for name in pool.node_names()
         ),

@@ -27,7 +27,8 @@ WORDS = {
     "label": is_label,
     "scenario-name": is_scenario_name,
     "parameter-name": _like(r"[a-z][a-z0-9_]*"),
-    "metric-name": _like(r"[a-z][a-z0-9_.]*"),
+    "metric-name": _like(r"[a-z][-a-zA-Z0-9_./]*"),
+    "any-resource": _like(r"(?!pods\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"),
     "resource-name": _like(
         r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
     ),

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.resource_message import resources_of
+from stowage_testbed.resources import ONE_POD
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,
@@ -20,8 +22,6 @@ from stowage_testbed.whatif.findings import (
 )
 from stowage_testbed.whatif.lifted import LIFTABLE, Helped
 from stowage_testbed.whatif.outcome import Outcome
-
-Amounts = dict[str, int]
 
 
 class KeptPods:
@@ -38,34 +38,33 @@ class KeptPods:
         self._pods = Counter(pod.immovable_reason for pod in kept)
         self._examples: dict[str, str] = {}
         self._rules: defaultdict[str, set[str]] = defaultdict(set)
-        sizes = {one.id: amounts(one.requests) for one in snapshot.pod_classes}
+        takes = {
+            one.id: resources_of(one.requests) + ONE_POD for one in snapshot.pod_classes
+        }
         self._nodes = {
-            node.name: amounts(node.allocatable, node.allocatable.pods)
-            for node in snapshot.nodes
+            node.name: resources_of(node.allocatable) for node in snapshot.nodes
         }
         # What would be there if all went that may go.
-        self._left = {name: dict(size) for name, size in self._nodes.items()}
+        self._left = dict(self._nodes)
         for pod in kept:
             rule = pod.immovable_reason
             self._examples.setdefault(rule, f"{pod.namespace}/{pod.name}")
             self._rules[pod.node].add(rule)
-            left = self._left[pod.node]
-            for resource, amount in sizes[pod.class_id].items():
-                left[resource] = left.get(resource, 0) - amount
+            self._left[pod.node] -= takes[pod.class_id]
 
     def in_the_way_of(self, requests: pb.Resources) -> tuple[str, ...]:
         """Return the rules, for one of which a pod that large finds no room on a node.
 
         Only room counts, not what else a node must have.
         """
-        asked = amounts(requests)
+        asked = resources_of(requests) + ONE_POD
         return tuple(
             sorted(
                 {
                     rule
                     for node, rules in self._rules.items()
-                    if fits(asked, self._nodes[node])
-                    and not fits(asked, self._left[node])
+                    if asked.fits(self._nodes[node])
+                    and not asked.fits(self._left[node])
                     for rule in rules
                 }
             )
@@ -78,24 +77,8 @@ class KeptPods:
 
     def large_enough(self, requests: pb.Resources) -> bool:
         """Return whether any node has so much when it is empty."""
-        asked = amounts(requests)
-        return any(fits(asked, node) for node in self._nodes.values())
-
-
-def amounts(resources: pb.Resources, pods: int = 1) -> Amounts:
-    """Return how much of each resource; a pod counts as one of a node's pods."""
-    return {
-        "cpu": resources.cpu_milli,
-        "memory": resources.memory_bytes,
-        "ephemeral-storage": resources.ephemeral_storage_bytes,
-        "pods": pods,
-        **resources.extended,
-    }
-
-
-def fits(asked: Amounts, there: Amounts) -> bool:
-    """Return whether there is enough of all that is asked for."""
-    return all(amount <= max(there.get(name, 0), 0) for name, amount in asked.items())
+        asked = resources_of(requests) + ONE_POD
+        return any(asked.fits(node) for node in set(self._nodes.values()))
 
 
 class Workloads:

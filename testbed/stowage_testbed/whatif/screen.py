@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tabulate import tabulate
 
+from stowage_testbed.resources import CPU, in_bytes
 from stowage_testbed.text.terminal import plain
 from stowage_testbed.whatif.findings import (
     BESIDE,
@@ -284,9 +285,9 @@ def _share(part: int, room: Room) -> str:
 
 
 def _amount(room: Room, amount: int) -> str:
-    if room.resource == "cpu":
+    if room.resource == CPU:
         return f"{amount / 1000:,.1f}".removesuffix(".0")
-    if room.resource == "memory" or room.resource.startswith("hugepages-"):
+    if in_bytes(room.resource):
         unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")
         return f"{amount / unit:,.1f}".removesuffix(".0") + f" {name}"
     return f"{amount:,}"

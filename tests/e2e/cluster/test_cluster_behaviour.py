@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api
 
 from stowage_testbed.cluster import (
@@ -48,8 +49,8 @@ def core(api: ApiClient) -> Any:
 def nodes(api: ApiClient) -> list[str]:
     taint = Taint("dedicated", "NoSchedule", "test")
     pools = [
-        NodePool("small", 11, 1500, 2**31, zones=("a", "b")),
-        NodePool("big", 1, 8000, 2**34, labels={"disk": "ssd"}, taints=(taint,)),
+        NodePool("small", 11, size(1500, 2**31), zones=("a", "b")),
+        NodePool("big", 1, size(8000, 2**34), labels={"disk": "ssd"}, taints=(taint,)),
     ]
     return create_nodes(api, pools)
 

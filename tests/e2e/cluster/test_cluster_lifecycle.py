@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from amounts import size
 
 from stowage_testbed import layout
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
@@ -170,6 +171,6 @@ def test_components_that_gave_up_waiting_are_started_again(name: str) -> None:
         with running_cluster(KwokBinaryCluster(name)) as cluster:
             gone.result()
             with cluster.api_client() as api:
-                nodes = create_nodes(api, [NodePool("node", 1, 1000, 2**30)])
+                nodes = create_nodes(api, [NodePool("node", 1, size(1000, 2**30))])
 
     assert nodes == ["node-0"]

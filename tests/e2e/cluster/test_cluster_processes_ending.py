@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from amounts import size
 from kubernetes.client import CoordinationV1Api, CoreV1Api
 
 from stowage_testbed.child import log_tail
@@ -122,7 +123,7 @@ def test_fake_nodes_are_at_work_once_the_cluster_is_started_again(
     """The KWOK that was killed holds leases on them, which take minutes to run out."""
     with cluster.api_client() as api:
         leases: Any = CoordinationV1Api(api)
-        (node,) = create_nodes(api, [NodePool("leased", 1, 1000, 2**30)])
+        (node,) = create_nodes(api, [NodePool("leased", 1, size(1000, 2**30))])
 
         def holder() -> Any:
             found = leases.list_namespaced_lease("kube-node-lease").items

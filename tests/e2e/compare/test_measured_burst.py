@@ -64,7 +64,7 @@ def test_a_record_has_nodes_clocks_and_footprint(measured: MeasuredBurst) -> Non
     record = measured.record
 
     assert [node.name for node in record.nodes] == ["node-0", "node-1", "node-2"]
-    assert {node.pods for node in record.nodes} == {110}
+    assert {node.resources["pods"] for node in record.nodes} == {110}
     assert {pod.node for pod in record.pods} <= {node.name for node in record.nodes}
     assert record.audit_lag_s is not None
     assert record.resolution_s >= 0.001

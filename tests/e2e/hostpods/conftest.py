@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from amounts import size
 from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
@@ -18,7 +19,7 @@ def cluster() -> Iterator[Cluster]:
     """Return a cluster with one fake node of 2 CPUs."""
     with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
         with running.api_client() as client:
-            create_nodes(client, [NodePool("fake", 1, 2000, 2**32)])
+            create_nodes(client, [NodePool("fake", 1, size(2000, 2**32))])
         yield running
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import figure_1_cluster
 import pytest
+from amounts import size
 from release_environment import ReleaseEnvironment
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
@@ -22,7 +23,7 @@ def environment() -> Iterator[ReleaseEnvironment]:
     """Return the paper's figure 1 without its pods: two nodes of 4 GB."""
     with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
         with running.api_client() as client:
-            create_nodes(client, [NodePool("node", 2, 4000, 4 * GB)])
+            create_nodes(client, [NodePool("node", 2, size(4000, 4 * GB))])
             release = install_release(
                 running,
                 profile="optimizer-deterministic",

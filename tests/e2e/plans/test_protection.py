@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from amounts import size
 from kubernetes.client import AppsV1Api, BatchV1Api, PolicyV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
@@ -35,7 +36,7 @@ def careful() -> Iterator[ReleaseEnvironment]:
     """Return half-full nodes, by the chart's defaults, whose pods must be spared."""
     with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
         with running.api_client() as client:
-            create_nodes(client, [NodePool("node", 8, 4000, 4 * GB)])
+            create_nodes(client, [NodePool("node", 8, size(4000, 4 * GB))])
             release = install_release(
                 running, profile="optimizer", optimizer_enabled=True
             )

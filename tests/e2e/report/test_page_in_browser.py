@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import GPU
 from browsing import Page
 from burst_runs import BurstArm, a_burst_run, burst_rounds
 from comparisons import a_comparison, a_result
@@ -225,3 +226,37 @@ def test_before_and_after_stand_side_by_side(open_page: Open, tmp_path: Path) ->
     assert [cells[1:] for cells in opened.listed_pods()] == [["b", "0"]]
     opened.choose("resource", "memory requested")
     assert opened.bar_labels("after")[1] == "n2: 2 pods, memory 100 %"
+
+
+def test_any_resource_of_the_nodes_can_be_looked_at(
+    open_page: Open, tmp_path: Path
+) -> None:
+    """Whoever packs GPUs looks at GPUs; a node without any has none to name."""
+    outcome = an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4)
+    opened = open_page(write_page(outcome, tmp_path).read_text(encoding="utf-8"))
+
+    opened.choose("resource", f"{GPU} requested")
+
+    assert opened.bar_labels("after") == [
+        f"n1: 0 pods, {GPU} 0 %",
+        f"n2: 2 pods, {GPU} 50 %",
+    ]
+    opened.choose_bar("after", 1)
+    assert f"memory 100 %, {GPU} 50 %" in opened.find("#node summary").text
+    opened.choose_bar("after", 0)
+    assert GPU not in opened.find("#node summary").text
+    assert opened.errors() == []
+
+
+def test_a_comparison_shows_any_resource_over_time(open_page: Open) -> None:
+    """As bars at a moment, and as a curve."""
+    record = a_burst_run(np.random.default_rng(1), ARMS[0], gpus=1)
+    opened = open_page(page(a_result([record])))
+
+    opened.choose("resource", f"{GPU} requested")
+    opened.choose("load", f"{GPU} requested, share of all nodes")
+
+    count = len(pods_on(record, "node-0", record.window_s))
+    share = f"{count / 80 * 100:.3g}"
+    assert opened.bar_labels("default")[0] == f"node-0: {count} pods, {GPU} {share} %"
+    assert opened.errors() == []

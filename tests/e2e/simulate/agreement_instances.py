@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from amounts import asked, size
+
 from stowage_testbed.cluster import NodePool, Taint
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.instances import generate
 
 Pod = dict[str, Any]
@@ -34,7 +37,7 @@ def paper_case(seed: int) -> Case:
         seed, nodes=4, pods_per_node=4, priorities=PRIORITIES, usage=0.9 + seed % 4 / 20
     )
     pods = [
-        pod(f"{drawn.name}-{i}", drawn.cpu_milli, drawn.memory_bytes, drawn.priority)
+        pod(f"{drawn.name}-{i}", drawn.requests, drawn.priority)
         for drawn in instance.workload
         for i in range(drawn.replicas)
     ]
@@ -55,9 +58,12 @@ def mixed_case(seed: int) -> Case:
     )
 
 
-def pod(name: str, cpu_milli: int, memory_bytes: int, priority: int) -> Pod:
-    requests = {"cpu": f"{cpu_milli}m", "memory": str(memory_bytes)}
-    container = {"name": "c", "image": "image", "resources": {"requests": requests}}
+def pod(name: str, requests: Resources, priority: int) -> Pod:
+    container = {
+        "name": "c",
+        "image": "image",
+        "resources": {"requests": requests.quantities()},
+    }
     return {
         "metadata": {"name": name, "labels": {}},
         "spec": {
@@ -74,16 +80,14 @@ def _mixed_pools() -> tuple[NodePool, ...]:
     old = Taint("example.com/old", "PreferNoSchedule")
     zones = ("east", "west")
     return (
-        NodePool("disk", 2, 4000, 8 * gib, labels={"disk": "ssd"}, zones=zones),
-        NodePool("plain", 2, 6000, 8 * gib, taints=(old,), zones=zones),
+        NodePool("disk", 2, size(4000, 8 * gib), labels={"disk": "ssd"}, zones=zones),
+        NodePool("plain", 2, size(6000, 8 * gib), taints=(old,), zones=zones),
         NodePool(
             "gpu",
             2,
-            8000,
-            16 * gib,
+            size(8000, 16 * gib, more={"example.com/gpu": 2}),
             taints=(gpu,),
             zones=zones,
-            extended={"example.com/gpu": 2},
         ),
     )
 
@@ -91,8 +95,7 @@ def _mixed_pools() -> tuple[NodePool, ...]:
 def _mixed_pod(draw: random.Random, number: int) -> Pod:
     made = pod(
         f"pod-{number:02}",
-        draw.randrange(100, 2000, 100),
-        draw.randrange(1, 24) * 2**27,
+        asked(draw.randrange(100, 2000, 100), draw.randrange(1, 24) * 2**27),
         1 + draw.randrange(PRIORITIES),
     )
     made["metadata"]["labels"]["app"] = draw.choice("abc")
@@ -180,7 +183,11 @@ def _limit_only(_: random.Random, made: Pod) -> None:
 def _run_init_container(draw: random.Random, made: Pod) -> None:
     requests = {"cpu": f"{draw.randrange(500, 3000, 500)}m"}
     made["spec"]["initContainers"] = [
-        {"name": "init", "image": "image", "resources": {"requests": requests}}
+        {
+            "name": "init",
+            "image": "image",
+            "resources": {"requests": requests},
+        }
     ]
 
 
@@ -203,7 +210,7 @@ _CHANGES: tuple[Change, ...] = (
 
 
 def _follower() -> Pod:
-    made = pod(FOLLOWER, 100, 2**27, 1)
+    made = pod(FOLLOWER, asked(100, 2**27), 1)
     made["spec"]["affinity"] = {
         "podAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [_term({"role": LEADER})]

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from amounts import asked, size
 from kubernetes import client
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
@@ -66,11 +67,11 @@ def ask() -> Ask:
 
 def _figure_1(api: client.ApiClient) -> None:
     """Bind the first two pods by hand; no scheduler is there."""
-    create_nodes(api, [NodePool("node", 2, 4000, 4 * GIB)])
+    create_nodes(api, [NodePool("node", 2, size(4000, 4 * GIB))])
     core: Any = client.CoreV1Api(api)
     apps: Any = client.AppsV1Api(api)
     for name, memory in (("a", 2), ("b", 2), ("c", 3)):
-        workload = Workload(name, 1, 100, memory * GIB)
+        workload = Workload(name, 1, asked(100, memory * GIB))
         apps.create_namespaced_replica_set(
             NAMESPACE, workload_manifest(workload, NAMESPACE)
         )

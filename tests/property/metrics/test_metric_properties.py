@@ -49,7 +49,7 @@ def lives(draw: st.DrawFn) -> PodRecord:
 @st.composite
 def runs(draw: st.DrawFn) -> RunRecord:
     nodes = [
-        a_node(name, cpu_milli=1000, memory_bytes=100, pods=draw(st.integers(1, 4)))
+        a_node(name, cpu=1000, memory=100, pods=draw(st.integers(1, 4)))
         for name in draw(st.sampled_from(["", "ab", "abc"]))
     ]
     return a_record(
@@ -221,9 +221,7 @@ def _had_room(
         and (pod.bound_s is None or pod.bound_s < low.bound_s)
         and (pod.gone_s is None or pod.gone_s > low.bound_s)
     ]
-    return (
-        sum(pod.cpu_milli for pod in there) + high.cpu_milli <= node.cpu_milli
-        and sum(pod.memory_bytes for pod in there) + high.memory_bytes
-        <= node.memory_bytes
-        and len(there) < node.pods
+    return all(
+        sum(pod.requests[name] for pod in there) + amount <= node.resources[name]
+        for name, amount in high.requests.items()
     )

@@ -3,6 +3,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.instances import (
     CPU_MILLI_RANGE,
     MEMORY_BYTES_RANGE,
@@ -34,8 +35,8 @@ def test_the_replica_sets_hold_exactly_the_pods_that_were_asked_for(
     assert sum(s.replicas for s in sets) == nodes * pods_per_node
     for s in sets:
         assert SIZE_RANGE[0] <= s.replicas <= SIZE_RANGE[1]
-        assert CPU_MILLI_RANGE[0] <= s.cpu_milli <= CPU_MILLI_RANGE[1]
-        assert MEMORY_BYTES_RANGE[0] <= s.memory_bytes <= MEMORY_BYTES_RANGE[1]
+        assert CPU_MILLI_RANGE[0] <= s.requests["cpu"] <= CPU_MILLI_RANGE[1]
+        assert MEMORY_BYTES_RANGE[0] <= s.requests["memory"] <= MEMORY_BYTES_RANGE[1]
         assert 1 <= s.priority <= priorities
 
 
@@ -46,11 +47,8 @@ def test_capacities_follow_from_demand_and_usage(given_parameters: Parameters) -
     instance = generate(*given_parameters)
     percent = round(usage * 100)
 
-    for resource, capacity in (
-        ("cpu_milli", instance.node_cpu_milli),
-        ("memory_bytes", instance.node_memory_bytes),
-    ):
-        requests = [(s.replicas, getattr(s, resource)) for s in instance.workload]
+    for resource, capacity in instance.node.items():
+        requests = [(s.replicas, s.requests[resource]) for s in instance.workload]
         demand = sum(size * request for size, request in requests)
         total = -(-demand * 100 // percent)
         largest = max(request for _, request in requests)
@@ -68,11 +66,11 @@ def test_a_seed_decides_everything(given_parameters: Parameters) -> None:
 def test_usage_and_priorities_leave_the_pods_alone(seed: int) -> None:
     """Each draw has a stream of its own, so that one parameter can be varied alone."""
 
-    def sizes(instance: Instance) -> list[tuple[int, int, int]]:
-        return [(s.replicas, s.cpu_milli, s.memory_bytes) for s in instance.workload]
+    def sizes(instance: Instance) -> list[tuple[int, Resources]]:
+        return [(s.replicas, s.requests) for s in instance.workload]
 
     first = generate(seed, 4, 4, 1, 0.9)
     second = generate(seed, 4, 4, 4, 1.05)
 
     assert sizes(first) == sizes(second)
-    assert ceil(second.node_cpu_milli / first.node_cpu_milli) == 1
+    assert ceil(second.node["cpu"] / first.node["cpu"]) == 1

@@ -53,7 +53,7 @@ def test_the_mix_keeps_demand_and_capacity_and_adds_every_constraint() -> None:
     kinds: Counter[str] = Counter()
     for before, after in zip(plain, mixed, strict=True):
         capacity = [
-            sum(pool.count * pool.cpu_milli for pool in scenario.nodes)
+            sum(pool.count * pool.resources["cpu"] for pool in scenario.nodes)
             for scenario in (before, after)
         ]
         assert abs(capacity[0] - capacity[1]) <= CELL.nodes
@@ -97,10 +97,10 @@ def test_filling_never_overfills_and_leaves_only_what_has_no_room() -> None:
 
     used: Counter[str] = Counter()
     for pod, node in placements.items():
-        used[node or ""] += requests[pod.rpartition("-")[0]].cpu_milli
+        used[node or ""] += requests[pod.rpartition("-")[0]].requests["cpu"]
     assert used.pop("") > 0
     assert set(used) == set(pool.node_names())
-    assert max(used.values()) <= pool.cpu_milli
+    assert max(used.values()) <= pool.resources["cpu"]
 
 
 def test_the_value_of_a_plan_follows_the_policy() -> None:

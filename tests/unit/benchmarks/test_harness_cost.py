@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from amounts import asked
 from run_records import a_record
 
 from benchmarks.harness.burst import Burst, burst_duration_s
@@ -84,4 +85,4 @@ def test_the_bursts_pods_get_their_schedulers_overrides() -> None:
 
     assert workload.pod == {"schedulerName": "somebody"}
     assert workload.labels == {"queue": "root.a"}
-    assert (workload.cpu_milli, workload.memory_bytes) == (10, 16 * 2**20)
+    assert workload.requests == asked(10, 16 * 2**20)

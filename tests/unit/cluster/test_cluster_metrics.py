@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import size
 from cryptography import x509
 
 from stowage_testbed.cluster import kwokctl_config
@@ -93,7 +94,7 @@ def test_a_resolution_that_metrics_server_refuses_is_refused_here() -> None:
 
 def test_every_node_says_where_its_usage_is() -> None:
     """One KWOK answers for all of them, on one port."""
-    (node,) = NodePool("n", 1, 1000, 1 << 30).manifests()
+    (node,) = NodePool("n", 1, size(1000, 1 << 30)).manifests()
 
     path = node["metadata"]["annotations"]["metrics.k8s.io/resource-metrics-path"]
     assert path == metrics_path("n-0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from amounts import size
 
 from stowage_testbed.cluster.node_pool import (
     ZONE_LABEL,
@@ -24,13 +25,10 @@ def test_a_full_spec_is_read() -> None:
     assert parse_node_spec(spec) == NodePool(
         name_prefix="gpu",
         count=3,
-        cpu_milli=1500,
-        memory_bytes=8 << 30,
-        pods=20,
+        resources=size(1500, 8 << 30, 20, {"nvidia.com/gpu": 4}),
         labels={"zone": "a", "x.io/y": "1"},
         taints=(Taint("gpu", "NoSchedule", "yes"), Taint("spare", "NoExecute")),
         zones=("a", "b"),
-        extended={"nvidia.com/gpu": 4},
     )
 
 
@@ -72,7 +70,7 @@ def test_two_pools_of_one_name_are_refused() -> None:
 
 def test_names_sort_as_numbers_do() -> None:
     """Ties go to the first node by name, so node-10 must not come before node-2."""
-    names = NodePool("node", 11, 1000, 1).node_names()
+    names = NodePool("node", 11, size(1000, 1)).node_names()
 
     assert names[0] == "node-00"
     assert names == sorted(names)
@@ -80,7 +78,7 @@ def test_names_sort_as_numbers_do() -> None:
 
 def test_zones_are_dealt_out_in_turn() -> None:
     """A spread constraint needs all of them."""
-    pool = NodePool("node", 3, 1000, 1, zones=("a", "b"))
+    pool = NodePool("node", 3, size(1000, 1), zones=("a", "b"))
 
     labels = [manifest["metadata"]["labels"] for manifest in pool.manifests()]
 
@@ -89,7 +87,7 @@ def test_zones_are_dealt_out_in_turn() -> None:
 
 def test_sizes_reach_the_node_exactly() -> None:
     """A rounded byte can decide whether the last pod fits."""
-    pool = NodePool("node", 1, 1001, 2**33 + 1, extended={"nvidia.com/gpu": 2})
+    pool = NodePool("node", 1, size(1001, 2**33 + 1, more={"nvidia.com/gpu": 2}))
 
     status = pool.manifests()[0]["status"]
 
@@ -104,5 +102,5 @@ def test_sizes_reach_the_node_exactly() -> None:
 
 def test_a_pool_without_room_names_every_such_size() -> None:
     """Scenarios build pools too, and their issues must be as clear."""
-    with pytest.raises(NodePoolError, match=r"count is 0.*cpu_milli is -1"):
-        NodePool("node", 0, -1, 1)
+    with pytest.raises(NodePoolError, match=r"count is 0.*cpu is -1"):
+        NodePool("node", 0, size(-1, 1))

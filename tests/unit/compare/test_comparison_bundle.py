@@ -143,7 +143,7 @@ def test_a_record_of_an_arm_that_was_not_compared_is_an_issue(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("there", "instead", "said"),
     [
-        ('compare/v1"', 'compare/v9"', "format 'stowage.dev/compare/v9'"),
+        ('compare/v2"', 'compare/v9"', "format 'stowage.dev/compare/v9'"),
         ('"started":', '"begun":', "missing required field"),
         ("name: burst", "name: other", "not that of its sha256"),
     ],
@@ -158,3 +158,23 @@ def test_a_head_that_was_changed_is_a_clear_issue(
 
     with pytest.raises(InputError, match=said):
         read_bundle(tmp_path)
+
+
+def test_a_comparison_of_an_older_version_is_refused_in_one_line(
+    tmp_path: Path,
+) -> None:
+    """Its records say the same by themselves, two hundred times."""
+    write_bundle(tmp_path, burst_rounds(1, (BurstArm("default"),), 2))
+    head = tmp_path / "compare.json"
+    head.write_text(head.read_text().replace("compare/v2", "compare/v1"))
+    for file in (tmp_path / "records").rglob("*.gz"):
+        file.write_bytes(gzip.compress(b'{"pods": [{"cpu_milli": 1}]}'))
+
+    with pytest.raises(InputError) as raised:
+        read_bundle(tmp_path)
+
+    issues = [one for one in str(raised.value).split("\n") if one.startswith("  ")]
+    assert issues == [
+        "  compare.json: format 'stowage.dev/compare/v1', "
+        "this reads 'stowage.dev/compare/v2'"
+    ]

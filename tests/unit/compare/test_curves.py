@@ -66,7 +66,7 @@ def test_utilisation_climbs_with_each_binding() -> None:
             pod_on("a", created=0.0, bound=1.0, memory=GB),
             pod_on("b", created=0.0, bound=2.0, gone=5.0, memory=GB),
         ],
-        nodes=[a_node("a", memory_bytes=5 * GB), a_node("b", memory_bytes=5 * GB)],
+        nodes=[a_node("a", memory=5 * GB), a_node("b", memory=5 * GB)],
         window_s=10.0,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from amounts import size, taken
 from watched_pods import NAMESPACE, at, life, logged, seen
 
 from stowage_testbed.metrics.catalogue import metrics_of
@@ -22,7 +23,7 @@ from stowage_testbed.recording.run_record import (
 )
 
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
-NODE = NodeState("n1", 4000, 4 * 10**9)
+NODE = NodeState("n1", size(4000, 4 * 10**9))
 
 
 def record(
@@ -57,8 +58,7 @@ def test_moments_are_seconds_from_the_windows_start() -> None:
             name="a",
             workload="web",
             priority=7,
-            cpu_milli=150,
-            memory_bytes=10**9,
+            requests=taken(150, 10**9),
             node="n1",
             created_s=1.0,
             bound_s=2.25,
@@ -227,6 +227,6 @@ def test_nodes_are_read_with_what_they_can_give() -> None:
     ]
 
     assert node_records(bodies) == (
-        NodeState("n1", 4000, 8 * 2**30, 40),
-        NodeState("n2", 4000, 8 * 2**30, 40),
+        NodeState("n1", size(4000, 8 * 2**30, 40)),
+        NodeState("n2", size(4000, 8 * 2**30, 40)),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.observe.pod_body import requests_of
+from stowage_testbed.resources import Resources
 
 
 def a_container(**requests: str) -> dict[str, Any]:
@@ -64,4 +65,4 @@ def test_a_pod_takes(what: str) -> None:
     """A count of our own that differs finds overcommit where there is none."""
     spec, amounts = SPECS[what]
 
-    assert requests_of({"spec": spec}) == {**amounts, "pods": 1}
+    assert requests_of({"spec": spec}) == Resources(amounts, pods=1)

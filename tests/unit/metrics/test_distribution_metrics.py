@@ -57,7 +57,7 @@ def test_jain_of_a_resource_weighs_what_is_requested() -> None:
 
 def test_jain_between_unequal_nodes_says_what_it_is_of() -> None:
     """Equal amounts on unequal nodes are not equal utilisation."""
-    nodes = [a_node("a", cpu_milli=1000), a_node("b", cpu_milli=9000)]
+    nodes = [a_node("a", cpu=1000), a_node("b", cpu=9000)]
     metrics = by_name(a_record([pod_on("a"), pod_on("b")], nodes=nodes))
 
     assert metrics["jain_cpu"].value == 1

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from amounts import GPU, taken
 from run_records import GB, a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.fragmentation import (
-    Shape,
     fragmented,
     free_room,
     largest_fit,
     shapes,
-    stranded,
 )
 from stowage_testbed.metrics.record import PodRecord, RunRecord
+from stowage_testbed.resources import Resources
 
-SMALL = Shape(500, GB)
-LARGE = Shape(2000, 2 * GB)
+SMALL = taken(500, GB)
+LARGE = taken(2000, 2 * GB)
 
 
-def waiting(shape: Shape) -> PodRecord:
-    return pod_on(cpu=shape.cpu_milli, memory=shape.memory_bytes)
+def waiting(shape: Resources) -> PodRecord:
+    return replace(pod_on(), requests=shape)
 
 
 def lopsided(*more: PodRecord) -> RunRecord:
@@ -45,15 +46,15 @@ def test_free_room_is_what_bound_pods_leave() -> None:
     room = free_room(record)
     assert list(room.free["cpu"]) == [0, 3000]
     assert list(room.free["memory"]) == [3 * GB, 3 * GB]
-    assert list(room.pods) == [109, 109]
+    assert list(room.free["pods"]) == [109, 109]
 
 
 def test_stranded_is_what_lies_beside_a_used_up_resource() -> None:
     """3 cores of a without memory; 3 GB of b without cpu, each of 8 in all."""
     record = lopsided(waiting(SMALL))
 
-    assert stranded(free_room(record), shapes(record), "cpu") == 3000
-    assert stranded(free_room(record), shapes(record), "memory") == 3 * GB
+    assert free_room(record).stranded(shapes(record), "cpu") == 3000
+    assert free_room(record).stranded(shapes(record), "memory") == 3 * GB
     assert by_name(record)["stranded_cpu"].value == pytest.approx(3 / 8)
     assert by_name(record)["stranded_memory"].value == pytest.approx(3 / 8)
 
@@ -69,15 +70,15 @@ def test_room_for_the_smallest_shape_is_not_stranded() -> None:
         nodes=[a_node("a")],
     )
 
-    assert stranded(free_room(record), [SMALL], "cpu") == 0
-    assert stranded(free_room(record), [SMALL], "memory") == 0
+    assert free_room(record).stranded([SMALL], "cpu") == 0
+    assert free_room(record).stranded([SMALL], "memory") == 0
 
 
 def test_a_node_that_takes_no_more_pods_strands_all_it_has() -> None:
     """KWOK's nodes take 110; a burst of small pods meets that limit first."""
     record = a_record([pod_on("a", cpu=1000)], nodes=[a_node("a", pods=1)])
 
-    assert stranded(free_room(record), shapes(record), "cpu") == 3000
+    assert free_room(record).stranded(shapes(record), "cpu") == 3000
     assert fragmented(free_room(record), shapes(record), "cpu") == 1
 
 
@@ -103,13 +104,13 @@ def test_the_largest_pod_that_still_fits() -> None:
     room = free_room(record)
 
     assert largest_fit(room, [SMALL, LARGE]) == LARGE
-    assert largest_fit(room, [SMALL, Shape(3500, GB)]) == SMALL
-    assert largest_fit(room, [Shape(3500, GB)]) is None
+    assert largest_fit(room, [SMALL, taken(3500, GB)]) == SMALL
+    assert largest_fit(room, [taken(3500, GB)]) is None
 
 
 def test_the_larger_shape_is_the_one_with_the_larger_dominant_share() -> None:
     """Of 8 cores and 8 GB, 3 GB are more than 2 cores."""
-    of = [Shape(2000, GB), Shape(1000, 3 * GB)]
+    of = [taken(2000, GB), taken(1000, 3 * GB)]
 
     assert largest_fit(free_room(a_record()), of) == of[1]
 
@@ -124,3 +125,46 @@ def test_a_full_cluster_has_no_room_and_says_so() -> None:
     assert "no pod of the scenario fits" in metrics["largest_fit_cpu_milli"].note
     assert metrics["fragmented_cpu"].value is None
     assert metrics["fragmented_memory"].value == 1
+
+
+def with_gpus(*more: PodRecord) -> RunRecord:
+    """Return node a with 4 GPUs and no cpu free, b with both, c without GPUs."""
+    return a_record(
+        [
+            pod_on("a", cpu=4000),
+            pod_on("b", cpu=1000, gpus=1),
+            *more,
+        ],
+        nodes=[a_node("a", gpus=4), a_node("b", gpus=4), a_node("c")],
+    )
+
+
+def test_gpus_without_a_core_beside_them_are_stranded() -> None:
+    """They are what nodes are bought for: 4 of 8 lie beside cores that are taken."""
+    metrics = by_name(with_gpus())
+
+    assert metrics[f"stranded_{GPU}"].value == pytest.approx(4 / 8)
+    assert metrics[f"fragmented_{GPU}"].value == pytest.approx(4 / 7)
+    assert metrics[f"largest_free_{GPU}"].value == 4
+    assert metrics[f"largest_free_{GPU}"].unit == "units"
+    assert metrics["stranded_cpu"].value == 0
+
+
+def test_pods_that_want_no_gpu_leave_it_stranded() -> None:
+    """A web server that still fits beside an idle GPU is no use of it."""
+    small, large = pod_on(cpu=10), pod_on(cpu=4000, gpus=1)
+    record = a_record(
+        [pod_on("a", cpu=1000), small, large], nodes=[a_node("a", gpus=2)]
+    )
+
+    assert free_room(record).stranded(shapes(record), GPU) == 2
+    assert free_room(record).stranded([small.requests], GPU) == 0
+
+
+def test_a_pod_that_wants_what_no_node_has_fits_nowhere() -> None:
+    """It is the pod that nobody can help by packing."""
+    record = a_record([pod_on(gpus=1)])
+    largest = by_name(record)["largest_fit_cpu_milli"]
+
+    assert not free_room(record).fits(taken(1, 1, {GPU: 1})).any()
+    assert "no pod of the scenario fits" in largest.note

@@ -54,6 +54,19 @@ def test_who_would_not_have_fitted_was_not_overtaken() -> None:
     assert pairs(low(), pod_on(created=2.0, priority=2, memory=5 * GB)) == 0
 
 
+def test_room_is_room_of_all_that_is_asked_for() -> None:
+    """A pod that needs a GPU was not overtaken on a node without a free one."""
+    high = pod_on(created=2.0, priority=2, gpus=1)
+
+    def pairs_beside(*there: PodRecord, gpus: int) -> int:
+        nodes = [a_node("a", gpus=gpus)]
+        return inversions(a_record([low(), high, *there], nodes=nodes)).pairs
+
+    assert pairs_beside(gpus=1) == 1
+    assert pairs_beside(gpus=0) == 0
+    assert pairs_beside(pod_on("a", gpus=1), gpus=1) == 0
+
+
 def test_room_is_the_nodes_room_at_that_moment() -> None:
     """What stood there then counts, what left before or came after does not."""
     high = pod_on(created=2.0, priority=2, cpu=3000)

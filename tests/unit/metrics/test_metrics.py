@@ -2,6 +2,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from amounts import size, taken
 
 from stowage_testbed.metrics.latency import percentile
 from stowage_testbed.metrics.packing import (
@@ -23,11 +24,11 @@ def figure_1(third: str | None = None) -> ClusterState:
     """Return Figure 1 of the paper; the third pod is pending unless it has a node."""
     second = "b" if third is None else "a"
     return ClusterState(
-        nodes=(NodeState("a", 4000, 4 * GB), NodeState("b", 4000, 4 * GB)),
+        nodes=(NodeState("a", size(4000, 4 * GB)), NodeState("b", size(4000, 4 * GB))),
         pods=(
-            PodState("first", "a", 100, 2 * GB, priority=1),
-            PodState("second", second, 100, 2 * GB, priority=1),
-            PodState("third", third, 100, 3 * GB, priority=2),
+            PodState("first", "a", taken(100, 2 * GB), priority=1),
+            PodState("second", second, taken(100, 2 * GB), priority=1),
+            PodState("third", third, taken(100, 3 * GB), priority=2),
         ),
     )
 
@@ -78,11 +79,12 @@ def test_the_placement_hash_is_a_known_value() -> None:
 def test_the_placement_hash_ignores_order_and_pod_names() -> None:
     """Two runs give ReplicaSet pods other names and list them in another order."""
     pods = [
-        PodState("w", node, 1, 1, name=f"w-{i}")
+        PodState("w", node, taken(1, 1), name=f"w-{i}")
         for i, node in enumerate(["a", "b", "a"])
     ]
     renamed = [
-        PodState("w", pod.node, 1, 1, name=f"x-{i}") for i, pod in enumerate(pods)
+        PodState("w", pod.node, taken(1, 1), name=f"x-{i}")
+        for i, pod in enumerate(pods)
     ]
     renamed.reverse()
     assert placement_hash(ClusterState((), tuple(pods))) == placement_hash(

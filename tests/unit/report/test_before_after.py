@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from amounts import GPU
 from outcomes import a_plan, an_outcome
 from rich.console import Console
 
 from stowage_testbed.report.before_after import comparison_screen, write_page
+from stowage_testbed.run.outcome import ScenarioOutcome
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -22,9 +24,9 @@ OUTCOME = an_outcome(
 )
 
 
-def shown() -> str:
+def shown(outcome: ScenarioOutcome = OUTCOME) -> str:
     text = io.StringIO()
-    Console(width=100, file=text).print(comparison_screen(OUTCOME))
+    Console(width=160, file=text).print(comparison_screen(outcome))
     return text.getvalue()
 
 
@@ -43,6 +45,16 @@ def test_a_nodes_load_is_shown_before_and_after() -> None:
     (second,) = [line for line in lines if line[:1] == ["n2"]]
     assert [word for word in first if "%" in word] == ["20.0%", "10.0%"]
     assert [word for word in second if "%" in word] == ["0.0%", "10.0%"]
+
+
+def test_every_resource_of_a_node_has_a_line() -> None:
+    """A core that is free says nothing of the GPUs beside it."""
+    outcome = an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4)
+    said = shown(outcome)
+
+    (gpus,) = [line.split() for line in said.splitlines() if line.split()[:1] == [GPU]]
+    assert [word for word in gpus if "%" in word] == ["25.0%", "50.0%"]
+    assert f"{GPU} 25.0% before, 50.0% after" in said
 
 
 def test_pods_that_gained_and_lost_a_node_are_counted() -> None:

@@ -87,6 +87,19 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     assert (caught / "web.txt").read_text() == "kind: Deployment\n"
 
 
+def test_the_evidence_has_all_that_nodes_have(tmp_path: Path) -> None:
+    """The GPUs, too: they may be what a pod waited for."""
+    offers = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2", "pods": "10"}
+    node = {"metadata": {"name": "n1"}, "status": {"allocatable": offers}}
+    material = replace(a_material(tmp_path / "audit.log"), bodies={"Node": [node]})
+
+    writer = EvidenceWriter(tmp_path, lambda _line: None)
+    writer.scenario_finished(an_outcome(checks=(FAILED,)), material)
+
+    (file,) = tmp_path.rglob("nodes.txt")
+    assert "cpu 4, memory 8Gi, nvidia.com/gpu 2, pods 10" in file.read_text()
+
+
 def test_a_bundle_shows_the_steps_and_the_window(tmp_path: Path) -> None:
     """Metrics are made of the events between its two moments."""
     outcome = a_stepped_outcome(facts={"pods": 2})

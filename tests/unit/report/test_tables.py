@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from amounts import GPU
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
 from stowage_testbed.report.saved import saved_run
@@ -41,6 +42,17 @@ def test_the_summary_shows_before_and_after() -> None:
     assert cells["result"] == "passed"
     # p99 of ten samples is the maximum by another name.
     assert cells["p50/p90/p99 ms"] == "5/9/-"
+
+
+def test_every_resource_that_nodes_have_has_a_column() -> None:
+    """A GPU that a plan fills is worth more than the core beside it."""
+    with_gpus = an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4)
+    table = summary(with_gpus, an_outcome(name="paper/figure-2"))
+
+    shares = [
+        dict(zip(table.headers, cells, strict=True))[f"{GPU} %"] for cells in table.rows
+    ]
+    assert shares == ["25.0 → 50.0 (+25.0)", "-"]
 
 
 def test_rounds_share_a_line_that_shows_the_failed_one() -> None:

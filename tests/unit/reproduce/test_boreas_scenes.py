@@ -22,7 +22,7 @@ from stowage_testbed.reproduce.boreas.request import (
     chosen_scenes,
     run_id,
 )
-from stowage_testbed.reproduce.boreas.scenes import NODE_CPU_MILLI, scenes
+from stowage_testbed.reproduce.boreas.scenes import NODE, scenes
 
 ROW = DeploymentRow(
     scene="minimal", arm="default", number=1, pods=5,
@@ -37,8 +37,8 @@ def test_the_scenes_ask_for_what_the_paper_says() -> None:
 
     def share(name: str) -> float:
         scene = by_name[name]
-        asked = sum(one.replicas * one.cpu_milli for one in scene.workload)
-        return asked / (scene.nodes * NODE_CPU_MILLI)
+        asked = sum(one.replicas * one.requests["cpu"] for one in scene.workload)
+        return asked / (scene.nodes * NODE["cpu"])
 
     assert share("minimal") == 1.0
     assert round(100 * share("affinity")) == 83

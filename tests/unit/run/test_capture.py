@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from amounts import size, taken
 from outcomes import GB, an_outcome
 from seen_states import state_of
 
@@ -16,7 +17,7 @@ SCENARIO = an_outcome().scenario
 def a_node(name: str) -> dict[str, Any]:
     return {
         "metadata": {"uid": name, "name": name},
-        "status": {"allocatable": {"cpu": "1500m", "memory": "4G"}},
+        "status": {"allocatable": {"cpu": "1500m", "memory": "4G", "pods": "110"}},
     }
 
 
@@ -44,7 +45,7 @@ def test_nodes_of_the_scenario_count_with_what_they_really_offer() -> None:
     """The API server decides; and the release's node would dilute the utilisation."""
     state = captured(("Node", a_node("n-0")), ("Node", a_node("stowage-host")))
 
-    assert state.nodes == (NodeState("n-0", 1500, 4 * GB),)
+    assert state.nodes == (NodeState("n-0", size(1500, 4 * GB)),)
 
 
 def test_pods_carry_the_workload_and_its_requests() -> None:
@@ -55,7 +56,8 @@ def test_pods_carry_the_workload_and_its_requests() -> None:
         ("Pod", a_pod("b-1", "b")),
     ).pods
 
-    assert (bound.workload, bound.node, bound.memory_bytes) == ("a", "n-0", 2 * GB)
+    assert (bound.workload, bound.node) == ("a", "n-0")
+    assert bound.requests == taken(0, 2 * GB)
     assert pending.node is None
 
 

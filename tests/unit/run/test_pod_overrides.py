@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from amounts import asked
+
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.scenario.manifests import (
@@ -10,7 +12,7 @@ from stowage_testbed.scenario.manifests import (
 )
 from stowage_testbed.scenario.model import Workload
 
-WEB = Workload("web", 2, 100, 10**9, labels={"queue": "mine"})
+WEB = Workload("web", 2, asked(100, 10**9), labels={"queue": "mine"})
 OVERRIDES = PodOverrides(
     "yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"}
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from amounts import GPU, asked, size, taken
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.scenario.check import (
@@ -30,11 +31,14 @@ GOOD_RECORD = OptimizerRecord(solves=1, moves=1, evictions=0, optimal=True)
 def a_state(first: str | None, second: str | None, third: str | None) -> ClusterState:
     """Return the pods of Figure 1 on two nodes."""
     return ClusterState(
-        nodes=(NodeState("node-0", 4000, 4 * GB), NodeState("node-1", 4000, 4 * GB)),
+        nodes=(
+            NodeState("node-0", size(4000, 4 * GB)),
+            NodeState("node-1", size(4000, 4 * GB)),
+        ),
         pods=(
-            PodState("first", first, 100, 2 * GB),
-            PodState("second", second, 100, 2 * GB),
-            PodState("third", third, 100, 3 * GB, priority=1),
+            PodState("first", first, taken(100, 2 * GB)),
+            PodState("second", second, taken(100, 2 * GB)),
+            PodState("third", third, taken(100, 3 * GB), priority=1),
         ),
     )
 
@@ -140,6 +144,23 @@ def test_a_failed_check_says_what_was_expected_and_found(
     assert result.message == message
 
 
+def test_utilisation_of_any_resource_can_be_expected() -> None:
+    """The message names the resource, and says if nobody has any."""
+    state = ClusterState(
+        nodes=(NodeState("a", size(1, 1, more={GPU: 4})), NodeState("b", size(1, 1))),
+        pods=(PodState("w", "a", taken(1, 1, {GPU: 3})),),
+    )
+
+    results = results_of(
+        ExpectedMoment(utilisation={GPU: 0.75, "x.io/fpga": 0.5}), state
+    )
+
+    assert results[f"utilisation of {GPU}"].passed
+    assert results["utilisation of x.io/fpga"].message == (
+        "utilisation of x.io/fpga: expected 0.5, found 0, for no node has any"
+    )
+
+
 def test_utilisation_is_compared_within_the_tolerance() -> None:
     """A published figure is rounded; the tolerance says how far."""
     expect, moment = ExpectedMoment(utilisation={"memory": 0.501}), Moment(BEFORE)
@@ -196,8 +217,8 @@ def test_a_plan_in_another_phase_is_a_failed_check() -> None:
         ({"phase": "Available"}, {"phase": "Waiting"}),
         ({"node_name": "n1"}, {"node_name": "n2"}),
         ({"owners": {"web": 2, "db": 1, "x": 0}}, {"owners": {"web": 2}}),
-        ({"allocated": {"memory": 10**9}}, {"allocated": {"memory": 2 * 10**9}}),
-        ({"allocated": {"cpu": 100}}, {"allocated": {"cpu": 1000}}),
+        ({"allocated": asked(0, 10**9)}, {"allocated": asked(0, 2 * 10**9)}),
+        ({"allocated": asked(100, 0)}, {"allocated": asked(100, 0, {GPU: 1})}),
         ({"has": {"status": {"used": 3}}}, {"has": {"status": {"used": 4}}}),
         ({"has": {"status": {"used": 3}}}, {"has": {"status": {"unused": 3}}}),
     ],

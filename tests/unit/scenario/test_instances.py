@@ -1,6 +1,7 @@
 """The vectors below are facts of the paper's published data set (first seeds of it)."""
 
 import pytest
+from amounts import asked
 
 from stowage_testbed.scenario.instances import generate
 
@@ -60,12 +61,9 @@ def test_a_seed_gives_the_published_instance(seed: int) -> None:
 
     instance = generate(seed, 4, 4, 1, 0.90)
 
-    drawn = [(s.replicas, s.cpu_milli, s.memory_bytes) for s in instance.workload]
-    assert drawn == sets
-    assert (instance.node_cpu_milli, instance.node_memory_bytes) == (
-        cpu_milli,
-        memory_bytes,
-    )
+    drawn = [(s.replicas, s.requests) for s in instance.workload]
+    assert drawn == [(replicas, asked(cpu, memory)) for replicas, cpu, memory in sets]
+    assert instance.node == asked(cpu_milli, memory_bytes)
 
 
 def test_a_seed_gives_the_published_priorities() -> None:
@@ -73,7 +71,7 @@ def test_a_seed_gives_the_published_priorities() -> None:
     instance = generate(484806185843093489, 16, 4, 2, 0.95)
 
     drawn = [
-        f"{s.name} {s.replicas} {s.cpu_milli} {s.memory_bytes}"
+        f"{s.name} {s.replicas} {s.requests['cpu']} {s.requests['memory']}"
         for s in instance.workload
     ]
     assert drawn == [line.strip() for line in PUBLISHED_16_NODES.split(",")]
@@ -86,7 +84,7 @@ def test_an_instance_becomes_nodes_and_workload() -> None:
     pool, workload = instance.node_pool(), instance.workload
 
     assert pool.node_names() == ["node-0", "node-1", "node-2", "node-3"]
-    assert pool.pods == 512
+    assert pool.resources["pods"] == 512
     assert sum(entry.replicas for entry in workload) == 32
 
 

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from amounts import size, taken
 
 from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.errors import StowageError
@@ -8,6 +9,7 @@ from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expected_moment import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
+from stowage_testbed.scenario.manifests import pod_spec
 from stowage_testbed.scenario.model import (
     QUIET_S,
     InstanceSpec,
@@ -77,12 +79,13 @@ def test_every_key_reaches_the_model(tmp_path: Path) -> None:
 
     (pool,) = scenario.nodes
     assert pool.node_names() == ["big-0", "big-1"]
-    assert (pool.cpu_milli, pool.memory_bytes, pool.pods) == (4000, 4 * 10**9, 50)
+    assert pool.resources == size(4000, 4 * 10**9, 50)
     assert (pool.labels, pool.zones) == ({"disk": "ssd"}, ("a", "b"))
     assert pool.taints == (Taint("gpu", "NoSchedule"),)
     web, db = scenario.workload
-    assert (web.name, web.replicas, web.cpu_milli, web.priority) == ("web", 2, 500, 5)
-    assert (db.kind, db.cpu_milli, db.memory_bytes) == ("Deployment", 1100, 2**30)
+    assert (web.name, web.replicas, web.requests["cpu"]) == ("web", 2, 500)
+    assert web.priority == 5
+    assert (db.kind, db.takes) == ("Deployment", taken(1100, 2**30))
     assert scenario.labels == ("smoke",)
     assert scenario.optimizer == OptimizerSettings("manual", 2.0, 0.0, "paper")
     assert scenario.pod_count == 3
@@ -137,6 +140,24 @@ def test_a_file_without_steps_places_and_packs(
         Pack(),
         Checkpoint("after", scenario.expect.optimizer, since="before"),
     ]
+
+
+def test_a_sidecar_counts_once_beside_the_workloads_own_requests(
+    tmp_path: Path,
+) -> None:
+    """A pod takes what both ask for, and its own container asks for its part alone."""
+    sidecar = (
+        "initContainers: [{name: p, image: p, restartPolicy: Always, "
+        "resources: {requests: {cpu: 100m, nvidia.com/gpu: 1}}}]"
+    )
+    text = FULL.replace("priority: 5}", f"priority: 5, pod: {{{sidecar}}}}}")
+    text = text.replace("pods: 50\n", "pods: 50\n    resources: {nvidia.com/gpu: 2}\n")
+
+    web = load(tmp_path, text)[0].workload[0]
+
+    assert web.takes == taken(600, 10**9, {"nvidia.com/gpu": 1})
+    (container,) = pod_spec(web)["containers"]
+    assert container["resources"]["requests"] == {"cpu": "500m", "memory": "1000000000"}
 
 
 def test_an_instance_brings_nodes_and_workload(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 
 import pytest
+from amounts import asked, size
 
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
@@ -17,7 +18,7 @@ from stowage_testbed.scenario.model import Scenario, Workload, WorkloadKind
 from stowage_testbed.scenario.objects import object_of
 
 OF_WEB = {"stowage.dev/workload": "web"}
-NODES = (NodePool("node", 2, 4000, 4 * 10**9),)
+NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
 
 
 def a_scenario(*workload: Workload) -> Scenario:
@@ -27,7 +28,9 @@ def a_scenario(*workload: Workload) -> Scenario:
 
 def test_a_workload_becomes_a_replica_set_with_exact_requests() -> None:
     """Bytes and milli-CPU are written out: no suffix, nothing to round."""
-    manifest = workload_manifest(Workload("web", 3, 150, 2 * 10**9, priority=5), "ns")
+    manifest = workload_manifest(
+        Workload("web", 3, asked(150, 2 * 10**9), priority=5), "ns"
+    )
 
     spec = manifest["spec"]
     assert (manifest["kind"], spec["replicas"]) == ("ReplicaSet", 3)
@@ -45,7 +48,7 @@ def test_a_workload_becomes_a_replica_set_with_exact_requests() -> None:
 def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
     """Selectors that overlap make controllers fight over pods."""
     first, second = controller_manifests(
-        Workload("web", 3, 150, 0, kind="Deployment", controllers=2), "ns"
+        Workload("web", 3, asked(150, 0), kind="Deployment", controllers=2), "ns"
     )
 
     assert [one["metadata"]["name"] for one in (first, second)] == ["web-0", "web-1"]
@@ -54,7 +57,7 @@ def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
         assert wanted == one["spec"]["template"]["metadata"]["labels"]
         assert wanted["stowage.dev/workload"] == "web"
     assert first["spec"]["selector"] != second["spec"]["selector"]
-    alone = Workload("web", 3, 150, 0)
+    alone = Workload("web", 3, asked(150, 0))
     assert controller_manifests(alone, "ns") == [workload_manifest(alone, "ns")]
 
 
@@ -63,8 +66,7 @@ def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
     described = Workload(
         "web",
         1,
-        100,
-        0,
+        asked(100, 0),
         labels={"app": "x"},
         annotations={"a": "b"},
         pod={"nodeSelector": {"disk": "ssd"}},
@@ -86,10 +88,10 @@ def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
 def test_each_priority_but_zero_gets_one_priority_class() -> None:
     """Zero is the cluster's default; a class for it would be one object too many."""
     scenario = a_scenario(
-        Workload("a", 1, 0, 0, priority=5),
-        Workload("b", 1, 0, 0, priority=5),
-        Workload("c", 1, 0, 0),
-        Workload("d", 1, 0, 0, priority=-3),
+        Workload("a", 1, asked(0, 0), priority=5),
+        Workload("b", 1, asked(0, 0), priority=5),
+        Workload("c", 1, asked(0, 0)),
+        Workload("d", 1, asked(0, 0), priority=-3),
     )
 
     classes = priority_class_manifests(scenario)
@@ -103,7 +105,7 @@ def test_each_priority_but_zero_gets_one_priority_class() -> None:
 def test_the_simulator_is_given_pods_and_nodes_in_their_order() -> None:
     """It has no admission and no controllers: both are anticipated."""
     scenario = a_scenario(
-        Workload("b", 2, 100, 0, priority=5), Workload("a", 1, 100, 0)
+        Workload("b", 2, asked(100, 0), priority=5), Workload("a", 1, asked(100, 0))
     )
 
     pods, nodes = pod_manifests(scenario, "ns"), node_manifests(scenario)
@@ -115,7 +117,7 @@ def test_the_simulator_is_given_pods_and_nodes_in_their_order() -> None:
 
 def test_a_pod_without_controller_is_like_the_workloads() -> None:
     """A burst differs from a ReplicaSet in its arrivals, not in its pods."""
-    web = Workload("web", 1, 100, 0, priority=3)
+    web = Workload("web", 1, asked(100, 0), priority=3)
 
     pod = bare_pod_manifest(web, "web-7", "ns", lifetime_s=0.25)
 
@@ -196,7 +198,7 @@ def test_each_kind_of_controller_is_written_as_it_wants(
     kind: WorkloadKind, version: str, spec: Mapping[str, object]
 ) -> None:
     """What the API demands of one it refuses of another."""
-    web = Workload("web", 3, 100, 10**9, kind=kind, spec={"own": True})
+    web = Workload("web", 3, asked(100, 10**9), kind=kind, spec={"own": True})
 
     (made,) = controller_manifests(web, "ns")
 
@@ -208,7 +210,9 @@ def test_each_kind_of_controller_is_written_as_it_wants(
 
 def test_a_cron_job_makes_jobs_of_its_pods() -> None:
     """None of them is there before its time has come."""
-    web = Workload("web", 2, 0, 0, kind="CronJob", spec={"schedule": "0 * * * *"})
+    web = Workload(
+        "web", 2, asked(0, 0), kind="CronJob", spec={"schedule": "0 * * * *"}
+    )
 
     (made,) = controller_manifests(web, "ns")
 
@@ -220,7 +224,7 @@ def test_a_cron_job_makes_jobs_of_its_pods() -> None:
 
 def test_pods_without_a_controller_have_names_of_their_own() -> None:
     """They sort as numbers, like nodes."""
-    lone = Workload("web", 11, 0, 0, kind="Pod", runs_s=0.5)
+    lone = Workload("web", 11, asked(0, 0), kind="Pod", runs_s=0.5)
 
     made = controller_manifests(lone, "ns")
 
@@ -230,9 +234,8 @@ def test_pods_without_a_controller_have_names_of_their_own() -> None:
 
 def test_what_cannot_be_given_out_twice_is_limited_too() -> None:
     """The API refuses a pod that asks for a GPU and has no limit of it."""
-    gpu = Workload(
-        "web", 1, 500, 0, requests={"nvidia.com/gpu": 2, "ephemeral-storage": 10}
-    )
+    own = {"nvidia.com/gpu": 2, "ephemeral-storage": 10}
+    gpu = Workload("web", 1, asked(500, 0, own))
 
     (container,) = pod_spec(gpu)["containers"]
 
@@ -244,7 +247,7 @@ def test_what_cannot_be_given_out_twice_is_limited_too() -> None:
 
 def test_each_of_several_controllers_knows_its_own_pods() -> None:
     """Whatever kind they are of."""
-    jobs = Workload("web", 1, 0, 0, kind="Job", controllers=2)
+    jobs = Workload("web", 1, asked(0, 0), kind="Job", controllers=2)
 
     made = controller_manifests(jobs, "ns")
 

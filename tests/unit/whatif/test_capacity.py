@@ -55,6 +55,16 @@ def test_an_extended_resource_counts_like_cpu(snapshot: pb.Snapshot) -> None:
     )
 
 
+def test_storage_counts_like_any_other_resource(snapshot: pb.Snapshot) -> None:
+    """It has a field of its own in the contract, and no other claim."""
+    snapshot.nodes[0].allocatable.ephemeral_storage_bytes = 10
+    snapshot.pod_classes[0].requests.ephemeral_storage_bytes = 4
+
+    found = _of(snapshot, "ephemeral-storage")
+
+    assert (found.capacity, found.free, found.stranded) == (10, 6, 6)
+
+
 def test_a_resource_that_is_short_itself_is_not_stranded(snapshot: pb.Snapshot) -> None:
     """One free GPU where all pods ask for two is short; the cores are not to blame."""
     snapshot.pod_classes[1].requests.extended[GPU] = 3

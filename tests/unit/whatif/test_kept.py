@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from amounts import GPU
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.findings import (
@@ -71,6 +72,17 @@ def test_a_rule_is_in_the_way_where_it_keeps_the_room_that_is_missing(
     asked = pb.Resources(memory_bytes=size)
 
     assert KeptPods(snapshot).in_the_way_of(asked) == rules
+
+
+def test_room_is_room_of_all_that_is_asked_for(snapshot: pb.Snapshot) -> None:
+    """A GPU that a pod which may not move holds is the room that is missing."""
+    snapshot.nodes[0].allocatable.extended[GPU] = 1
+    snapshot.pod_classes[0].requests.extended[GPU] = 1
+    one, two = (pb.Resources(memory_bytes=1, extended={GPU: n}) for n in (1, 2))
+
+    assert KeptPods(snapshot).in_the_way_of(one) == ("singleton",)
+    assert KeptPods(snapshot).large_enough(one)
+    assert not KeptPods(snapshot).large_enough(two)
 
 
 def _waits(snapshot: pb.Snapshot, name: str, size: int, priority: int = 0) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from stowage_testbed.compare.curves import LOADS, Line, distribution
+from stowage_testbed.compare.curves import Line, distribution, load_curves
 from stowage_testbed.compare.result import Result
+from stowage_testbed.metrics.columns import node_columns, pod_columns
 from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.record import (
     PodRecord,
@@ -33,11 +34,13 @@ def load_lines(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Return, for each load, a line a run."""
     return {
         name: [
-            _line(result, record.limits, record.arm, record.round_number, load(record))
+            _line(
+                result, record.limits, record.arm, record.round_number, line_of(record)
+            )
             for record in result.records
             if not record.error
         ]
-        for name, load in LOADS.items()
+        for name, (_, line_of) in load_curves(result.resources).items()
     }
 
 
@@ -101,7 +104,9 @@ def placements(result: Result, most_pods: int = MOST_PODS) -> Placements:
     ]
     counted = sum(not record.error for record in result.records)
     return Placements(
-        [_cluster(nodes) for nodes in clusters], runs, counted - len(runs)
+        [node_columns(nodes, result.resources) for nodes in clusters],
+        runs,
+        counted - len(runs),
     )
 
 
@@ -123,18 +128,7 @@ def _chosen(result: Result, most_pods: int) -> Iterator[RunRecord]:
         yield from together
 
 
-def _cluster(nodes: Sequence[NodeState]) -> dict[str, Any]:
-    return {
-        "names": [node.name for node in nodes],
-        "cpu": [node.cpu_milli for node in nodes],
-        "memory": [node.memory_bytes for node in nodes],
-        "pods": [node.pods for node in nodes],
-    }
-
-
 def _run(result: Result, record: RunRecord, cluster: int) -> dict[str, Any]:
-    places = {node.name: index for index, node in enumerate(record.nodes)}
-    classes: dict[tuple[str, int, int, int], int] = {}
     pods = sorted(record.pods, key=lambda pod: (pod.bound_s or 0.0, pod.name))
     waits = [waiting_span(pod, record.window_s) for pod in pods]
     return {
@@ -143,18 +137,11 @@ def _run(result: Result, record: RunRecord, cluster: int) -> dict[str, Any]:
         "round": record.round_number,
         "window": round(record.window_s, TIME_DIGITS),
         "cluster": cluster,
-        "names": [pod.name for pod in pods],
-        "kind": [classes.setdefault(_kind(pod), len(classes)) for pod in pods],
-        "node": [places.get(pod.node, -1) for pod in pods],
+        **pod_columns(pods, record.nodes),
         "waits": [_rounded(span[0]) if span else None for span in waits],
         "starts": [_starts(pod, record.window_s) for pod in pods],
         "gone": [_rounded(pod.gone_s) for pod in pods],
-        "kinds": [list(kind) for kind in classes],
     }
-
-
-def _kind(pod: PodRecord) -> tuple[str, int, int, int]:
-    return pod.workload, pod.priority, pod.cpu_milli, pod.memory_bytes
 
 
 def _starts(pod: PodRecord, window_s: float) -> float | None:

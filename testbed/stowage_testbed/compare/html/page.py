@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from stowage_testbed.compare.curves import LATENCY_MEANINGS, LOAD_MEANINGS
+from stowage_testbed.compare.curves import LATENCY_MEANINGS, load_curves
 from stowage_testbed.compare.html.data import (
     Placements,
     latency_lines,
@@ -26,6 +26,7 @@ from stowage_testbed.compare.tables.verdict_table import (
     verdict_rows,
 )
 from stowage_testbed.compare.verdicts.verdict import Verdict
+from stowage_testbed.metrics.columns import requested_of
 from stowage_testbed.page.offline import BARS, offline_page
 
 WIDTH = 120
@@ -110,7 +111,14 @@ def page(result: Result) -> str:
         settings=settings_table(result),
         environment=environment_table(result),
         latencies=LATENCY_MEANINGS,
-        loads=LOAD_MEANINGS,
+        loads={
+            name: meaning
+            for name, (meaning, _) in load_curves(result.resources).items()
+        },
+        resources=[
+            ("pods", "pods"),
+            *((name, requested_of(name)) for name in result.resources),
+        ],
         limits_options=list(enumerate(result.comparison.limits)),
         left_out=found.left_out,
     )

@@ -7,6 +7,7 @@ and compiled rules come with it.
 from __future__ import annotations
 
 from stowage_testbed.observe.settled import pods_gone, pods_placed
+from stowage_testbed.resources import Resources
 from stowage_testbed.run.arm import PodOverrides, with_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
@@ -28,7 +29,7 @@ def warm_up(
 ) -> None:
     """Have so many small pods placed in a namespace of their own, and taken away."""
     objects, timeouts = context.objects, context.timeouts
-    workload = Workload("warm-up", pods, cpu_milli=1, memory_bytes=1_000_000)
+    workload = Workload("warm-up", pods, Resources(cpu=1, memory=1_000_000))
     make_namespace(context, namespace)
     try:
         await_account(context, namespace)

@@ -119,7 +119,7 @@ function segments(slot, panel, moment, nodes, scale) {
   const floor = scale.place(0);
   const heights = new Map();
   for (const node of nodes) {
-    const whole = (resource === "pods" ? 1 : cluster[resource][node] || 1) * nodes.length;
+    const whole = wholeOf(cluster, node, resource) * nodes.length;
     for (const pod of moment.nodes[node]) {
       const key = keyOf(run.kinds[run.kind[pod]]);
       const height = floor - scale.place(amountOf(run, pod, resource) / whole);

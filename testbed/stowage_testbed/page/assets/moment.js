@@ -1,6 +1,6 @@
 // What stands where at one moment of a run.
 
-const KIND = { workload: 0, priority: 1, cpu: 2, memory: 3 };
+const KIND = { workload: 0, priority: 1, requests: 2 };
 
 function hasNode(run, pod, time) {
   const [begin, end] = [run.starts[pod], run.gone[pod]];
@@ -14,7 +14,12 @@ function isWaiting(run, pod, time) {
 }
 
 function amountOf(run, pod, resource) {
-  return resource === "pods" ? 1 : run.kinds[run.kind[pod]][KIND[resource]];
+  return run.kinds[run.kind[pod]][KIND.requests][resource] ?? 0;
+}
+
+// What a full bar stands for: pods are counted, of the rest each node has its own.
+function wholeOf(cluster, node, resource) {
+  return resource === "pods" ? 1 : cluster.amounts[resource][node] || 1;
 }
 
 // Pods by node, those of one key together, in the order of their binding.
@@ -63,7 +68,7 @@ function barsOf(cluster) {
 // A load as the bars show it: pods as a number, the rest as a share of the node.
 function loadOf(run, cluster, node, pods, resource) {
   const sum = pods.reduce((total, pod) => total + amountOf(run, pod, resource), 0);
-  return resource === "pods" ? sum : sum / (cluster[resource][node] || 1);
+  return sum / wholeOf(cluster, node, resource);
 }
 
 function loadText(load, resource) {
@@ -84,8 +89,7 @@ function peakOf(run, cluster, resource) {
   let peak = 0;
   for (const [, amount, node] of changes) {
     loads[node] += amount;
-    const whole = resource === "pods" ? 1 : cluster[resource][node] || 1;
-    peak = Math.max(peak, loads[node] / whole);
+    peak = Math.max(peak, loads[node] / wholeOf(cluster, node, resource));
   }
   return peak;
 }

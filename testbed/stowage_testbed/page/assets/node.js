@@ -18,11 +18,11 @@ function nodeDetail(panel, moment, bar, time) {
 function nodePart(panel, moment, node, many, timed) {
   const { run, cluster } = panel;
   const pods = moment.nodes[node];
-  const loads = ["cpu", "memory"].map(
+  const loads = cluster.resources.filter((resource) => cluster.amounts[resource][node]).map(
     (resource) => `${resource} ${percent(loadOf(run, cluster, node, pods, resource))}`,
   );
   const summary = `${cluster.names[node]}: ${plural(pods.length, "pod")} of ` +
-    `${cluster.pods[node]}, ${loads.join(", ")}`;
+    `${cluster.amounts.pods[node]}, ${loads.join(", ")}`;
   const part = element("details", { class: "node" }, element("summary", {}, summary));
   // The list of a closed node is made when it is opened: a group may hold thousands.
   const list = () => {

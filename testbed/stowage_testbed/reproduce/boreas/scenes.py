@@ -17,6 +17,7 @@ from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.constraint_mix import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.scenario.implied_steps import as_steps
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.applying import Apply
@@ -48,8 +49,7 @@ AFFINITY_8 = Published(None, None, 2.92)
 AFFINITY_12 = Published(None, None, 4.22)
 
 
-NODE_CPU_MILLI = 900
-NODE_MEMORY_BYTES = 3_972_000_000
+NODE = Resources(cpu=900, memory=3_972_000_000, pods=MOST_PODS)
 """What a node of the paper's cluster has left for pods, of one CPU and 4 GB; the
 system's own pods take the rest (listing 1.1, and the authors' test files)."""
 
@@ -87,9 +87,7 @@ class Scene:
     @property
     def pool(self) -> NodePool:
         """Return its nodes."""
-        return NodePool(
-            self.name, self.nodes, NODE_CPU_MILLI, NODE_MEMORY_BYTES, zones=self.zones
-        )
+        return NodePool(self.name, self.nodes, NODE, zones=self.zones)
 
     def scenario(self, number: int) -> Scenario:
         """Return its deployment for the how manieth time, all of it at once.
@@ -109,8 +107,8 @@ class Scene:
     @property
     def fewest_nodes(self) -> int:
         """Return how many nodes it takes at least, by CPU, which is what is scarce."""
-        asked = sum(one.replicas * one.cpu_milli for one in self.workload)
-        return -(-asked // NODE_CPU_MILLI)
+        asked = sum(one.replicas * one.requests["cpu"] for one in self.workload)
+        return -(-asked // NODE["cpu"])
 
 
 def app_in(*names: str) -> dict[str, object]:
@@ -282,7 +280,7 @@ def _deployment(
     """Return one of the apps; it has a label for what it is, and for what it is not."""
     labels = {name: "", **{f"not-{one}": "" for one in APPS if one != name}}
     return Workload(
-        name, replicas, cpu_milli, megabytes * MB, "Deployment",
+        name, replicas, Resources(cpu=cpu_milli, memory=megabytes * MB), "Deployment",
         labels=labels, pod=pod or {},
     )  # fmt: skip
 

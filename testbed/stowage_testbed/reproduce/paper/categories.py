@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stowage_testbed.metrics.state import Resource
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, Where
 from stowage_testbed.reproduce.paper.instances import InstanceRow
+from stowage_testbed.resources import CPU
 
 
 class Category(StrEnum):
@@ -68,10 +68,10 @@ class Categorised(evaluation.Solved[InstanceRow]):
         """Return the result's category."""
         return category(self.instance, self.result, baseline)
 
-    def gain_points(self, baseline: Baseline, resource: Resource) -> float:
+    def gain_points(self, baseline: Baseline, resource: str) -> float:
         """Return by how much more of a resource is used, in points of all of it."""
         instance = self.instance
-        if resource == "cpu":
+        if resource == CPU:
             requests, of_node = instance.pod_cpu_milli, instance.node_cpu_milli
         else:
             requests, of_node = instance.pod_memory_bytes, instance.node_memory_bytes

@@ -19,6 +19,7 @@ from stowage_testbed.reproduce.instance.rows import (
     numbered,
 )
 from stowage_testbed.reproduce.sweep.task import Tools
+from stowage_testbed.resources import CPU, MEMORY
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import instance_of
 from stowage_testbed.simulate import Placements
@@ -101,10 +102,10 @@ class SelectTask:
         start = numbered(scenario, deterministic.nodes)
         return InstanceRow(
             **facts_of(self.case, scenario, attempt, start),
-            node_cpu_milli=pool.cpu_milli,
-            node_memory_bytes=pool.memory_bytes,
-            pod_cpu_milli=tuple(one.cpu_milli for one in owners),
-            pod_memory_bytes=tuple(one.memory_bytes for one in owners),
+            node_cpu_milli=pool.resources[CPU],
+            node_memory_bytes=pool.resources[MEMORY],
+            pod_cpu_milli=tuple(one.requests[CPU] for one in owners),
+            pod_memory_bytes=tuple(one.requests[MEMORY] for one in owners),
             stock=numbered(scenario, stock.nodes),
             stock_preempted=len(stock.evicted),
             simulated_s=simulated_s,

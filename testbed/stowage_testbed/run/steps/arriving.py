@@ -42,8 +42,7 @@ def _replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
         workload = Workload(
             name=pod.owner,
             replicas=0,
-            cpu_milli=pod.template.cpu_milli,
-            memory_bytes=pod.template.memory_bytes,
+            requests=pod.template.requests,
             priority=pod.template.priority,
         )
         manifest = bare_pod_manifest(

@@ -10,9 +10,14 @@ from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.change import JsonObject, without_bookkeeping
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.observe.pod_body import live, node_of, priority_of, requests_of
+from stowage_testbed.observe.pod_body import (
+    allocatable_of,
+    live,
+    node_of,
+    priority_of,
+    requests_of,
+)
 from stowage_testbed.observe.state import State
-from stowage_testbed.quantity import parse_cpu, parse_memory
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
@@ -112,20 +117,15 @@ def _objects(
 
 
 def _node(body: JsonObject) -> NodeState:
-    allocatable = body["status"]["allocatable"]
-    return NodeState(
-        _name(body), parse_cpu(allocatable["cpu"]), parse_memory(allocatable["memory"])
-    )
+    return NodeState(_name(body), allocatable_of(body))
 
 
 def _pod(body: JsonObject) -> PodState:
-    requests = requests_of(body)
     labels: dict[str, Any] = body["metadata"].get("labels") or {}
     return PodState(
         workload=labels.get(WORKLOAD_LABEL, ""),
         node=node_of(body) or None,
-        cpu_milli=requests.get("cpu", 0),
-        memory_bytes=requests.get("memory", 0),
+        requests=requests_of(body),
         priority=priority_of(body),
         name=_name(body),
     )

@@ -11,19 +11,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from stowage_testbed.resources import CPU, MEMORY, Resources
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """What a pod asks for."""
 
-    cpu_milli: int
-    memory_bytes: int
+    requests: Resources
     priority: int = 0
 
     @property
     def template_id(self) -> str:
         """Return six letters and digits that stand for it."""
-        text = f"{self.cpu_milli}/{self.memory_bytes}/{self.priority}"
+        asked = "/".join(str(self.requests[name]) for name in (CPU, MEMORY))
+        text = f"{asked}/{self.priority}"
         return hashlib.blake2b(text.encode(), digest_size=3).hexdigest()
 
 

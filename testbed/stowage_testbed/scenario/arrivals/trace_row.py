@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stowage_testbed.quantity import parse_cpu, parse_memory
+from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.arrivals.trace import Template, TraceRow
 from stowage_testbed.scenario.words import is_label
 
@@ -50,7 +51,9 @@ def _row(read: Mapping[str, Any]) -> TraceRow:
     return TraceRow(
         at_s=read["arrival_s"],
         owner=read["owner"],
-        template=Template(read["cpu"], read["memory"], read.get("priority", 0)),
+        template=Template(
+            Resources(cpu=read["cpu"], memory=read["memory"]), read.get("priority", 0)
+        ),
         replicas=read.get("replicas", 1),
         pod=read.get("pod", ""),
         lifetime_s=read.get("lifetime_s"),

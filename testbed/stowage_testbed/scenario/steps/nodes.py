@@ -7,7 +7,7 @@ from typing import Annotated
 
 from stowage_testbed.cluster.node_pool import Effect, NodePool
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.quantity import format_cpu, format_memory
+from stowage_testbed.resources import PODS
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
@@ -26,11 +26,8 @@ def pool_in_words(pool: NodePool) -> str:
     which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
     text = (
         f"{counted(pool.count, 'node')} ({which}) "
-        f"with cpu {format_cpu(pool.cpu_milli)}, "
-        f"memory {format_memory(pool.memory_bytes)}, {pool.pods} pods"
+        f"with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
     )
-    for name, amount in pool.extended.items():
-        text += f", {name} {format_memory(amount)}"
     if pool.zones:
         text += f", in turn in zones {', '.join(pool.zones)}"
     for key, value in pool.labels.items():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from amounts import size
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.node_pool import NodePool
@@ -67,7 +68,7 @@ def drained(cluster: FakeCluster, timeout_s: float = 5.0) -> None:
         objects=cluster,
         timeouts=Timeouts(),
     )
-    pool = NodePool("node", 2, 1000, 1 << 30)
+    pool = NodePool("node", 2, size(1000, 1 << 30))
     context = StepContext(
         run,
         Scenario("nodes/drained", "A test.", (pool,), ()),

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from amounts import size
 from hpa_records import hpa_record
 
 from stowage_testbed.cluster.node_pool import NodePool
@@ -50,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def context(pod_overrides: PodOverrides | None = None) -> StepContext:
     run: Any = SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock()))
-    pool = NodePool("n", 1, 1000, 1 << 30)
+    pool = NodePool("n", 1, size(1000, 1 << 30))
     scenario = Scenario("hpa/recovery", "A test.", (pool,), ())
     harness = Harness()
     harness.pod_overrides = pod_overrides

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from amounts import asked
 
 from stowage_testbed.scenario.arrivals.trace import (
     Template,
@@ -19,7 +20,7 @@ from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.arriving import Replay
 
 HEADER = "arrival_s,owner,cpu,memory,priority,replicas,lifetime_s\n"
-SMALL = Template(100, 10**9)
+SMALL = Template(asked(100, 10**9))
 
 
 def a_file(tmp_path: Path, text: str, suffix: str = ".csv") -> Path:
@@ -38,7 +39,7 @@ def test_a_row_is_read_with_its_defaults(tmp_path: Path) -> None:
 
     assert read_trace(a_file(tmp_path, text)).rows == (
         TraceRow(0.5, "web", SMALL),
-        TraceRow(2.0, "job", Template(1000, 2 * 2**30, -5), 3, "", 1.5),
+        TraceRow(2.0, "job", Template(asked(1000, 2 * 2**30), -5), 3, "", 1.5),
     )
 
 
@@ -123,7 +124,7 @@ def test_a_file_that_is_no_trace_is_one_message(
 
 def test_a_pod_is_named_by_owner_and_template(tmp_path: Path) -> None:
     """So that it is the same pod whatever else is replayed, and in what order."""
-    big = Template(2000, 10**9)
+    big = Template(asked(2000, 10**9))
     rows = [
         TraceRow(1.0, "web", SMALL, replicas=2),
         TraceRow(0.0, "web", big),
@@ -150,7 +151,7 @@ def test_two_pods_of_one_name_are_an_issue(tmp_path: Path) -> None:
 
     (issue,) = issues_of(path)
 
-    name = f"web-{Template(1000, 10**9).template_id}-a"
+    name = f"web-{Template(asked(1000, 10**9)).template_id}-a"
     assert issue == (f"4: pod '{name}' came already in line 2; give it another name")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from amounts import asked
+
 from stowage_testbed.scenario.arrivals.trace import Template, TracedPod
 from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.applying import Apply, Delete, Scale
@@ -10,7 +12,9 @@ from stowage_testbed.scenario.steps.demand import Demand, most_pods, most_pods_e
 from stowage_testbed.scenario.steps.nodes import Cordon
 
 BROUGHT = {"web": 2, "db": 3, "lone": 1}
-TRACE = tuple(TracedPod(0.0, f"job-{n}", "job", Template(1, 1)) for n in range(4))
+TRACE = tuple(
+    TracedPod(0.0, f"job-{n}", "job", Template(asked(1, 1))) for n in range(4)
+)
 STEPS: list[Action] = [
     Apply(("web", "db", "budget")),
     Scale("web", 7),

@@ -1,0 +1,73 @@
+"""What nodes have left, and which pods could still use it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stowage_testbed.resources import PODS, Resources, names_of
+
+Amounts = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+
+
+class FreeRoom:
+    """Sizes and free amounts of nodes; only amounts count, not what else is asked for.
+
+    Parameters
+    ----------
+    nodes
+        What each node has, by its name.
+    held
+        A node and what is taken there, for each pod; other nodes are passed over.
+
+    Attributes
+    ----------
+    names
+        Of the resources, in order, without pods.
+    size, free
+        Per resource, also of pods, of shape (nodes,); nothing is free where a node is
+        overcommitted.
+    """
+
+    def __init__(
+        self, nodes: Mapping[str, Resources], held: Iterable[tuple[str, Resources]]
+    ) -> None:
+        taken: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for node, requests in held:
+            taken[node].update(requests)
+        self.names = names_of(nodes.values())
+        self.size: dict[str, Amounts] = {}
+        self.free: dict[str, Amounts] = {}
+        for name in (*self.names, PODS):
+            self.size[name] = _amounts([one[name] for one in nodes.values()])
+            self.free[name] = _amounts(
+                [max(one[name] - taken[node][name], 0) for node, one in nodes.items()]
+            )
+        self._nothing = np.zeros(len(nodes), np.int64)
+
+    def fits(self, shape: Resources) -> Marks:
+        """Return, for each node, whether a pod that asks for so much fits there."""
+        found: Marks = self._nothing == 0
+        for name, amount in shape.items():
+            found &= self.free.get(name, self._nothing) >= amount
+        return found
+
+    def stranded(self, shapes: Iterable[Resources], resource: str) -> int:
+        """Return what is free on nodes that lack something else for every shape.
+
+        Only shapes that ask for the resource count; where none does it is idle, and
+        nothing else is to blame. A node that takes no more pods lacks pods.
+        """
+        others = {one.without(resource) for one in shapes if resource in one}
+        if not others:
+            return 0
+        usable = np.any([self.fits(one) for one in others], axis=0)
+        return int(self.free[resource][~usable].sum())
+
+
+def _amounts(values: list[int]) -> Amounts:
+    return np.array(values, dtype=np.int64)

@@ -1,0 +1,188 @@
+"""Amounts of any resource: what pods ask for, what nodes have, what is left of it.
+
+Amounts are integers: cpu in thousandths of a core, everything else in its own whole
+unit, which is bytes of memory and storage, and one of what is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import ItemsView, Iterable, Iterator, Mapping
+from math import ceil
+from types import MappingProxyType
+from typing import Any, Self
+
+from stowage_testbed.quantity import (
+    amount,
+    format_cpu,
+    format_memory,
+    parse_count,
+    parse_cpu,
+    parse_memory,
+)
+
+CPU, MEMORY = "cpu", "memory"
+
+PODS = "pods"
+"""A node takes so many pods, and each pod takes one of these."""
+
+MOST_PODS = 110
+"""What a kubelet takes where its node does not say."""
+
+_NONE: Mapping[str, int] = MappingProxyType({})
+
+
+def ordered(names: Iterable[str]) -> list[str]:
+    """Return resources in the order of tables: cpu, memory, the others by name."""
+    return sorted(names, key=lambda name: (name != CPU, name != MEMORY, name))
+
+
+class Resources(Mapping[str, int]):
+    """Amounts by resource, in the order of tables; what is not named is 0.
+
+    Equal amounts are equal, in whatever order they are given and whether or not zeros
+    are. What is left of a node that is overcommitted is negative.
+
+    Examples
+    --------
+    >>> node = Resources({"nvidia.com/gpu": 4}, cpu=32_000, memory=128 * 10**9)
+    >>> Resources(cpu=4000).fits(node - Resources(cpu=30_000))
+    False
+    """
+
+    __slots__ = ("_amounts", "_hash")
+
+    def __init__(self, amounts: Mapping[str, int] = _NONE, /, **further: int) -> None:
+        given = {**amounts, **further}
+        self._amounts = {name: given[name] for name in ordered(given) if given[name]}
+        self._hash = hash(tuple(self._amounts.items()))
+
+    @classmethod
+    def of_list(cls, quantities: Mapping[str, Any]) -> Self:
+        """Return what a Kubernetes resource list has, parts of a unit as whole ones.
+
+        Raises
+        ------
+        QuantityError
+            It has something that is no quantity.
+        """
+        return cls(
+            {
+                name: ceil(amount(value) * (1000 if name == CPU else 1))
+                for name, value in quantities.items()
+            }
+        )
+
+    def quantities(self) -> dict[str, str]:
+        """Return the amounts as a Kubernetes resource list."""
+        return {
+            name: format_cpu(amount) if name == CPU else str(amount)
+            for name, amount in self.items()
+        }
+
+    def fits(self, room: Resources) -> bool:
+        """Return whether there is enough of all that is asked for.
+
+        Of what is not asked for there may be too little, as on an overcommitted node.
+        """
+        return all(amount <= room[name] for name, amount in self.items())
+
+    def without(self, *names: str) -> Resources:
+        """Return the amounts of all but some resources."""
+        return Resources({name: self[name] for name in self if name not in names})
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources({name: self[name] + other[name] for name in (*self, *other)})
+
+    def __sub__(self, other: Resources) -> Resources:
+        return Resources({name: self[name] - other[name] for name in (*self, *other)})
+
+    def __getitem__(self, name: str) -> int:
+        return self._amounts.get(name, 0)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._amounts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._amounts)
+
+    def items(self) -> ItemsView[str, int]:
+        """Return the resources with their amounts, none of which is 0."""
+        return self._amounts.items()
+
+    def __len__(self) -> int:
+        return len(self._amounts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Resources):
+            return NotImplemented
+        return self._amounts == other._amounts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Resources({self._amounts})"
+
+    def __str__(self) -> str:
+        shown = (f"{name} {spell(name, amount)}" for name, amount in self.items())
+        return ", ".join(shown) or "nothing"
+
+
+NOTHING = Resources()
+
+ONE_POD = Resources(pods=1)
+"""What every pod takes besides what it asks for."""
+
+
+def total(parts: Iterable[Resources]) -> Resources:
+    """Return the sum."""
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(part)
+    return Resources(counts)
+
+
+def names_of(parts: Iterable[Resources]) -> tuple[str, ...]:
+    """Return cpu and memory, which every node has, and what else there is of.
+
+    Pods are left out: they are counted apart.
+    """
+    further = {name for part in set(parts) for name in part}
+    return tuple(ordered({CPU, MEMORY} | further - {PODS}))
+
+
+def in_bytes(name: str) -> bool:
+    """Return whether a resource is known to be counted in bytes."""
+    return name in (MEMORY, "ephemeral-storage") or name.startswith("hugepages-")
+
+
+def parse(name: str, quantity: str | float) -> int:
+    """Return an exact amount of a resource.
+
+    Raises
+    ------
+    QuantityError
+        Not a quantity, negative, or not a whole number of the resource's units.
+    """
+    if name == CPU:
+        return parse_cpu(quantity)
+    return parse_memory(quantity) if in_bytes(name) else parse_count(quantity)
+
+
+def parse_all(quantities: Mapping[str, str | float]) -> Resources:
+    """Return the exact amounts of a list.
+
+    Raises
+    ------
+    QuantityError
+        One is not the amount of its resource.
+    """
+    return Resources({name: parse(name, quantities[name]) for name in quantities})
+
+
+def spell(name: str, amount: int) -> str:
+    """Return an amount of a resource as a file has it: 250m, 4Gi, 3."""
+    if name == CPU:
+        return format_cpu(amount)
+    return format_memory(amount) if in_bytes(name) else str(amount)
