@@ -77,14 +77,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
-    plans = context.observer.read(lambda state: [one.name for one in state.plans()])
-    objects.delete_all("PackingPlan")
-    # They must not count for the next run.
-    wait_for(
-        f"the plans of {scenario.scenario_id} to go",
-        objects_gone("PackingPlan", plans),
-        timeout_s=context.timeouts.cleanup_s,
-    )
+    clear_plans(context)
     for name in nodes:
         objects.delete("Node", name)
     for priority in scenario.priorities:
@@ -99,6 +92,17 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         f"the objects of {scenario.scenario_id} to go",
         lambda: list(_left(objects, wide)),
         lambda left: not left,
+        timeout_s=context.timeouts.cleanup_s,
+    )
+
+
+def clear_plans(context: RunContext) -> None:
+    """Take all plans away: those of one run must not count for another."""
+    names = context.observer.read(lambda state: [one.name for one in state.plans()])
+    context.objects.delete_all("PackingPlan")
+    context.observer.wait_for(
+        "the plans to go",
+        objects_gone("PackingPlan", names),
         timeout_s=context.timeouts.cleanup_s,
     )
 

@@ -81,7 +81,7 @@ def test_standard_output_is_json_and_nothing_else(
 
     rounds = document["scenarios"]
     assert [item["repeat"] for item in rounds] == [1, 2]
-    assert len({item["before"]["placement_hash"] for item in rounds}) == 1
+    assert len({item["checkpoints"][0]["placement_hash"] for item in rounds}) == 1
     assert document["divergences"] == []
 
 
@@ -143,7 +143,7 @@ def test_an_interrupted_scenario_is_taken_back_from_a_named_cluster(
     """Ctrl-C must not leave strange nodes and pods on a cluster that stays."""
     assert answer.returncode == 1
     run = StowageRun(tmp_path, "paper/figure-1", "--cluster", cluster.name)
-    run.wait_for_line("paper/figure-1: deterministic")
+    run.wait_for_line("create first, second and third")
 
     run.process.send_signal(signal.SIGINT)
 

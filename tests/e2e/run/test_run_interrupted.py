@@ -30,9 +30,9 @@ def run(tmp_path: Path) -> Iterator[StowageRun]:
     [
         ("cluster run-", signal.SIGINT, 130),
         ("serve with profile deterministic", signal.SIGTERM, 143),
-        ("paper/figure-1: deterministic", signal.SIGINT, 130),
+        ("create first, second and third", signal.SIGINT, 130),
         ("serve with profile optimizer", signal.SIGINT, 130),
-        ("paper/figure-1: optimizer", signal.SIGTERM, 143),
+        ("have the optimiser pack", signal.SIGTERM, 143),
     ],
 )
 def test_an_interrupted_run_leaves_no_process_and_no_folder(
@@ -51,7 +51,7 @@ def test_an_interrupted_run_leaves_no_process_and_no_folder(
 
 def test_a_killed_run_can_be_run_again(run: StowageRun, tmp_path: Path) -> None:
     """SIGKILL leaves no time to clean up; the next run does it."""
-    run.wait_for_line("paper/figure-1: deterministic")
+    run.wait_for_line("create first, second and third")
     run.process.kill()
     run.process.wait(END_TIMEOUT_S)
     killed = run.workdir

@@ -35,7 +35,7 @@ expect: {end: {placed: 0}}
     )
     assert "2 of 3 pods are bound" in outcome.error
     assert "Insufficient cpu" in outcome.error
-    assert [record.step.number for record in outcome.steps] == [1, 2, 3]
+    assert [record.step.number for record in outcome.steps] == [0, 1, 2, 3]
     assert outcome.checks == ()
     assert len(outcome.checkpoints[-1].state.bound) == 2
 
@@ -174,7 +174,7 @@ expect: {end: {placed: 0, pending: {}}}
 """
     )
 
-    lived, gone = outcome.steps[0], outcome.steps[2]
+    lived, gone = outcome.steps[1], outcome.steps[3]
     assert (outcome.error, outcome.failed_checks) == ("", ())
     assert lived.facts["pods"] == 4
     # The last came after 0.2 s and has run for a second when it is gone.
@@ -196,7 +196,7 @@ expect: {end: {placed: 2}}
 """
     )
 
-    assert outcome.steps[3].facts == {"pods": 2}
+    assert outcome.steps[4].facts == {"pods": 2}
     assert environment.facts("annotations", "kwok.x-k8s.io/usage-cpu") == {"250m"}
     assert environment.facts("annotations", "kwok.x-k8s.io/usage-memory") == {
         str(64 * 2**20)

@@ -62,7 +62,7 @@ def test_every_pod_that_was_bound_has_a_latency(outcome: RunOutcome) -> None:
     """A watch that misses a pod would bend the percentiles."""
     first = [item.checkpoints[0] for item in outcome.outcomes if item.checkpoints]
 
-    assert {one.name for one in first} == {BEFORE, END}
+    assert {BEFORE, END} < {one.name for one in first}
     for one in first:
         assert one.latency.audit_lag_s is not None
         if one.name == BEFORE:

@@ -24,6 +24,7 @@ from stowage_testbed.reproduce.sweep.parquet import frame_of, write_frame
 from stowage_testbed.reproduce.sweep.shard import WHOLE
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import cluster_session
@@ -73,6 +74,7 @@ def _run_all(
                 namespace = f"warm-{arm.name}-{context.tag}"
                 with _nodes_of(context, ones[0][1]):
                     warm_up(context, arm.pod_overrides, WARM_UP_PODS, namespace)
+                    clear_plans(context)
                 for _, scene, number in ones:
                     row = deploy(context, scene, arm, number)
                     journal.add(run_id(arm, scene, number), (row,))

@@ -48,6 +48,8 @@ class StepContext:
         How many pods have been asked for.
     made
         How many pods bursts have made of each workload, for the names of the next.
+    untried
+        Objects that the server has not looked at yet.
     is_planned
         Whether an optimiser has served.
     noted_changes
@@ -69,6 +71,7 @@ class StepContext:
     checkpoints: list[CheckpointRecord] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
     evidence: dict[str, str] = field(default_factory=dict)
+    untried: list[ObjectSpec] = field(init=False)
     is_planned: bool = False
     noted_changes: int = 0
     started: Receipt | None = None
@@ -79,6 +82,7 @@ class StepContext:
 
     def __post_init__(self) -> None:
         self.demand = Demand(self.scenario.pods_by_name)
+        self.untried = list(self.scenario.objects.values())
 
     @property
     def window(self) -> Window | None:
@@ -90,20 +94,26 @@ class StepContext:
     def try_objects(self) -> None:
         """Watch the objects' kinds, and have the server look at all that is written.
 
-        Objects whose kind another one defines have their turn when they are made.
+        Each is looked at once, when its kind is served: that of some comes with the
+        release, or is defined by another object.
 
         Raises
         ------
         ApiRefusedError
             The server says that an object is none.
         """
-        for item in self.scenario.objects.values():
+        untried, self.untried = self.untried, []
+        for item in untried:
             try:
                 kind = self.objects.kinds.of(item.manifest)
             except KindMissingError:
+                self.untried.append(item)
                 continue
             self.run.observer.watch(source_of(kind))
             self._create(item, kind, dry_run=True)
+
+    def try_workloads(self) -> None:
+        """Have the server look at each workload; as `try_objects` raises."""
         for workload in self.scenario.workload:
             # Its controllers are equal.
             for manifest in controller_manifests(workload, self.namespace)[:1]:

@@ -44,7 +44,7 @@ def carry_all_out(context: StepContext) -> str:
     A step that fails ends them, and nothing is raised for it. What they produced is in
     the context, also the evidence of a failure.
     """
-    error = problem_of(context.try_objects)
+    error = problem_of(context.try_objects) or problem_of(context.try_workloads)
     names = _next_checkpoints(context.scenario.steps)
     for step, name in zip(context.scenario.steps, names, strict=True):
         if not error:

@@ -15,6 +15,7 @@ def release(context: StepContext, step: Release) -> None:
     """Have the release serve, unless another scheduler does."""
     context.harness.release(context.run, context.scenario, step, context.recorder)
     context.is_planned |= step.optimizer
+    context.try_objects()
 
 
 def pack(context: StepContext, step: Pack) -> None:
