@@ -50,6 +50,15 @@ class StepEnvironment:
         path.parent.mkdir(exist_ok=True)
         used = (line for name, line in WORKLOAD.items() if name in text)
         path.write_text("".join((HEAD, *used, text)))
+        return self.play_file(path, pod_overrides, window_listener)
+
+    def play_file(
+        self,
+        path: Path,
+        pod_overrides: PodOverrides | None = None,
+        window_listener: WindowListener | None = None,
+    ) -> SteppedOutcome:
+        """Do the same with the steps of a scenario."""
         (scenario,) = load_file(path)
         recorder = RunRecorder(self.context, Listener())
         # A namespace lives on for seconds after it was cleared.
