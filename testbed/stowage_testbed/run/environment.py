@@ -77,6 +77,9 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
+    if any(item.kind == "PersistentVolume" for item in scenario.objects.values()):
+        # They stay as long as their claims, which the namespace would keep longer.
+        objects.delete_all("PersistentVolumeClaim", namespace)
     objects.delete_all("PackingPlan")
     for name in nodes:
         objects.delete("Node", name)
