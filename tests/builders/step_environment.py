@@ -15,6 +15,7 @@ from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.execution import run_steps
 from stowage_testbed.run.steps.outcome import SteppedOutcome
 from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
 
 ROUNDS = itertools.count(1)
 
@@ -50,16 +51,16 @@ class StepEnvironment:
         path.parent.mkdir(exist_ok=True)
         used = (line for name, line in WORKLOAD.items() if name in text)
         path.write_text("".join((HEAD, *used, text)))
-        return self.play_file(path, pod_overrides, window_listener)
+        (scenario,) = load_file(path)
+        return self.play_scenario(scenario, pod_overrides, window_listener)
 
-    def play_file(
+    def play_scenario(
         self,
-        path: Path,
+        scenario: Scenario,
         pod_overrides: PodOverrides | None = None,
         window_listener: WindowListener | None = None,
     ) -> SteppedOutcome:
         """Do the same with the steps of a scenario."""
-        (scenario,) = load_file(path)
         recorder = RunRecorder(self.context, Listener())
         # A namespace lives on for seconds after it was cleared.
         number = next(ROUNDS)

@@ -29,7 +29,8 @@ class Apply(Action):
     """Create workloads and objects in order; `all`: those that no burst is made of.
 
     A path, of a YAML file or with a slash at its end of a folder, stands for the
-    objects there, and begins in the folder of the scenario.
+    objects there, and begins in the folder of the scenario. Those with a
+    ``generateName`` only are others each time.
     """
 
     kind = "apply"
