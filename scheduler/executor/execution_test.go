@@ -27,9 +27,9 @@ func randomPlan(t *testing.T, random *rand.Rand) (*fakeCluster, *plan.Plan) {
 		return ""
 	}
 	for node := range after {
-		after[node] = resources.Vector{CPUMilli: 1000, MemoryBytes: 1000, Pods: 110}
+		after[node] = size(1000, 1000).WithPods(110)
 	}
-	c.capacity.Pods = 110
+	c.capacity = c.capacity.WithPods(110)
 	before := map[string]resources.Vector{}
 	for node, room := range after {
 		before[node] = room
@@ -83,7 +83,7 @@ func TestWavesNeverExceedCapacityAndAlwaysEnd(t *testing.T) {
 // The pods of a workload may leave one at a time only. The first waits for room that another workload's pod leaves once
 // the second has left, which may not: it takes the second one's place, and the second gets its own.
 func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
 	first, second := c.add("rs", "n0", size(60, 60), 0), c.add("rs", "n1", size(60, 60), 0)
 	other := c.add("other", "n2", size(60, 60), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n2"}, {Pod: second, From: "n1", To: "n0"},
@@ -112,7 +112,7 @@ func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
 // A pod whose own node is the target of another pod of its kind stays, once the other has taken the place that it was to
 // have.
 func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
 	first, second := c.add("rs", "n0", size(60, 60), 0), c.add("rs", "n1", size(60, 60), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n2"}}},
 		c.free(), 1)
@@ -133,7 +133,7 @@ func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
 
 // Two full nodes swap their pods: one pod has to go first, and only one.
 func TestCycleIsBrokenByTheShortestGap(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	slow := c.add("slow", "n0", size(100, 100), 0)
 	quick := c.add("quick", "n1", size(100, 100), 0)
 	seconds := int64(5)
@@ -153,7 +153,7 @@ func TestCycleIsBrokenByTheShortestGap(t *testing.T) {
 // Cycles that have nothing to do with each other are broken at the same time, one pod of each: one after the other, a plan of
 // hundreds would take as many times the time that a pod takes to end and to start.
 func TestEachCycleIsBrokenByItself(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 8, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 8, size(100, 100).WithPods(10))
 	of := &plan.Plan{}
 	for i := range 8 {
 		from, to := fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i^1)
@@ -178,7 +178,7 @@ func TestEachCycleIsBrokenByItself(t *testing.T) {
 
 // The execution waits for a pod that has room at its place, unless that pod is known to wait for one of the others.
 func TestEarlyPodIsEvictedAlthoughAnotherIsExpected(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	first, second := c.add("first", "n0", size(60, 60), 0), c.add("second", "n1", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(30, 30), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n1", To: "n0"}},
@@ -201,7 +201,7 @@ func TestEarlyPodIsEvictedAlthoughAnotherIsExpected(t *testing.T) {
 
 // Evictions that turn out not to be needed are skipped, those of the most important pods first.
 func TestUnneededEvictionsAreSkipped(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, size(100, 100).WithPods(10))
 	low := c.add("low", "n0", size(30, 30), 1)
 	middle := c.add("middle", "n0", size(30, 30), 2)
 	high := c.add("high", "", size(60, 60), 3)
@@ -218,7 +218,7 @@ func TestUnneededEvictionsAreSkipped(t *testing.T) {
 // Replacements come back under new names: places are counted by owner and node, and an extra
 // pod of the same owner gets none.
 func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
 	first := c.add("rs", "n0", size(10, 10), 0)
 	second := c.add("rs", "n0", size(10, 10), 0)
 	of := &plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1"}, {Pod: second, From: "n0", To: "n1"}}}
@@ -255,7 +255,7 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 
 // An eviction that is refused for now closes its place again, as long as the pod stays.
 func TestRefusedEvictionClosesItsPlace(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	pod := c.add("rs", "n0", size(10, 10), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: pod, From: "n0", To: "n1"}}}, c.free(), 0)
 
@@ -272,7 +272,7 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 
 // A waiting pod does not overtake a replacement whose room is being made.
 func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	blocker := c.add("blocker", "n1", size(60, 60), 0)
 	moved := c.add("moved", "n0", size(40, 40), 0)
 	waiting := c.add("waiting", "", size(60, 60), 1)
@@ -292,7 +292,7 @@ func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
 
 // Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	pod := c.add("rs", "n0", size(10, 20), 0)
 	bare := c.add("", "", size(1, 2), 0)
 	bare.Owner = types.UID("")
@@ -301,7 +301,7 @@ func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 
 	needed := executor.New(of, c.free(), 0).Outstanding()["n1"]
 
-	if needed.CPUMilli != 11 || needed.MemoryBytes != 22 || needed.Pods != 2 {
+	if !needed.Equal(size(11, 22).WithPods(2)) {
 		t.Errorf("outstanding = %+v, want both arrivals", needed)
 	}
 }

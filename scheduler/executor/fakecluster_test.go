@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,7 +44,9 @@ func ready(pod *v1.Pod) *v1.Pod {
 }
 
 func size(cpu, memory int64) resources.Vector {
-	return resources.Vector{CPUMilli: cpu, MemoryBytes: memory, Pods: 1}
+	return resources.OfList(v1.ResourceList{
+		v1.ResourceCPU:    *resource.NewMilliQuantity(cpu, resource.DecimalSI),
+		v1.ResourceMemory: *resource.NewQuantity(memory, resource.DecimalSI)}).WithPods(1)
 }
 
 func newFakeCluster(t *testing.T, random *rand.Rand, nodes int, capacity resources.Vector) *fakeCluster {
@@ -181,7 +184,7 @@ func (c *fakeCluster) away() map[types.UID]int {
 func (c *fakeCluster) checkCapacity() {
 	c.t.Helper()
 	for node, room := range c.free() {
-		if room.CPUMilli < 0 || room.MemoryBytes < 0 {
+		if room.Of(v1.ResourceCPU) < 0 || room.Of(v1.ResourceMemory) < 0 {
 			c.t.Fatalf("node %s is over its capacity: %+v left", node, room)
 		}
 	}

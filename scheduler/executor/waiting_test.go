@@ -8,7 +8,6 @@ import (
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/resources"
 )
 
 func none(types.UID) bool { return false }
@@ -17,7 +16,7 @@ func none(types.UID) bool { return false }
 // that is full.
 func crowdedNode(t *testing.T) (*fakeCluster, *executor.Execution) {
 	t.Helper()
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	c.add("steady", "n0", size(60, 60), 0)
 	c.add("steady", "n1", size(100, 100), 0)
 	of := &plan.Plan{}
@@ -65,7 +64,7 @@ func TestPodThatIsBeingBoundIsNotReady(t *testing.T) {
 
 // A replacement of a move comes first: a pod that merely waits must not take the room that the replacement will need.
 func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
 	moving := c.add("moving", "n1", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(60, 60), 0)
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: moving, From: "n1", To: "n0"}},
@@ -82,7 +81,7 @@ func TestWaitingPodIsNotReadyForTheRoomOfAReplacement(t *testing.T) {
 
 // A pod whose place has no room yet waits outside the active queue, instead of failing a cycle.
 func TestPlannedPodMustWaitUntilItsPlaceHasRoom(t *testing.T) {
-	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, resources.Vector{CPUMilli: 100, MemoryBytes: 100, Pods: 10})
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, size(100, 100).WithPods(10))
 	leaving := c.add("leaving", "n0", size(60, 60), 0)
 	waiting := c.add("waiting", "", size(60, 60), 1)
 	stranger := c.add("stranger", "", size(60, 60), 1)

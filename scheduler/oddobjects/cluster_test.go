@@ -136,7 +136,7 @@ func (d disks) Limited(string) bool { return false }
 
 // snapshot is what the scheduler would ask about, with reservations of any size.
 func (c *cluster) snapshot(g generator, id string, cache *snapshot.Cache) *snapshot.Snapshot {
-	held := map[string]resources.Vector{"nowhere": {CPUMilli: 1}}
+	held := map[string]resources.Vector{"nowhere": resources.Vector{}.WithPods(1)}
 	for range 3 {
 		amount := g.amount()
 		held[fmt.Sprintf("node-%d", g.IntN(40))] = resources.OfList(v1.ResourceList{g.resource(): amount})

@@ -99,7 +99,7 @@ func (l *Ledger) claim(pod *v1.Pod, node string, requests resources.Vector, from
 func (c *claim) isSame(pod *v1.Pod, node string, requests resources.Vector) bool {
 	return c != nil && c.node == node && maps.Equal(c.pod.Labels, pod.Labels) &&
 		equality.Semantic.DeepEqual(c.pod.OwnerReferences, pod.OwnerReferences) &&
-		equality.Semantic.DeepEqual(c.requests, requests)
+		c.requests.Equal(requests)
 }
 
 // count adds the claim to its account's sum if it is valid.

@@ -17,7 +17,7 @@ import (
 
 func held(l *reservation.Ledger, pod *v1.Pod, node string) int64 {
 	held, _ := l.For(pod, false).Held(node)
-	return held.CPUMilli
+	return held.Of(v1.ResourceCPU)
 }
 
 // Reserved room is not available, except to its owners and to pods of higher priority. A reservation whose room is not
@@ -62,7 +62,7 @@ func TestWhatIsTakenIsNoLongerHeld(t *testing.T) {
 	account := l.Account(record.UID())
 	released := l.Release(owner.UID)
 
-	if !ok || taken.UID != record.UID() || after != 500 || again || account.Allocated.CPUMilli != 1500 || len(account.Pods) != 1 {
+	if !ok || taken.UID != record.UID() || after != 500 || again || account.Allocated.Of(v1.ResourceCPU) != 1500 || len(account.Pods) != 1 {
 		t.Errorf("took %v %t, %d held after, again %t, account %+v", taken, ok, after, again, account)
 	}
 	if !released || held(l, stranger, "n1") != 2000 || l.Release(owner.UID) {
@@ -113,7 +113,7 @@ func TestLedgerIsTheSameWhenRebuiltFromThePods(t *testing.T) {
 	anew.Put(record)
 
 	a, b := live.Account(record.UID()), anew.Account(record.UID())
-	if a.Allocated.CPUMilli != 2000 || b.Allocated.CPUMilli != 2000 || len(a.Pods) != 2 || len(b.Pods) != 2 {
+	if a.Allocated.Of(v1.ResourceCPU) != 2000 || b.Allocated.Of(v1.ResourceCPU) != 2000 || len(a.Pods) != 2 || len(b.Pods) != 2 {
 		t.Errorf("live %+v, anew %+v", a.Allocated, b.Allocated)
 	}
 }
@@ -250,16 +250,16 @@ func TestOnlyOwnersHaveTaken(t *testing.T) {
 	l, pod := reservation.NewLedger(), bound(podOf("a", "a-1", "1", 5), "n1", "r")
 	l.Put(reserved(t, "r", "n1", "2", "a"))
 	l.Observe(pod)
-	first, version := l.Account("uid-r").Allocated.CPUMilli, l.AccountVersion("uid-r")
+	first, version := l.Account("uid-r").Allocated.Of(v1.ResourceCPU), l.AccountVersion("uid-r")
 	l.Observe(pod.DeepCopy())
 	same := l.AccountVersion("uid-r") == version
 
 	relabelled := pod.DeepCopy()
 	relabelled.Labels = map[string]string{"app": "b"}
 	l.Observe(relabelled)
-	second := l.Account("uid-r").Allocated.CPUMilli
+	second := l.Account("uid-r").Allocated.Of(v1.ResourceCPU)
 	l.Put(reserved(t, "r", "n1", "2", "b", ofGeneration(2)))
-	third := l.Account("uid-r").Allocated.CPUMilli
+	third := l.Account("uid-r").Allocated.Of(v1.ResourceCPU)
 
 	if first != 1000 || !same || second != 0 || third != 1000 {
 		t.Errorf("allocated %d, then %d, then %d; the account changed without a cause: %t", first, second, third, !same)
@@ -300,9 +300,9 @@ func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 	taken := int64(0)
 	for i := range 5 {
 		account := l.Account(reserved(t, fmt.Sprint("r-", i), "n1", "1000", "a").UID())
-		taken += account.Allocated.CPUMilli
-		if account.Allocated.CPUMilli != int64(1000*len(account.Pods)) {
-			t.Errorf("%d allocated by %d pods", account.Allocated.CPUMilli, len(account.Pods))
+		taken += account.Allocated.Of(v1.ResourceCPU)
+		if account.Allocated.Of(v1.ResourceCPU) != int64(1000*len(account.Pods)) {
+			t.Errorf("%d allocated by %d pods", account.Allocated.Of(v1.ResourceCPU), len(account.Pods))
 		}
 	}
 	if taken > 4000 {

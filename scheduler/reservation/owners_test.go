@@ -81,7 +81,7 @@ func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
 	if len(ours) != 1 || len(theirs) != 0 {
 		t.Errorf("offers %v to the owner, %v to a pod with its labels in another namespace", ours, theirs)
 	}
-	if held, _ := ledger.For(stranger, false).Held("n1"); held.CPUMilli != 2000 {
-		t.Errorf("%d held against it, want 2000", held.CPUMilli)
+	if held, _ := ledger.For(stranger, false).Held("n1"); held.Of(v1.ResourceCPU) != 2000 {
+		t.Errorf("%d held against it, want 2000", held.Of(v1.ResourceCPU))
 	}
 }

@@ -33,7 +33,7 @@ func ArrivalsOf(record *packingplan.Record) []Arrival {
 	requests := make(map[string]resources.Vector, len(status.Classes))
 	for i := range status.Classes {
 		class := &status.Classes[i]
-		classes[class.ID], requests[class.ID] = class, resources.OfList(class.Requests)
+		classes[class.ID], requests[class.ID] = class, resources.OfList(class.Requests).WithPods(1)
 	}
 	arrivals := make([]Arrival, 0, len(status.Placements)+len(status.Moves))
 	add := func(node, pod, class string, of Arrival) {
@@ -42,7 +42,6 @@ func ArrivalsOf(record *packingplan.Record) []Arrival {
 			return // its requests are not known
 		}
 		of.Node, of.Priority, of.Requests = node, known.Priority, requests[class]
-		of.Requests.Pods = 1
 		of.Namespace, _, _ = strings.Cut(pod, "/")
 		arrivals = append(arrivals, of)
 	}
@@ -147,7 +146,7 @@ func samePlaces(before, after []*place) bool {
 // isLike compares all but the nodes.
 func (a *Arrival) isLike(other *Arrival) bool {
 	return a.Pod == other.Pod && a.Controller == other.Controller && a.Namespace == other.Namespace &&
-		a.Priority == other.Priority && a.Requests.Minus(other.Requests).IsZero()
+		a.Priority == other.Priority && a.Requests.Equal(other.Requests)
 }
 
 func (l *Ledger) holdsAlready(plan types.UID, arrivals []Arrival) bool {

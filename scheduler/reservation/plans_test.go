@@ -148,7 +148,7 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 
 	rehearsed, _ := l.For(stranger, true).Held("n1")
 
-	if rehearsed.CPUMilli != 2000 || held(l, stranger, "n1") != 3000 || l.HeldByNode()["n1"].CPUMilli != 2000 {
+	if rehearsed.Of(v1.ResourceCPU) != 2000 || held(l, stranger, "n1") != 3000 || l.HeldByNode()["n1"].Of(v1.ResourceCPU) != 2000 {
 		t.Errorf("rehearsal %v, live %d, standing %v", rehearsed, held(l, stranger, "n1"), l.HeldByNode())
 	}
 }
@@ -172,7 +172,7 @@ func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
 	l.Put(record)
 	l.HoldPlan("uid-p", "p", []reservation.Arrival{moved("n1", "1", "a")})
-	free := resources.Vector{CPUMilli: 2500, Pods: 10}
+	free := resources.OfList(v1.ResourceList{v1.ResourceCPU: resource.MustParse("2.5"), v1.ResourcePods: resource.MustParse("10")})
 	before := l.HasRoom(record, free)
 	l.EndPlan("uid-p")
 

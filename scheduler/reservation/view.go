@@ -63,9 +63,8 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 // offer is what is left of a reservation, and whether that is enough. Several pods may share a reservation; the number of
 // pods is only limited by the node.
 func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enough bool) {
-	requests.Pods = 0
 	left := l.left(one)
-	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.FitsIn(left)
+	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.WithPods(0).FitsIn(left)
 }
 
 func (v *View) addOffer(node string, offer Offer) {

@@ -1,4 +1,4 @@
-package resources_test
+package resources
 
 import (
 	"math"
@@ -7,8 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/stowage/stowage/scheduler/resources"
 )
 
 func asking(name v1.ResourceName, amount string) *v1.Pod {
@@ -18,16 +16,16 @@ func asking(name v1.ResourceName, amount string) *v1.Pod {
 
 // A sum that overflows would show room where there is none.
 func TestSumsEndAtTheEndsOfTheRange(t *testing.T) {
-	most := resources.Vector{MemoryBytes: math.MaxInt64, Extended: map[string]int64{"x": math.MaxInt64}}
-	least := resources.Vector{MemoryBytes: math.MinInt64, Extended: map[string]int64{"x": math.MinInt64}}
+	most := Vector{memoryBytes: math.MaxInt64, extended: map[string]int64{"x": math.MaxInt64}}
+	least := Vector{memoryBytes: math.MinInt64, extended: map[string]int64{"x": math.MinInt64}}
 
-	if sum := most.Plus(most); sum.MemoryBytes != math.MaxInt64 || sum.Extended["x"] != math.MaxInt64 {
+	if sum := most.Plus(most); sum.memoryBytes != math.MaxInt64 || sum.extended["x"] != math.MaxInt64 {
 		t.Errorf("the most and the most are %+v", sum)
 	}
-	if rest := least.Minus(most); rest.MemoryBytes != math.MinInt64 || rest.Extended["x"] != math.MinInt64 {
+	if rest := least.Minus(most); rest.memoryBytes != math.MinInt64 || rest.extended["x"] != math.MinInt64 {
 		t.Errorf("the least without the most is %+v", rest)
 	}
-	if rest := (resources.Vector{}).Minus(least); rest.MemoryBytes != math.MaxInt64 {
+	if rest := (Vector{}).Minus(least); rest.memoryBytes != math.MaxInt64 {
 		t.Errorf("nothing without the least is %+v", rest)
 	}
 }
@@ -44,10 +42,10 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 		{v1.ResourceEphemeralStorage, "99999999999999999999E", false}, {"example.com/x", "9223372036854775807", false},
 	} {
 		pod := asking(c.name, c.amount)
-		if got := resources.Countable(pod); got != c.countable {
+		if got := Countable(pod); got != c.countable {
 			t.Errorf("%s of %s: countable is %t", c.amount, c.name, got)
 		}
-		if of := resources.OfPod(pod); of.CPUMilli < 0 || of.MemoryBytes < 0 || of.EphemeralStorageBytes < 0 {
+		if of := OfPod(pod); of.cpuMilli < 0 || of.memoryBytes < 0 || of.ephemeralStorageBytes < 0 {
 			t.Errorf("%s of %s is %+v, less than nothing", c.amount, c.name, of)
 		}
 	}
@@ -55,7 +53,7 @@ func TestRequestsBeyondAnyMachineAreNotCountable(t *testing.T) {
 
 // The optimiser refuses amounts beyond 2^60, of a node or a reservation as of a pod.
 func TestAmountsAreToldInTheContractsRange(t *testing.T) {
-	message := resources.Vector{CPUMilli: math.MaxInt64, MemoryBytes: -1, Extended: map[string]int64{"x": math.MaxInt64}}.Message()
+	message := Vector{cpuMilli: math.MaxInt64, memoryBytes: -1, extended: map[string]int64{"x": math.MaxInt64}}.Message()
 
 	if message.CpuMilli != 1<<60 || message.MemoryBytes != 0 || message.Extended["x"] != 1<<60 {
 		t.Errorf("message %v", message)
@@ -69,10 +67,10 @@ func TestReadingAPodsRequestsDoesNotChangeThePod(t *testing.T) {
 			Resources: &v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceMemory: resource.MustParse(amount)}},
 			Overhead:  v1.ResourceList{v1.ResourceMemory: resource.MustParse("8")},
 		}}
-		before, first := pod.DeepCopy(), resources.OfPod(pod)
+		before, first := pod.DeepCopy(), OfPod(pod)
 
-		if second := resources.OfPod(pod); second.MemoryBytes != first.MemoryBytes {
-			t.Errorf("%s and an overhead of 8 are %d, then %d", amount, first.MemoryBytes, second.MemoryBytes)
+		if second := OfPod(pod); second.memoryBytes != first.memoryBytes {
+			t.Errorf("%s and an overhead of 8 are %d, then %d", amount, first.memoryBytes, second.memoryBytes)
 		}
 		if !apiequality.Semantic.DeepEqual(before, pod) {
 			t.Errorf("%s became %s", amount, pod.Spec.Resources.Requests.Memory())

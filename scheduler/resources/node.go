@@ -8,22 +8,22 @@ import (
 // counted.
 func FreeOn(node fwk.NodeInfo) Vector {
 	allocatable, requested := ofFramework(node.GetAllocatable()), ofFramework(node.GetRequested())
-	allocatable.Pods = int64(node.GetAllocatable().GetAllowedPodNumber())
-	requested.Pods = int64(len(node.GetPods()))
+	allocatable.pods = int64(node.GetAllocatable().GetAllowedPodNumber())
+	requested.pods = int64(len(node.GetPods()))
 	return allocatable.Minus(requested)
 }
 
 func ofFramework(amount fwk.Resource) Vector {
 	vector := Vector{
-		CPUMilli:              amount.GetMilliCPU(),
-		MemoryBytes:           amount.GetMemory(),
-		EphemeralStorageBytes: amount.GetEphemeralStorage(),
+		cpuMilli:              amount.GetMilliCPU(),
+		memoryBytes:           amount.GetMemory(),
+		ephemeralStorageBytes: amount.GetEphemeralStorage(),
 	}
 	if scalars := amount.GetScalarResources(); len(scalars) > 0 {
-		vector.Extended = make(map[string]int64, len(scalars))
+		vector.extended = make(map[string]int64, len(scalars))
 	}
 	for name, value := range amount.GetScalarResources() {
-		vector.Extended[string(name)] = value
+		vector.extended[string(name)] = value
 	}
 	return vector
 }

@@ -14,19 +14,17 @@ import (
 // Vector is an amount of every resource. The zero value is nothing at all. Vectors are values:
 // no method changes its receiver.
 type Vector struct {
-	CPUMilli              int64
-	MemoryBytes           int64
-	EphemeralStorageBytes int64
-	Pods                  int64
-	Extended              map[string]int64
+	cpuMilli              int64
+	memoryBytes           int64
+	ephemeralStorageBytes int64
+	pods                  int64
+	extended              map[string]int64
 }
 
 // OfPod is what a pod asks for as the scheduler counts it: init containers, sidecars, pod-level
-// requests, resizes in progress and overhead. The pod itself counts as one of Pods.
+// requests, resizes in progress and overhead. The pod itself counts as one.
 func OfPod(pod *v1.Pod) Vector {
-	vector := OfList(requestsOf(pod))
-	vector.Pods = 1
-	return vector
+	return OfList(requestsOf(pod)).WithPods(1)
 }
 
 func requestsOf(pod *v1.Pod) v1.ResourceList {
@@ -55,21 +53,42 @@ func OfList(list v1.ResourceList) Vector {
 	for name, quantity := range list {
 		switch name {
 		case v1.ResourceCPU:
-			vector.CPUMilli = max(0, quantity.MilliValue())
+			vector.cpuMilli = max(0, quantity.MilliValue())
 		case v1.ResourceMemory:
-			vector.MemoryBytes = max(0, quantity.Value())
+			vector.memoryBytes = max(0, quantity.Value())
 		case v1.ResourceEphemeralStorage:
-			vector.EphemeralStorageBytes = max(0, quantity.Value())
+			vector.ephemeralStorageBytes = max(0, quantity.Value())
 		case v1.ResourcePods:
-			vector.Pods = max(0, quantity.Value())
+			vector.pods = max(0, quantity.Value())
 		default:
-			if vector.Extended == nil {
-				vector.Extended = map[string]int64{}
+			if vector.extended == nil {
+				vector.extended = map[string]int64{}
 			}
-			vector.Extended[string(name)] = max(0, quantity.Value())
+			vector.extended[string(name)] = max(0, quantity.Value())
 		}
 	}
 	return vector
+}
+
+// Of is the amount of one resource, of the CPU in thousandths.
+func (v Vector) Of(name v1.ResourceName) int64 {
+	switch name {
+	case v1.ResourceCPU:
+		return v.cpuMilli
+	case v1.ResourceMemory:
+		return v.memoryBytes
+	case v1.ResourceEphemeralStorage:
+		return v.ephemeralStorageBytes
+	case v1.ResourcePods:
+		return v.pods
+	}
+	return v.extended[string(name)]
+}
+
+// WithPods is the same of everything else, and room for so many pods.
+func (v Vector) WithPods(pods int64) Vector {
+	v.pods = pods
+	return v
 }
 
 // Plus is the sum; it ends at the ends of the 64-bit range.
@@ -80,32 +99,35 @@ func (v Vector) Plus(other Vector) Vector {
 // Minus is the difference; it may be negative, as on an over-committed node.
 func (v Vector) Minus(other Vector) Vector { return v.combine(other, negative) }
 
+// Equal says that both are as much of everything.
+func (v Vector) Equal(other Vector) bool { return v.Minus(other).IsZero() }
+
 // IsZero says that it is nothing at all.
 func (v Vector) IsZero() bool {
-	for _, value := range v.Extended {
+	for _, value := range v.extended {
 		if value != 0 {
 			return false
 		}
 	}
-	return v.CPUMilli == 0 && v.MemoryBytes == 0 && v.EphemeralStorageBytes == 0 && v.Pods == 0
+	return v.cpuMilli == 0 && v.memoryBytes == 0 && v.ephemeralStorageBytes == 0 && v.pods == 0
 }
 
 func (v Vector) combine(other Vector, signed func(int64) int64) Vector {
 	sum := Vector{
-		CPUMilli:              add(v.CPUMilli, signed(other.CPUMilli)),
-		MemoryBytes:           add(v.MemoryBytes, signed(other.MemoryBytes)),
-		EphemeralStorageBytes: add(v.EphemeralStorageBytes, signed(other.EphemeralStorageBytes)),
-		Pods:                  add(v.Pods, signed(other.Pods)),
+		cpuMilli:              add(v.cpuMilli, signed(other.cpuMilli)),
+		memoryBytes:           add(v.memoryBytes, signed(other.memoryBytes)),
+		ephemeralStorageBytes: add(v.ephemeralStorageBytes, signed(other.ephemeralStorageBytes)),
+		pods:                  add(v.pods, signed(other.pods)),
 	}
-	if len(v.Extended) == 0 && len(other.Extended) == 0 {
+	if len(v.extended) == 0 && len(other.extended) == 0 {
 		return sum
 	}
-	sum.Extended = make(map[string]int64, len(v.Extended)+len(other.Extended))
-	for name, value := range v.Extended {
-		sum.Extended[name] = value
+	sum.extended = make(map[string]int64, len(v.extended)+len(other.extended))
+	for name, value := range v.extended {
+		sum.extended[name] = value
 	}
-	for name, value := range other.Extended {
-		sum.Extended[name] = add(sum.Extended[name], signed(value))
+	for name, value := range other.extended {
+		sum.extended[name] = add(sum.extended[name], signed(value))
 	}
 	return sum
 }
@@ -117,17 +139,17 @@ func (v Vector) FitsIn(free Vector) bool { return v.ShortOf(free) == "" }
 // ShortOf names a resource of which the request asks for more than is free, or returns "".
 func (v Vector) ShortOf(free Vector) string {
 	switch {
-	case v.Pods > 0 && v.Pods > free.Pods:
+	case v.pods > 0 && v.pods > free.pods:
 		return string(v1.ResourcePods)
-	case v.CPUMilli > 0 && v.CPUMilli > free.CPUMilli:
+	case v.cpuMilli > 0 && v.cpuMilli > free.cpuMilli:
 		return string(v1.ResourceCPU)
-	case v.MemoryBytes > 0 && v.MemoryBytes > free.MemoryBytes:
+	case v.memoryBytes > 0 && v.memoryBytes > free.memoryBytes:
 		return string(v1.ResourceMemory)
-	case v.EphemeralStorageBytes > 0 && v.EphemeralStorageBytes > free.EphemeralStorageBytes:
+	case v.ephemeralStorageBytes > 0 && v.ephemeralStorageBytes > free.ephemeralStorageBytes:
 		return string(v1.ResourceEphemeralStorage)
 	}
-	for name, value := range v.Extended {
-		if value > 0 && value > free.Extended[name] {
+	for name, value := range v.extended {
+		if value > 0 && value > free.extended[name] {
 			return name
 		}
 	}
@@ -142,10 +164,10 @@ func (v Vector) List() v1.ResourceList {
 			list[name] = *quantity
 		}
 	}
-	set(v1.ResourceCPU, resource.NewMilliQuantity(v.CPUMilli, resource.DecimalSI))
-	set(v1.ResourceMemory, bytes(v.MemoryBytes))
-	set(v1.ResourceEphemeralStorage, bytes(v.EphemeralStorageBytes))
-	for name, amount := range v.Extended {
+	set(v1.ResourceCPU, resource.NewMilliQuantity(v.cpuMilli, resource.DecimalSI))
+	set(v1.ResourceMemory, bytes(v.memoryBytes))
+	set(v1.ResourceEphemeralStorage, bytes(v.ephemeralStorageBytes))
+	for name, amount := range v.extended {
 		set(v1.ResourceName(name), resource.NewQuantity(amount, resource.DecimalSI))
 	}
 	return list
@@ -162,14 +184,14 @@ func bytes(amount int64) *resource.Quantity {
 // Message is the vector in the contract's form and range.
 func (v Vector) Message() *contract.Resources {
 	message := &contract.Resources{
-		CpuMilli:              inContractRange(v.CPUMilli),
-		MemoryBytes:           inContractRange(v.MemoryBytes),
-		EphemeralStorageBytes: inContractRange(v.EphemeralStorageBytes),
-		Pods:                  inContractRange(v.Pods),
+		CpuMilli:              inContractRange(v.cpuMilli),
+		MemoryBytes:           inContractRange(v.memoryBytes),
+		EphemeralStorageBytes: inContractRange(v.ephemeralStorageBytes),
+		Pods:                  inContractRange(v.pods),
 	}
-	if len(v.Extended) > 0 {
-		message.Extended = make(map[string]int64, len(v.Extended))
-		for name, value := range v.Extended {
+	if len(v.extended) > 0 {
+		message.Extended = make(map[string]int64, len(v.extended))
+		for name, value := range v.extended {
 			message.Extended[name] = inContractRange(value)
 		}
 	}
@@ -179,17 +201,17 @@ func (v Vector) Message() *contract.Resources {
 // AtLeastNothing is the vector with zero in place of every negative amount.
 func (v Vector) AtLeastNothing() Vector {
 	amounts := Vector{
-		CPUMilli:              max(0, v.CPUMilli),
-		MemoryBytes:           max(0, v.MemoryBytes),
-		EphemeralStorageBytes: max(0, v.EphemeralStorageBytes),
-		Pods:                  max(0, v.Pods),
+		cpuMilli:              max(0, v.cpuMilli),
+		memoryBytes:           max(0, v.memoryBytes),
+		ephemeralStorageBytes: max(0, v.ephemeralStorageBytes),
+		pods:                  max(0, v.pods),
 	}
-	for name, value := range v.Extended {
+	for name, value := range v.extended {
 		if value > 0 {
-			if amounts.Extended == nil {
-				amounts.Extended = map[string]int64{}
+			if amounts.extended == nil {
+				amounts.extended = map[string]int64{}
 			}
-			amounts.Extended[name] = value
+			amounts.extended[name] = value
 		}
 	}
 	return amounts
@@ -204,11 +226,11 @@ func (v Vector) ShareOf(capacity Vector) float64 {
 			count++
 		}
 	}
-	share(v.CPUMilli, capacity.CPUMilli)
-	share(v.MemoryBytes, capacity.MemoryBytes)
-	share(v.EphemeralStorageBytes, capacity.EphemeralStorageBytes)
-	for _, name := range slices.Sorted(maps.Keys(capacity.Extended)) {
-		share(v.Extended[name], capacity.Extended[name])
+	share(v.cpuMilli, capacity.cpuMilli)
+	share(v.memoryBytes, capacity.memoryBytes)
+	share(v.ephemeralStorageBytes, capacity.ephemeralStorageBytes)
+	for _, name := range slices.Sorted(maps.Keys(capacity.extended)) {
+		share(v.extended[name], capacity.extended[name])
 	}
 	if count == 0 {
 		return 0

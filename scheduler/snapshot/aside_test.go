@@ -44,7 +44,7 @@ func TestWhatAProofDoesNotCoverIsCounted(t *testing.T) {
 			want: []string{"2 pods whose class could not be sent"}, waiting: 2, aside: 1},
 		"a node":   {input: snapshot.Input{Nodes: []*v1.Node{odd}}, want: []string{"1 nodes that could not be sent"}, waiting: 1},
 		"a budget": {input: snapshot.Input{Budgets: []*policyv1.PodDisruptionBudget{unreadable}}, want: []string{"1 disruption budgets that could not be sent"}, waiting: 1},
-		"reserved": {input: snapshot.Input{Held: map[string]resources.Vector{"n1": {CPUMilli: 1}, "n2": {}}},
+		"reserved": {input: snapshot.Input{Held: map[string]resources.Vector{"n1": resources.Vector{}.WithPods(1), "n2": {}}},
 			want: []string{"1 nodes with reserved room, which counts as taken for all"}, waiting: 1},
 		"a namespace that a rule reads": {input: snapshot.Input{Rules: snapshot.Rules{Namespaces: labels.Everything()}},
 			want: []string{"1 namespaces that could not be read"}, waiting: 1},

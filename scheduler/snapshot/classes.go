@@ -128,7 +128,7 @@ type identity struct {
 	Owner         *metav1.OwnerReference
 	Priority      int32
 	SchedulerName string
-	Requests      resources.Vector
+	Requests      *contract.Resources
 	NodeSelector  map[string]string
 	NodeAffinity  *v1.NodeSelector
 	Affinity      []v1.PodAffinityTerm
@@ -172,7 +172,7 @@ func identityOf(pod *v1.Pod) identity {
 		Owner:         metav1.GetControllerOfNoCopy(pod),
 		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
-		Requests:      resources.OfPod(pod),
+		Requests:      resources.OfPod(pod).WithPods(0).Message(), // the contract: every pod counts as one
 		NodeSelector:  pod.Spec.NodeSelector,
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,

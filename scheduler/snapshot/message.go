@@ -49,14 +49,12 @@ func compareMessages(a, b *contract.Pod) int {
 }
 
 func (c *classes) message(id string, of identity, labels map[string]string) *contract.PodClass {
-	requests := of.Requests.Message()
-	requests.Pods = 0 // the contract: every pod counts as one
 	class := &contract.PodClass{
 		Id:           id,
 		Namespace:    of.Namespace,
 		Labels:       labels,
 		Priority:     of.Priority,
-		Requests:     requests,
+		Requests:     of.Requests,
 		NodeSelector: of.NodeSelector,
 		Unsupported:  slices.Clone(of.Unsupported),
 	}

@@ -29,7 +29,7 @@ func TestRequestsAreCountedAsTheSchedulerCountsThem(t *testing.T) {
 	taken := build([]*v1.Node{aNode("n1", "4", "8Gi")}, pod)
 
 	// The init container runs beside the sidecar before the 1 GiB container: 1 + 3 + overhead 1.
-	if got, want := taken.Nodes["n1"].Used.MemoryBytes, int64(5<<30); got != want {
+	if got, want := taken.Nodes["n1"].Used.Of(v1.ResourceMemory), int64(5<<30); got != want {
 		t.Errorf("memory in use = %d, want %d", got, want)
 	}
 }
@@ -99,7 +99,7 @@ func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
 	if got, want := describe(s.Pods[pod.UID]), `node "n1", immovable "binding"`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if s.Pending() != 0 || s.Nodes["n1"].Used.Pods != 1 {
+	if s.Pending() != 0 || s.Nodes["n1"].Used.Of(v1.ResourcePods) != 1 {
 		t.Errorf("the pod does not take its room: pending %d, used %+v", s.Pending(), s.Nodes["n1"].Used)
 	}
 }

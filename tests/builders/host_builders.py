@@ -31,6 +31,7 @@ def a_pod(*containers: Manifest, **spec: Any) -> dict[str, Any]:
         "spec": {
             "nodeName": "stowage-host",
             "serviceAccountName": "robot",
+            "tolerations": [{"key": "stowage.dev/host", "operator": "Exists"}],
             "containers": list(containers),
             **spec,
         },

@@ -11,7 +11,7 @@ import psutil
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
 from stowage_testbed.cluster import Cluster
-from stowage_testbed.cluster.host_pods import HOST_NODE
+from stowage_testbed.cluster.host_pods import HOST_NODE, HOST_TAINT
 from stowage_testbed.wait import HANG_S, wait_until
 
 NOT_FOUND = 404
@@ -46,7 +46,7 @@ class ReleaseEnvironment:
             "metadata": {"name": name},
             "spec": {
                 "nodeName": HOST_NODE,
-                "tolerations": [{"operator": "Exists"}],
+                "tolerations": [{"key": HOST_TAINT, "operator": "Exists"}],
                 "terminationGracePeriodSeconds": 1,
                 "automountServiceAccountToken": False,
                 "containers": containers,

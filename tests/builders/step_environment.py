@@ -84,6 +84,15 @@ class StepEnvironment:
         used = (line for name, line in WORKLOAD.items() if name in text)
         path.write_text("".join((HEAD, *used, text)))
         (scenario,) = load_file(path)
+        return self.play_scenario(scenario, pod_overrides, window_listener)
+
+    def play_scenario(
+        self,
+        scenario: Scenario,
+        pod_overrides: PodOverrides | None = None,
+        window_listener: WindowListener | None = None,
+    ) -> ScenarioOutcome:
+        """Do the same with the steps of a scenario."""
         listener = window_listener or WindowListener()
         served = Served(self.context, pod_overrides, listener)
         # A namespace lives on for seconds after it was cleared.

@@ -211,7 +211,7 @@ func (c *cluster) kept() map[string]int64 {
 	view, kept := c.ledger.For(testPod("stranger", 1, 0), false), map[string]int64{}
 	for _, node := range []string{"n1", "n2"} {
 		if held, some := view.Held(node); some {
-			kept[node] = held.MemoryBytes / 1e9
+			kept[node] = held.Of(v1.ResourceMemory) / 1e9
 		}
 	}
 	return kept

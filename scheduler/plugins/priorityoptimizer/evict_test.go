@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -136,12 +137,16 @@ func TestProcessThatGetsTheLeaseBackGoesOn(t *testing.T) {
 	}
 }
 
+func cpu(amount string) resources.Vector {
+	return resources.OfList(v1.ResourceList{v1.ResourceCPU: resource.MustParse(amount)})
+}
+
 // sentTo is a plan that sends a pod of 1 CPU to each of the nodes.
 func sentTo(nodes ...string) *planExecution {
 	of := &plan.Plan{}
 	for _, node := range nodes {
 		of.Placements = append(of.Placements, plan.Step{To: node,
-			Pod: &snapshot.Pod{Object: testPod(node, 1, 0), Requests: resources.Vector{CPUMilli: 1000}}})
+			Pod: &snapshot.Pod{Object: testPod(node, 1, 0), Requests: cpu("1")}})
 	}
 	return &planExecution{Execution: executor.New(of, nil, 0)}
 }
@@ -151,7 +156,7 @@ func sentTo(nodes ...string) *planExecution {
 // more pods for nothing.
 func TestPlanIsGivenUpOnlyForRoomThatLacksForGood(t *testing.T) {
 	active, now := sentTo("a", "b"), time.Now()
-	one := resources.Vector{CPUMilli: 1000}
+	one := cpu("1")
 
 	for i := range 100 {
 		free := map[string]resources.Vector{[]string{"a", "b"}[i%2]: one}
@@ -160,7 +165,7 @@ func TestPlanIsGivenUpOnlyForRoomThatLacksForGood(t *testing.T) {
 			t.Fatalf("aborted in pass %d: %s", i, why)
 		}
 	}
-	short := map[string]resources.Vector{"a": one, "b": {CPUMilli: 500}}
+	short := map[string]resources.Vector{"a": one, "b": cpu("0.5")}
 	first := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute))
 	last := active.missingRoom(active.Outstanding(), short, now.Add(time.Minute+minShortage))
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -70,9 +71,14 @@ func (p *placer) set(change func(*placer)) {
 	change(p)
 }
 
-// hasRoom makes n1 the only node, with so much free.
-func (p *placer) hasRoom(cpu int64) {
-	p.set(func(p *placer) { p.free = map[string]resources.Vector{"n1": {CPUMilli: cpu, Pods: 10}} })
+// hasRoom makes a node the only one, with so much CPU free.
+func (p *placer) hasRoom(node, cpu string) {
+	p.set(func(p *placer) { p.free = roomOn(node, cpu) })
+}
+
+func roomOn(node, cpu string) map[string]resources.Vector {
+	return map[string]resources.Vector{node: resources.OfList(v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse(cpu), v1.ResourcePods: resource.MustParse("10")})}
 }
 
 func start(t *testing.T) *testCluster {
@@ -81,7 +87,7 @@ func start(t *testing.T) *testCluster {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &testCluster{t: t, ctx: ctx, ledger: reservation.NewLedger(),
 		clock:  testingclock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		placer: &placer{free: map[string]resources.Vector{"n1": {CPUMilli: 4000, Pods: 10}}},
+		placer: &placer{free: roomOn("n1", "4")},
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
 			map[schema.GroupVersionResource]string{reservation.Resource: reservation.Kind + "List"})}
 	informer := reservation.NewInformer(c.client)
@@ -164,7 +170,7 @@ func TestReservationBecomesAvailableOnItsNode(t *testing.T) {
 
 	status := c.reaches("r", in(reservation.Available))
 
-	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || c.ledger.HeldByNode()["n1"].CPUMilli != 2000 {
+	if status.NodeName != "n1" || status.Allocatable.Cpu().MilliValue() != 2000 || c.ledger.HeldByNode()["n1"].Of(v1.ResourceCPU) != 2000 {
 		t.Errorf("status %+v, standing %v", status, c.ledger.HeldByNode())
 	}
 	if ready := status.Condition(reservation.ConditionReady); ready == nil || ready.Status != metav1.ConditionTrue {
@@ -191,7 +197,7 @@ func TestReservationWithoutANodeSaysWhy(t *testing.T) {
 // Two reservations for room that is enough for one: the second waits, whichever is synced first.
 func TestRoomIsNotReservedTwice(t *testing.T) {
 	c := start(t)
-	c.placer.hasRoom(3000)
+	c.placer.hasRoom("n1", "3")
 	c.reserve("first", nil)
 	c.reaches("first", in(reservation.Available))
 	c.reserve("second", nil)
@@ -201,7 +207,7 @@ func TestRoomIsNotReservedTwice(t *testing.T) {
 	if second := c.status("second"); second.NodeName != "" {
 		t.Errorf("second %+v", second)
 	}
-	c.placer.hasRoom(9000)
+	c.placer.hasRoom("n1", "9")
 	c.reaches("second", in(reservation.Available))
 	c.reaches("preallocating", in(reservation.Available))
 }
@@ -240,7 +246,7 @@ func TestReservationFailsWithItsNode(t *testing.T) {
 	c.reserve("r", nil)
 	c.reaches("r", in(reservation.Available))
 
-	c.placer.set(func(p *placer) { p.free = map[string]resources.Vector{"n2": {CPUMilli: 4000, Pods: 10}} })
+	c.placer.hasRoom("n2", "4")
 
 	c.reaches("r", func(status *reservation.Status) bool {
 		return in(reservation.Failed)(status) && because(reservation.ReasonNodeGone)(status)

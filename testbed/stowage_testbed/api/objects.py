@@ -186,24 +186,42 @@ class Objects:
     def await_definition(self, name: str, timeout_s: float) -> None:
         """Return when the kind that a CustomResourceDefinition brings can be used.
 
+        Its objects can then be listed. Where nobody has listed any, the definition may
+        stay for minutes when it is deleted: the server's finalizer finds that "storage
+        is (re)initializing", then a conflict with its own note of that, and takes that
+        for a change that will call it again (Kubernetes 1.36.3).
+
         Raises
         ------
         WaitTimeoutError
-            The server did not take it up; says which conditions it has.
+            The server did not take it up; says which conditions it has, or why not.
         """
 
-        def established() -> list[str]:
-            status = self.read(DEFINITION, name).get("status") or {}
-            conditions = status.get("conditions") or ()
-            return [one["type"] for one in conditions if one["status"] == "True"]
+        def lacks() -> str:
+            definition = self.read(DEFINITION, name)
+            conditions = (definition.get("status") or {}).get("conditions") or ()
+            held = [one["type"] for one in conditions if one["status"] == "True"]
+            if "Established" not in held:
+                return f"conditions {held}"
+            spec = definition["spec"]
+            kinds = [
+                f"{spec['group']}/{version['name']}/{spec['names']['kind']}"
+                for version in spec["versions"]
+                if version["served"]
+            ]
+            try:
+                for kind in kinds[:1]:
+                    self.count(kind)
+            except ApiRefusedError as error:
+                return str(error)
+            return ""
 
         wait_until(
             f"{DEFINITION} {name} to be established",
-            established,
-            lambda held: "Established" in held,
+            lacks,
+            lambda lacking: not lacking,
             timeout_s=timeout_s,
         )
-        self.kinds.look_again()
 
     def _path(
         self, kind: str, namespace: str = "", name: str = "", subresource: str = ""

@@ -16,9 +16,9 @@ from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.events import EventReporter
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
 from stowage_testbed.hostpods.reporter import StatusReporter
-from stowage_testbed.hostpods.states import Waiting, first_record
+from stowage_testbed.hostpods.states import Running, Waiting, first_record
 from stowage_testbed.hostpods.status import PodState, StatusComposer
-from stowage_testbed.hostpods.supported import unsupported_fields
+from stowage_testbed.hostpods.supported import asks_for_the_host, unsupported_fields
 from stowage_testbed.hostpods.volumes import Volumes
 
 VOLUME_REFRESH_S = 30.0
@@ -104,6 +104,10 @@ class PodRunner:
 
     async def _live(self) -> None:
         """Bring the pod up and keep it, unless it asks for what is not played here."""
+        if not asks_for_the_host(self._pod):
+            _log.info("nothing is started of pod %s", pod_key(self._pod))
+            self._pretend()
+            return
         if refused := unsupported_fields(self._pod):
             message = (
                 f"host pods do not play {', '.join(refused)}; leave that out, or run "
@@ -118,6 +122,14 @@ class PodRunner:
             keeping.create_task(self._refresh_volumes())
             for runner in self._runners:
                 keeping.create_task(runner.run())
+
+    def _pretend(self) -> None:
+        """Report what a fake node would."""
+        self._volumes_ready = True
+        for runner in self._runners:
+            runner.record.state = Running(self._clock.wall())
+            runner.record.started = runner.record.ready = True
+        self._changed()
 
     async def _first_fill(self) -> None:
         """Fill the volumes; whatever is missing may still come."""

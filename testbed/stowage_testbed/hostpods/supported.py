@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.node import HOST_LABEL
 
 _POD = (
     "initContainers",
@@ -33,6 +34,15 @@ _PROBE_SETTINGS = frozenset(
         "terminationGracePeriodSeconds",
     }
 )
+
+
+def asks_for_the_host(pod: Manifest) -> bool:
+    """Return whether a pod names the host's taint, and does not tolerate just any.
+
+    Daemons that do may be anybody's; a fake node would not start them either.
+    """
+    tolerations = pod["spec"].get("tolerations", ())
+    return any(one.get("key") == HOST_LABEL for one in tolerations)
 
 
 def unsupported_fields(pod: Manifest) -> list[str]:

@@ -77,6 +77,9 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
+    if any(item.kind == "PersistentVolume" for item in scenario.objects.values()):
+        # They stay as long as their claims, which the namespace would keep longer.
+        objects.delete_all("PersistentVolumeClaim", namespace)
     clear_plans(context)
     for name in nodes:
         objects.delete("Node", name)
@@ -143,8 +146,18 @@ def _deleted(
             spec = item.manifest["spec"]
             context.observer.forget(f"{spec['names']['kind']}.{spec['group']}")
         kind = delete_object(context.objects, item, namespace)
+        if kind is not None and item.manifest["metadata"].get("finalizers"):
+            _release(context.objects, item, kind, namespace)
         if kind is not None and not kind.namespaced:
             yield kind.full_name, item.object_name
+
+
+def _release(objects: Objects, item: ObjectSpec, kind: Kind, namespace: str) -> None:
+    """Take off the finalizers that a manifest brings: nobody else here would."""
+    name, where = item.object_name, item.namespace or namespace
+    if objects.exists(kind.full_name, name, namespace=where):
+        change = {"metadata": {"finalizers": None}}
+        objects.patch(kind.full_name, name, change, namespace=where)
 
 
 def collect_pods(context: RunContext, namespace: str, node: str) -> None:

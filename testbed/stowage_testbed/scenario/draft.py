@@ -21,6 +21,7 @@ from stowage_testbed.scenario.model import (
 )
 from stowage_testbed.scenario.objects import (
     ObjectSpec,
+    again,
     is_file,
     object_of,
     objects_of,
@@ -93,9 +94,17 @@ class Draft:
         return {**self.nodes, **added}
 
     @property
+    def nodes_as_objects(self) -> list[str]:
+        """Return the names of nodes that are among the objects."""
+        objects = self.objects.values()
+        return [one.object_name for one in objects if one.kind == "Node"]
+
+    @property
     def node_names(self) -> list[str]:
         """Return the names of all nodes."""
-        return [name for pool in self.pools.values() for name in pool.node_names()]
+        pools = self.pools.values()
+        names = [name for pool in pools for name in pool.node_names()]
+        return [*names, *self.nodes_as_objects]
 
     @property
     def workload_names(self) -> list[str]:
@@ -169,11 +178,11 @@ def _take_steps(made: Draft, folder: Path) -> None:
     for _, kind, plain in items:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
-    files = _take_files(made, items, folder)
+    items = list(_without_files(made, items, folder))
     rows = {name: trace.rows for name, trace in made.traces.items()}
     bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
     controllers = [name for name in made.workload_names if name not in bursts]
-    surroundings = Surroundings(controllers, rows, files)
+    surroundings = Surroundings(controllers, rows)
     for place, kind, plain in items:
         try:
             action = KINDS[kind].read(plain, surroundings)
@@ -190,28 +199,34 @@ def _take_steps(made: Draft, folder: Path) -> None:
         made.broken.add("steps")
 
 
-def _take_files(
+def _without_files(
     made: Draft, items: Sequence[tuple[Place, str, Any]], folder: Path
-) -> dict[str, tuple[str, ...]]:
-    """Take the objects of files that steps apply; return their names by file."""
-    files: dict[str, tuple[str, ...]] = {}
+) -> Iterator[tuple[Place, str, Any]]:
+    """Take the objects of files that steps apply; yield the steps with their names."""
+    files: dict[str, list[ObjectSpec]] = {}
     for place, kind, plain in items:
         if not issubclass(KINDS[kind], Apply):
+            yield place, kind, plain
             continue
+        names: list[str] = []
         for path in (plain,) if isinstance(plain, str) else plain:
-            if not is_file(path) or path in files:
+            if not is_file(path):
+                names.append(path)
                 continue
             taken = {*made.workload_names, *made.objects}
             try:
-                found = objects_of(path, folder, taken)
+                if path in files:
+                    found = again(files[path], taken)
+                else:
+                    found = files[path] = objects_of(path, folder, taken)
             except StowageError as error:
                 made.broken |= {"objects", "steps"}
                 issue = DocumentIssue((*place, kind), str(error))
                 made.step_issues.append(issue)
                 continue
-            files[path] = tuple(one.name for one in found)
+            names += [one.name for one in found]
             made.objects |= {one.name: one for one in found}
-    return files
+        yield place, kind, plain if names == [plain] else names
 
 
 def _expand(made: Draft, spec: InstanceSpec) -> None:

@@ -5,9 +5,10 @@ They are written into the scenario, or stand in files beside it that steps apply
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 _REPLICATED = frozenset(
     {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"}
 )
+_OWN_GROUPS = frozenset({"", "apps", "batch"})
+"""The groups of Kubernetes' own kinds of pods and controllers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,20 @@ class ObjectSpec:
 
     @property
     def pods(self) -> int:
-        """How many pods come with it, as far as its manifest says."""
+        """How many pods come with it, as far as its manifest says.
+
+        Those in a namespace of their own are not the scenario's, nor those of somebody
+        else's kind.
+        """
         spec = self.manifest.get("spec") or {}
+        group = str(self.manifest.get("apiVersion", "")).rpartition("/")[0]
+        if self.namespace or group not in _OWN_GROUPS:
+            return 0
         if self.kind == "Pod":
             return 1
         if self.kind in _REPLICATED:
             return int(spec.get("replicas", 1))
-        if self.kind == "Job":
+        if self.kind == "Job" and not spec.get("suspend"):
             parallel = int(spec.get("parallelism", 1))
             return min(parallel, int(spec.get("completions") or parallel))
         return 0
@@ -101,7 +111,8 @@ def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSp
     """Return the objects of a file or folder, in an order in which they can be made.
 
     A scenario calls them as they are called, or ``kind-name`` where something else is
-    called so already.
+    called so already. One with a ``generateName`` only is called so, and numbered from
+    the second on: a run is to have the names of the one before.
 
     Parameters
     ----------
@@ -119,12 +130,38 @@ def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSp
     for located in located_manifests(Path(path), folder):
         one = located.manifest
         name = str(one["metadata"].get("name", ""))
-        if name in found or name in taken:
-            name = f"{one['kind'].lower()}-{name}"
-        if not name or name in found or name in taken:
+        spec = ObjectSpec(name, one, located.place)
+        if not name:
+            spec = _named(spec, {*found, *taken})
+        elif name in found or name in taken:
+            spec = replace(spec, name=f"{one['kind'].lower()}-{name}")
+        if spec.name in found or spec.name in taken:
             raise StowageError(
-                f"{located.place}: {one['kind']} {name or 'without a name'} "
-                "cannot be told from another; give it a metadata.name of its own"
+                f"{located.place}: {one['kind']} {spec.name} cannot be told from "
+                "another; give it a metadata.name of its own"
             )
-        found[name] = ObjectSpec(name, one, located.place)
+        found[spec.name] = spec
     return list(found.values())
+
+
+def again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:
+    """Return the objects of a file that is applied once more.
+
+    Those whose name is left to the server are others each time.
+    """
+    found: dict[str, ObjectSpec] = {}
+    for one in objects:
+        generated = "generateName" in one.manifest["metadata"]
+        spec = _named(one, {*found, *taken}) if generated else one
+        found[spec.name] = spec
+    return list(found.values())
+
+
+def _named(spec: ObjectSpec, taken: Collection[str]) -> ObjectSpec:
+    """Return an object with a name, made of its ``generateName``, that is not taken."""
+    metadata = spec.manifest["metadata"]
+    prefix = str(metadata["generateName"]).rstrip("-.")
+    names = chain([prefix], (f"{prefix}-{number}" for number in count(2)))
+    name = next(one for one in names if one not in taken)
+    manifest = {**spec.manifest, "metadata": {**metadata, "name": name}}
+    return replace(spec, name=name, manifest=manifest)

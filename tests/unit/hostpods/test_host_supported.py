@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,36 @@ def test_what_is_played_is_not_refused() -> None:
 def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> None:
     """In its status and in an event, where `helm --wait` failures are looked for."""
     pod = a_pod(a_container("touch", str(tmp_path / "ran")), initContainers=[PLAIN])
+
+    said = asked_by(pod, tmp_path, ("event", "status"))
+
+    event = said["POST /api/v1/namespaces/ns/events"]
+    assert event["reason"] == "NotSupportedOnHost"
+    assert "host pods do not play spec.initContainers" in event["message"]
+    status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
+    assert event["message"] in str(status["containerStatuses"])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_daemon_that_tolerates_any_node_is_not_run_on_this_machine(
+    tmp_path: Path,
+) -> None:
+    """It is somebody's manifest, perhaps of a driver; it is ready as on a fake node."""
+    command = a_container("touch", str(tmp_path / "ran"))
+    pod = a_pod(command, tolerations=[{"operator": "Exists"}])
+
+    said = asked_by(pod, tmp_path, ("status",))
+
+    status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
+    assert status["phase"] == "Running"
+    assert {"type": "Ready", "status": "True"}.items() <= status["conditions"][
+        2
+    ].items()
+    assert not (tmp_path / "ran").exists()
+
+
+def asked_by(pod: Manifest, tmp_path: Path, awaited: Sequence[str]) -> dict[str, Any]:
+    """Run a pod until so much was asked of the API server; return it."""
     clock = JumpingClock()
     api = MemoryApi(clock)
     runner = PodRunner(
@@ -101,20 +132,13 @@ def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> No
     async def run_for_a_moment() -> None:
         running = asyncio.create_task(runner.run())
         async with asyncio.timeout(HANG_S):
-            while len(api.asked) < len(("event", "status")):
+            while len(api.asked) < len(awaited):
                 await asyncio.sleep(0)
         runner.vanished()
         await running
 
     asyncio.run(run_for_a_moment())
-
-    said = dict(api.asked)
-    event = said["POST /api/v1/namespaces/ns/events"]
-    assert event["reason"] == "NotSupportedOnHost"
-    assert "host pods do not play spec.initContainers" in event["message"]
-    status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
-    assert event["message"] in str(status["containerStatuses"])
-    assert not (tmp_path / "ran").exists()
+    return dict(reversed(api.asked))  # the first of each
 
 
 def test_what_is_not_enforced_is_named() -> None:

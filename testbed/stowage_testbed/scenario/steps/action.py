@@ -82,13 +82,10 @@ class Surroundings:
         The workloads that ``all`` stands for.
     traces
         Rows of the traces that could be read, by the file's name.
-    files
-        Names of the objects of each file or folder of manifests, by its path.
     """
 
     controllers: Sequence[str] = ()
     traces: Mapping[str, Sequence[TraceRow]] = field(default_factory=dict)
-    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

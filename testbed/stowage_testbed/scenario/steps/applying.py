@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import made, setting
@@ -32,7 +31,8 @@ class Apply(Action):
     """Create workloads and objects in order; `all`: those that no burst is made of.
 
     A path, of a YAML file or with a slash at its end of a folder, stands for the
-    objects there, and begins in the folder of the scenario.
+    objects there, and begins in the folder of the scenario. Those with a
+    ``generateName`` only are others each time.
     """
 
     kind = "apply"
@@ -43,9 +43,7 @@ class Apply(Action):
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         if plain == ALL:
             return made(cls, {"names": tuple(surroundings.controllers)})
-        names = (plain,) if isinstance(plain, str) else plain
-        parts = (surroundings.files.get(one, (one,)) for one in names)
-        return made(cls, {"names": tuple(chain.from_iterable(parts))})
+        return made(cls, {"names": plain})
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:

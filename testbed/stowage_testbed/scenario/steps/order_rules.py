@@ -73,6 +73,7 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
         return
     known = set(draft.node_names)
     there = {name for pool in draft.nodes.values() for name in pool.node_names()}
+    there |= set(draft.nodes_as_objects)
     used = _used_by_step(draft)
     for step in draft.steps:
         for one in used.get(step.number, ()):
