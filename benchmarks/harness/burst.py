@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kubernetes.client import ApiClient
 
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.errors import StowageError
@@ -84,7 +84,7 @@ def burst_namespace(api: ApiClient) -> Iterator[str]:
     """Yield a new namespace that takes pods; it is empty and deleted afterwards."""
     name = f"burst-{secrets.token_hex(3)}"
     objects = Objects(api)
-    objects.create(manifest_of("v1", "Namespace", name))
+    objects.create(make_manifest("v1", "Namespace", name))
     try:
         wait_until(
             f"the default service account of {name}",

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.live.cell import Cell
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.components import (
     CONTROLLER_MANAGER,
     KWOK,
@@ -63,7 +63,7 @@ def too_slow(name: str, late_s: float) -> StowageError:
 def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
     """Create nodes, ReplicaSets and their bound pods; wait until all are at rest."""
     for name in (STEADY, LIVE):
-        objects.create(manifest_of("v1", "Namespace", name))
+        objects.create(make_manifest("v1", "Namespace", name))
     wait_until(
         "the default service accounts",
         lambda: [objects.listed("ServiceAccount", name) for name in (STEADY, LIVE)],
@@ -128,7 +128,7 @@ def large_prefix(number: int) -> str:
 
 def tiny_pod(name: str) -> Manifest:
     """Return a pod that fits anywhere and that nothing need move for."""
-    pod = manifest_of("v1", "Pod", name, LIVE, spec=_spec(1))
+    pod = make_manifest("v1", "Pod", name, LIVE, spec=_spec(1))
     pod["metadata"]["labels"] = {"app": "tiny"}
     return pod
 
@@ -171,7 +171,7 @@ def _bound_pods(
         }
         for index in range(owner["spec"]["replicas"]):
             spec = {**template["spec"], "nodeName": nodes[next(turn) % len(nodes)]}
-            pod = manifest_of("v1", "Pod", f"{name}-{index:05}", STEADY, spec=spec)
+            pod = make_manifest("v1", "Pod", f"{name}-{index:05}", STEADY, spec=spec)
             labels = template["metadata"]["labels"]
             pod["metadata"] |= {"labels": labels, "ownerReferences": [reference]}
             yield pod
@@ -187,7 +187,7 @@ def _replica_set(
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": pod},
     }
-    return manifest_of("apps/v1", "ReplicaSet", name, namespace, spec=spec)
+    return make_manifest("apps/v1", "ReplicaSet", name, namespace, spec=spec)
 
 
 def _spec(cpu_milli: int) -> Manifest:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.objects import manifest_of
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.faults.workloads import budget_manifest
@@ -275,6 +275,6 @@ def _autoscaler() -> Manifest:
         "maxReplicas": 5 * WEB.replicas,
         "metrics": [metric],
     }
-    return manifest_of(
+    return make_manifest(
         "autoscaling/v2", "HorizontalPodAutoscaler", WEB.name, NAMESPACE, spec=spec
     )

@@ -34,11 +34,11 @@ class ApiRefusedError(StowageError):
     def __init__(self, what: str, status: int, body: str) -> None:
         self.status, self.body = status, body
         super().__init__(
-            f"the API server refused to {what} with {status}: {_words_of(body)}"
+            f"the API server refused to {what} with {status}: {_read_message(body)}"
         )
 
 
-def _words_of(body: str) -> str:
+def _read_message(body: str) -> str:
     """Return what an answer says to people: of a Status the message and its causes."""
     try:
         status = json.loads(body)

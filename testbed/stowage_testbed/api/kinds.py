@@ -110,7 +110,7 @@ class Kinds:
     def look_again(self) -> None:
         """Ask the cluster anew: definitions come and go."""
         every = tuple(
-            kind for root in ("/api", "/apis") for kind in _served(self._api, root)
+            kind for root in ("/api", "/apis") for kind in _list_served(self._api, root)
         )
         by_name = defaultdict[str, list[Kind]](list)
         for kind in every:
@@ -141,7 +141,7 @@ class Kinds:
         served = self._by_name.get(own, [])
         if version:
             return [one for one in served if one.api_version == version]
-        return _meant([one for one in served if one.preferred])
+        return _choose_meant([one for one in served if one.preferred])
 
     def served(self, name: str) -> Kind | None:
         """Return what `named` does; None where the cluster serves no such kind."""
@@ -198,7 +198,7 @@ def _name_of(manifest: Mapping[str, Any]) -> str:
     return f"{version}/{manifest['kind']}" if version else str(manifest["kind"])
 
 
-def _meant(kinds: list[Kind]) -> list[Kind]:
+def _choose_meant(kinds: list[Kind]) -> list[Kind]:
     """Return the kinds of the core, else those of Kubernetes, else all."""
     for first in (
         [one for one in kinds if not one.group],
@@ -209,17 +209,17 @@ def _meant(kinds: list[Kind]) -> list[Kind]:
     return kinds
 
 
-def _served(api: ApiClient, root: str) -> Iterator[Kind]:
+def _list_served(api: ApiClient, root: str) -> Iterator[Kind]:
     answer = ask(api, "GET", root, "tell its kinds", accept=_ACCEPT)
     for group in answer.get("items", ()):
         name = group.get("metadata", {}).get("name", "")
         for number, version in enumerate(group.get("versions", ())):
             api_version = "/".join(filter(None, (name, version["version"])))
             for resource in version.get("resources", ()):
-                yield _kind(api_version, resource, preferred=number == 0)
+                yield _make_kind(api_version, resource, preferred=number == 0)
 
 
-def _kind(api_version: str, resource: dict[str, Any], *, preferred: bool) -> Kind:
+def _make_kind(api_version: str, resource: dict[str, Any], *, preferred: bool) -> Kind:
     return Kind(
         api_version=api_version,
         name=resource["responseKind"]["kind"],

@@ -45,11 +45,11 @@ class Located:
 
 
 def read_manifests(given: Given, folder: Path) -> list[Manifest]:
-    """Return the objects of `located_manifests`."""
-    return [one.manifest for one in located_manifests(given, folder)]
+    """Return the objects of `read_located_manifests`."""
+    return [one.manifest for one in read_located_manifests(given, folder)]
 
 
-def located_manifests(given: Given, folder: Path) -> list[Located]:
+def read_located_manifests(given: Given, folder: Path) -> list[Located]:
     """Return the objects in the order in which they can be created.
 
     Parameters
@@ -70,7 +70,7 @@ def located_manifests(given: Given, folder: Path) -> list[Located]:
     )
 
 
-def existing_file(path: Path) -> Path:
+def check_file(path: Path) -> Path:
     """Return the path of a file that somebody names.
 
     Raises
@@ -88,58 +88,60 @@ def existing_file(path: Path) -> Path:
 def _read(given: Given, folder: Path) -> Iterator[Located]:
     match given:
         case Path():
-            yield from _of_path(folder / given)
+            yield from _read_path(folder / given)
         case str() if "\n" not in given and Path(given).suffix in SUFFIXES:
-            yield from _of_path(folder / given)
+            yield from _read_path(folder / given)
         case str():
-            yield from _of_text(given, "the text")
+            yield from _read_text(given, "the text")
         case Mapping():
-            yield from _checked(dict(given), "the object")
+            yield from _check_document(dict(given), "the object")
         case _:
             for one in given:
                 yield from _read(one, folder)
 
 
-def _of_path(path: Path) -> Iterator[Located]:
+def _read_path(path: Path) -> Iterator[Located]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
         for file in files:
-            yield from _of_text(file.read_text("utf-8"), str(file))
+            yield from _read_text(file.read_text("utf-8"), str(file))
     else:
-        yield from _of_text(existing_file(path).read_text("utf-8"), str(path))
+        yield from _read_text(check_file(path).read_text("utf-8"), str(path))
 
 
-def _of_text(text: str, place: str) -> Iterator[Located]:
+def _read_text(text: str, place: str) -> Iterator[Located]:
     loader = _LOADER(text)
     try:
         while loader.check_node():
             node = loader.get_node()
             document = None if node is None else loader.construct_document(node)
             if node is not None and document is not None:
-                yield from _checked(document, f"{place}:{node.start_mark.line + 1}")
+                yield from _check_document(
+                    document, f"{place}:{node.start_mark.line + 1}"
+                )
     except yaml.YAMLError as error:
-        raise _no_manifest(place, f"not YAML: {error}") from error
+        raise _refuse(place, f"not YAML: {error}") from error
     finally:
         loader.dispose()
 
 
-def _checked(document: object, place: str) -> Iterator[Located]:
+def _check_document(document: object, place: str) -> Iterator[Located]:
     if not isinstance(document, dict):
-        raise _no_manifest(place, f"{document!r} is no object")
+        raise _refuse(place, f"{document!r} is no object")
     missing = [key for key in ("apiVersion", "kind") if not document.get(key)]
     if missing:
-        raise _no_manifest(place, f"{' and '.join(missing)} missing")
+        raise _refuse(place, f"{' and '.join(missing)} missing")
     if document["kind"] == "List":
         for number, item in enumerate(document.get("items") or (), 1):
-            yield from _checked(item, f"{place}, item {number}")
+            yield from _check_document(item, f"{place}, item {number}")
         return
     metadata = document.get("metadata") or {}
     if not (metadata.get("name") or metadata.get("generateName")):
-        raise _no_manifest(place, f"{document['kind']} without metadata.name")
+        raise _refuse(place, f"{document['kind']} without metadata.name")
     yield Located(document, place)
 
 
-def _no_manifest(place: str, issue: str) -> StowageError:
+def _refuse(place: str, issue: str) -> StowageError:
     return StowageError(
         f"{place}: {issue}; manifests are Kubernetes objects in YAML, JSON or dicts, "
         "each with apiVersion, kind and metadata.name"

@@ -17,7 +17,7 @@ PAGE = 500
 """Objects that one request lists or deletes, as the client library of Go has it."""
 
 
-def manifest_of(
+def make_manifest(
     api_version: str, kind: str, name: str, namespace: str = "", **parts: Any
 ) -> Manifest:
     """Return an object of a kind, with a spec or whatever else it has."""

@@ -13,7 +13,7 @@ NO_PODS = "Reservation"
 """A kind whose template is no pod's, Stowage's and Koordinator's: it holds room."""
 
 
-def with_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
+def change_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
     """Return an object in which what describes a pod is changed.
 
     That is the object itself if it is a Pod, and any ``template`` in it with
@@ -28,25 +28,25 @@ def with_pods(manifest: Mapping[str, Any], change: Change) -> Manifest:
         return change(dict(manifest))
     if manifest["kind"] == NO_PODS:
         return dict(manifest)
-    return {key: _changed(value, change) for key, value in manifest.items()}
+    return {key: _change(value, change) for key, value in manifest.items()}
 
 
-def with_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
+def add_labels(pod: Manifest, labels: Mapping[str, str]) -> Manifest:
     """Return what describes a pod with further labels."""
     metadata = pod.get("metadata") or {}
     all_labels = {**(metadata.get("labels") or {}), **labels}
     return {**pod, "metadata": {**metadata, "labels": all_labels}}
 
 
-def _changed(value: Any, change: Change) -> Any:
+def _change(value: Any, change: Change) -> Any:
     if isinstance(value, list):
-        return [_changed(one, change) for one in value]
+        return [_change(one, change) for one in value]
     if not isinstance(value, Mapping):
         return value
     return {
         key: change(dict(one))
         if key == "template" and _is_pod(one)
-        else _changed(one, change)
+        else _change(one, change)
         for key, one in value.items()
     }
 

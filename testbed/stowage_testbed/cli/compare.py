@@ -71,21 +71,21 @@ def compare(
     from stowage_testbed.compare.reports import write_whole_report  # noqa: PLC0415
     from stowage_testbed.compare.session.request import (  # noqa: PLC0415
         CompareRequest,
-        default_folder,
-        limits_of,
-        one_scenario,
-        words,
+        choose_scenario,
+        make_default_folder_name,
+        read_limits,
+        split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
 
     with reading_input():
-        chosen = one_scenario(scenario, folder, variant)
+        chosen = choose_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
-            arms=tuple(choose_arms(words(arms), arm_file or ())),
-            folder=results or default_folder(chosen),
+            arms=tuple(choose_arms(split_words(arms), arm_file or ())),
+            folder=results or make_default_folder_name(chosen),
             rounds=repeat,
-            limits=limits_of(limits, qps),
+            limits=read_limits(limits, qps),
             seed=seed,
             warm_up=warm_up,
             allow_unfair=allow_unfair,

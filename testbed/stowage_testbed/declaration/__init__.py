@@ -5,27 +5,27 @@ is derived from them (`schema`), and so is the reading of values that the schema
 pass (`reading`).
 """
 
-from stowage_testbed.declaration.reading import made
+from stowage_testbed.declaration.reading import make_object
 from stowage_testbed.declaration.schema import (
     Schema,
-    case_schema,
-    object_schema,
-    resolved,
-    schema_of,
-    with_definitions,
+    collect_definitions,
+    make_case_schema,
+    make_object_schema,
+    make_schema,
+    resolve,
 )
-from stowage_testbed.declaration.setting import declared, form, setting, summary
+from stowage_testbed.declaration.setting import form, list_settings, setting, summarise
 
 __all__ = [
     "Schema",
-    "case_schema",
-    "declared",
+    "collect_definitions",
     "form",
-    "made",
-    "object_schema",
-    "resolved",
-    "schema_of",
+    "list_settings",
+    "make_case_schema",
+    "make_object",
+    "make_object_schema",
+    "make_schema",
+    "resolve",
     "setting",
-    "summary",
-    "with_definitions",
+    "summarise",
 ]

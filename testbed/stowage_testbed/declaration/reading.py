@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
-from stowage_testbed.declaration.setting import Form, declared, unwrapped, written
+from stowage_testbed.declaration.setting import (
+    Form,
+    list_settings,
+    type_in_file,
+    unwrap,
+)
 
 Made = TypeVar("Made")
 
 
-def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
+def make_object(cls: type[Made], plain: Mapping[str, Any]) -> Made:
     """Return the object of a mapping; what that leaves out has its default.
 
     Raises
@@ -24,21 +29,25 @@ def made(cls: type[Made], plain: Mapping[str, Any]) -> Made:
     left = dict(plain)
     values: dict[str, Any] = {}
     rest = ""
-    for one in declared(cls):
+    for one in list_settings(cls):
         if one.setting.rest:
             rest = one.name
         elif one.setting.beside:
-            keys = [key.key for key in declared(written(one.hint)) if key.key in left]
+            keys = [
+                key.key
+                for key in list_settings(type_in_file(one.hint))
+                if key.key in left
+            ]
             beside = {key: left.pop(key) for key in keys}
-            values[one.name] = value_of(one.hint, beside)
+            values[one.name] = read_value(one.hint, beside)
         elif one.key in left:
-            values[one.name] = value_of(one.hint, left.pop(one.key))
+            values[one.name] = read_value(one.hint, left.pop(one.key))
     return cls(**values, **({rest: left} if rest else left))
 
 
-def value_of(hint: Any, plain: Any) -> Any:
+def read_value(hint: Any, plain: Any) -> Any:
     """Return the value of an annotated type; ``None`` is what was left out."""
-    kind, about = unwrapped(hint)
+    kind, about = unwrap(hint)
     parsers = [one.parse for one in about if isinstance(one, Form) and one.parse]
     if plain is None:
         return None
@@ -48,9 +57,9 @@ def value_of(hint: Any, plain: Any) -> Any:
 def _read(kind: Any, plain: Any) -> Any:
     origin, inner = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind):
-        return made(kind, plain)
+        return make_object(kind, plain)
     if origin is tuple:
-        return tuple(value_of(inner[0], one) for one in plain)
+        return tuple(read_value(inner[0], one) for one in plain)
     if origin is Mapping:
-        return {value_of(inner[0], k): value_of(inner[1], plain[k]) for k in plain}
+        return {read_value(inner[0], k): read_value(inner[1], plain[k]) for k in plain}
     return kind(plain) if kind in {int, float} else plain

@@ -1,7 +1,7 @@
 """The JSON Schema of what is declared.
 
 A type whose form has a name becomes a definition, which others refer to. Up to
-`with_definitions` such a reference holds the definition itself.
+`collect_definitions` such a reference holds the definition itself.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from stowage_testbed.declaration.setting import (
     Declared,
     Form,
     Setting,
-    declared,
-    unwrapped,
-    written,
+    list_settings,
+    type_in_file,
+    unwrap,
 )
 
 Schema = dict[str, Any]
@@ -34,10 +34,10 @@ class Definition:
     schema: Schema
 
 
-def schema_of(hint: Any) -> Schema:
+def make_schema(hint: Any) -> Schema:
     """Return the JSON Schema of the values of an annotated type."""
-    _, about = unwrapped(hint)
-    schema = _of_type(written(hint))
+    _, about = unwrap(hint)
+    schema = _describe_type(type_in_file(hint))
     for one in about:
         if isinstance(one, Setting):
             schema = {"description": one.told} | schema | {"description": one.told}
@@ -52,20 +52,20 @@ def schema_of(hint: Any) -> Schema:
     return schema
 
 
-def object_schema(cls: type) -> Schema:
+def make_object_schema(cls: type) -> Schema:
     """Return the JSON Schema of a mapping that has a dataclass' settings as keys."""
     properties: Schema = {}
     required: list[str] = []
     further: Any = False
-    for one in declared(cls):
+    for one in list_settings(cls):
         if one.setting.beside:
-            inner = resolved(schema_of(one.hint))
+            inner = resolve(make_schema(one.hint))
             properties |= inner["properties"]
             required += inner.get("required", ())
         elif one.setting.rest:
-            further = _of_rest(one)
+            further = _describe_rest(one)
         else:
-            properties[one.key] = _of_setting(one)
+            properties[one.key] = _describe_setting(one)
             required += [one.key] if one.required and not one.setting.only else []
     return {
         "type": "object",
@@ -75,16 +75,16 @@ def object_schema(cls: type) -> Schema:
     }
 
 
-def case_schema(cls: type, case: str) -> Schema:
+def make_case_schema(cls: type, case: str) -> Schema:
     """Return what one case adds to the JSON Schema of a dataclass."""
     properties: Schema = {}
     required: list[str] = []
-    for one in declared(cls):
+    for one in list_settings(cls):
         said = one.setting
         if said.only and said.only != case:
             properties[one.key] = {"not": {}}
             continue
-        added = _of_case(one.hint, case)
+        added = _describe_case(one.hint, case)
         besides = said.cases.get(case)
         if said.only and one.required:
             besides = Setting(said.description, required=True)
@@ -100,16 +100,16 @@ def case_schema(cls: type, case: str) -> Schema:
     }
 
 
-def resolved(schema: Schema) -> Schema:
+def resolve(schema: Schema) -> Schema:
     """Return a schema with the definition that it refers to, if it does."""
     reference = schema.get("$ref")
     if not isinstance(reference, Definition):
         return schema
     own = {key: value for key, value in schema.items() if key != "$ref"}
-    return resolved(reference.schema) | own
+    return resolve(reference.schema) | own
 
 
-def with_definitions(schema: Schema) -> Schema:
+def collect_definitions(schema: Schema) -> Schema:
     """Return a schema with all its definitions, and references to them by name.
 
     Raises
@@ -137,47 +137,47 @@ def with_definitions(schema: Schema) -> Schema:
     return {**named(schema), "$defs": defs}
 
 
-def _of_setting(one: Declared) -> Schema:
-    schema = schema_of(one.hint)
+def _describe_setting(one: Declared) -> Schema:
+    schema = make_schema(one.hint)
     if one.required or is_dataclass(one.default) or "default" in one.setting.keywords:
         return schema
-    default = _shown(one.default)
+    default = _show(one.default)
     return schema if default is None else schema | {"default": default}
 
 
-def _of_rest(one: Declared) -> Schema:
-    kind, _ = unwrapped(one.hint)
-    return schema_of(get_args(kind)[1])
+def _describe_rest(one: Declared) -> Schema:
+    kind, _ = unwrap(one.hint)
+    return make_schema(get_args(kind)[1])
 
 
-def _of_case(hint: Any, case: str) -> Schema:
-    kind, _ = unwrapped(hint)
+def _describe_case(hint: Any, case: str) -> Schema:
+    kind, _ = unwrap(hint)
     if get_origin(kind) is tuple:
-        items = _of_case(get_args(kind)[0], case)
+        items = _describe_case(get_args(kind)[0], case)
         return {"items": items} if items else {}
-    return case_schema(kind, case) if _is_object(kind) else {}
+    return make_case_schema(kind, case) if _is_object(kind) else {}
 
 
-def _of_type(kind: Any) -> Schema:
+def _describe_type(kind: Any) -> Schema:
     origin = get_origin(kind)
     if origin in _GENERIC:
         return _GENERIC[origin](*get_args(kind))
     if _is_object(kind):
-        return object_schema(kind)
+        return make_object_schema(kind)
     return {} if kind in {Any, object} else {"type": _TYPES[kind]}
 
 
-def _of_choice(*values: Any) -> Schema:
+def _describe_choice(*values: Any) -> Schema:
     return {"enum": list(values)}
 
 
-def _of_list(item: Any, *more: Any) -> Schema:
+def _describe_list(item: Any, *more: Any) -> Schema:
     size = {} if more == (...,) else {f"{end}Items": 1 + len(more) for end in _ENDS}
-    return {"type": "array", "items": schema_of(item), **size}
+    return {"type": "array", "items": make_schema(item), **size}
 
 
-def _of_union(*kinds: Any) -> Schema:
-    branches = [schema_of(one) for one in kinds]
+def _describe_union(*kinds: Any) -> Schema:
+    branches = [make_schema(one) for one in kinds]
     if all(set(branch) == {"type"} for branch in branches):
         return {"type": [branch["type"] for branch in branches]}
     # The issue of a value that fits none of them names their types.
@@ -185,9 +185,9 @@ def _of_union(*kinds: Any) -> Schema:
     return {"anyOf": [text | one for text, one in zip(texts, branches, strict=True)]}
 
 
-def _of_mapping(key: Any, value: Any) -> Schema:
-    names = {k: v for k, v in schema_of(key).items() if k != "type"}
-    values = schema_of(value)
+def _describe_mapping(key: Any, value: Any) -> Schema:
+    names = {k: v for k, v in make_schema(key).items() if k != "type"}
+    values = make_schema(value)
     if "enum" in names:
         chosen = dict.fromkeys(names["enum"], values)
         return {"type": "object", "additionalProperties": False, "properties": chosen}
@@ -199,11 +199,11 @@ def _of_mapping(key: Any, value: Any) -> Schema:
 
 
 _GENERIC: Mapping[Any, Callable[..., Schema]] = {
-    Literal: _of_choice,
-    tuple: _of_list,
-    Mapping: _of_mapping,
-    Union: _of_union,
-    UnionType: _of_union,
+    Literal: _describe_choice,
+    tuple: _describe_list,
+    Mapping: _describe_mapping,
+    Union: _describe_union,
+    UnionType: _describe_union,
 }
 
 
@@ -211,11 +211,11 @@ def _is_object(kind: Any) -> bool:
     return isinstance(kind, type) and is_dataclass(kind)
 
 
-def _shown(default: Any) -> Any:
+def _show(default: Any) -> Any:
     """Return a default as people write it; ``None`` for what is simply left out."""
     if default in ("", (), {}):
         return None
     if isinstance(default, tuple):
-        return [_shown(one) for one in default]
+        return [_show(one) for one in default]
     whole = isinstance(default, float) and default.is_integer()
     return int(default) if whole else default

@@ -130,42 +130,42 @@ class Declared:
         return self.setting.required or self.default is MISSING
 
 
-def declared(cls: type) -> tuple[Declared, ...]:
+def list_settings(cls: type) -> tuple[Declared, ...]:
     """Return the fields of a dataclass that are settings, in order."""
     hashable: Any = cls  # a class is, which the type of a cache does not know
-    return _declared(hashable)
+    return _list_settings(hashable)
 
 
-def unwrapped(hint: Any) -> tuple[Any, tuple[Form | Setting, ...]]:
+def unwrap(hint: Any) -> tuple[Any, tuple[Form | Setting, ...]]:
     """Return a type without ``None`` and without what is said of it, and that."""
     if get_origin(hint) is Annotated:
         inner, *outer = get_args(hint)
-        kind, about = unwrapped(inner)
+        kind, about = unwrap(inner)
         return kind, (*about, *outer)
     if get_origin(hint) in {Union, UnionType} and NoneType in get_args(hint):
         rest = tuple(one for one in get_args(hint) if one is not NoneType)
-        return unwrapped(Union[rest])  # noqa: UP007 - as many as there are
+        return unwrap(Union[rest])  # noqa: UP007 - as many as there are
     return hint, ()
 
 
-def written(hint: Any) -> Any:
+def type_in_file(hint: Any) -> Any:
     """Return the type of what stands in a file for an annotated type."""
-    kind, about = unwrapped(hint)
+    kind, about = unwrap(hint)
     forms = [one.written for one in about if isinstance(one, Form)]
     return next((one for one in reversed(forms) if one is not None), kind)
 
 
-def summary(cls: type) -> str:
+def summarise(cls: type) -> str:
     """Return the first paragraph of a class' docstring, in one line."""
     return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
 
 
 @functools.cache
-def _declared(cls: Any) -> tuple[Declared, ...]:
+def _list_settings(cls: Any) -> tuple[Declared, ...]:
     hints = get_type_hints(cls, include_extras=True)
     found = []
     for one in fields(cls):
-        _, about = unwrapped(hints[one.name])
+        _, about = unwrap(hints[one.name])
         said = [item for item in about if isinstance(item, Setting)]
         if not said:
             continue

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.tenant import (
@@ -171,7 +171,7 @@ def _pod(
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
-    made = manifest_of("v1", "Pod", name, tenant_namespace(context), spec=spec)
+    made = make_manifest("v1", "Pod", name, tenant_namespace(context), spec=spec)
     made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
     return made
 

@@ -10,7 +10,7 @@ import random
 from functools import partial
 from typing import Any
 
-from stowage_testbed.api.objects import manifest_of
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.odd_pods import (
     HIGHEST,
@@ -44,7 +44,7 @@ def classes(rng: random.Random) -> list[dict[str, Any]]:
     overhead = {"podFixed": {"memory": huge(rng), "cpu": "1n"}}
     return [
         *(
-            manifest_of(
+            make_manifest(
                 "scheduling.k8s.io/v1",
                 "PriorityClass",
                 name,
@@ -53,7 +53,7 @@ def classes(rng: random.Random) -> list[dict[str, Any]]:
             )
             for name, value, policy in priorities
         ),
-        manifest_of(
+        make_manifest(
             "node.k8s.io/v1", "RuntimeClass", RUNTIME, handler="odd", overhead=overhead
         ),
     ]
@@ -61,7 +61,7 @@ def classes(rng: random.Random) -> list[dict[str, Any]]:
 
 def odd_namespace(name: str, rng: random.Random) -> dict[str, Any]:
     """Return a namespace with thousands of labels."""
-    made = manifest_of("v1", "Namespace", name)
+    made = make_manifest("v1", "Namespace", name)
     made["metadata"]["labels"] = labels(rng, MOST_LABELS)
     return made
 
@@ -129,7 +129,7 @@ def _budget(
     amount = rng.choice((0, MAX_INT32, "0%", "100%"))
     bound = rng.choice(("minAvailable", "maxUnavailable"))
     spec = {"selector": selected, bound: amount}
-    return manifest_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
+    return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
 EARLY, LATE = "early", "late"

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
@@ -44,7 +44,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             "resources": ["packingplans"],
             "verbs": ["create", "get", "list"],
         }
-        role = manifest_of(
+        role = make_manifest(
             "rbac.authorization.k8s.io/v1", "ClusterRole", PLANNER, rules=[rule]
         )
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
@@ -88,7 +88,7 @@ def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
 
 def _binding(kind: str, role: str, namespace: str) -> Manifest:
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}
-    return manifest_of(
+    return make_manifest(
         f"{RBAC}/v1",
         kind,
         role,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest
-from stowage_testbed.api.objects import manifest_of
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resources import Resources
@@ -49,7 +49,7 @@ def budget_manifest(
     """Return a disruption budget of a workload's pods."""
     selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
     spec = {"selector": selector, "maxUnavailable": max_unavailable}
-    return manifest_of("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
+    return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
 def reservation_manifest(
@@ -59,7 +59,7 @@ def reservation_manifest(
     container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     spec: Manifest = {"template": {"spec": {"containers": [container]}}}
     spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
-    return manifest_of("stowage.dev/v1alpha1", "Reservation", name, spec=spec)
+    return make_manifest("stowage.dev/v1alpha1", "Reservation", name, spec=spec)
 
 
 QUOTA = "fault"
@@ -88,7 +88,7 @@ def limit_pods(context: FaultContext) -> None:
     """Let a quota bar every replacement until the fault ends."""
     spec = {"hard": {"pods": "1"}}
     context.create(
-        manifest_of("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec)
+        make_manifest("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec)
     )
 
 
@@ -147,7 +147,7 @@ def _create(context: FaultContext, name: str) -> bool:
     spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
     try:
         context.objects.create(
-            manifest_of("v1", "Pod", name, context.namespace, spec=spec)
+            make_manifest("v1", "Pod", name, context.namespace, spec=spec)
         )
     except ApiRefusedError:
         return False

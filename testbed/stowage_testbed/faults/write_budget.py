@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from kubernetes import client
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.objects import manifest_of
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.wait import HANG_S, wait_until
 
@@ -160,7 +160,7 @@ def _priority_level() -> Manifest:
         "limitResponse": {"type": "Reject"},
     }
     spec = {"type": "Limited", "limited": limited}
-    return manifest_of(FLOW_CONTROL, "PriorityLevelConfiguration", NAME, spec=spec)
+    return make_manifest(FLOW_CONTROL, "PriorityLevelConfiguration", NAME, spec=spec)
 
 
 def _rule(*subjects: Manifest) -> Manifest:
@@ -181,4 +181,4 @@ def _flow_schema() -> Manifest:
         "priorityLevelConfiguration": {"name": NAME},
         "rules": [_rule(_NEIGHBOUR)],
     }
-    return manifest_of(FLOW_CONTROL, "FlowSchema", NAME, spec=spec)
+    return make_manifest(FLOW_CONTROL, "FlowSchema", NAME, spec=spec)

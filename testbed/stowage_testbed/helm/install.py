@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed import layout
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.errors import StowageError
 from stowage_testbed.helm.command import helm_folder, run_helm
@@ -188,5 +188,5 @@ def _ensure_namespace(cluster: Cluster, name: str) -> None:
     marked = {"metadata": {"labels": _LABELS}}
     with cluster.api_client() as client:
         objects = Objects(client)
-        objects.create(manifest_of("v1", "Namespace", name), or_keep=True)
+        objects.create(make_manifest("v1", "Namespace", name), or_keep=True)
         objects.patch("Namespace", name, marked)

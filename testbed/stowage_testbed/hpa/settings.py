@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Self
 
-from stowage_testbed.declaration import made, setting
+from stowage_testbed.declaration import make_object, setting
 from stowage_testbed.hpa.model.load_window import Sla
 from stowage_testbed.hpa.model.web_service import WebService
 
@@ -166,7 +166,7 @@ class RecoverySettings:
         ValueError
             A setting is out of range.
         """
-        return made(cls, document)
+        return make_object(cls, document)
 
 
 FULL = RecoverySettings()

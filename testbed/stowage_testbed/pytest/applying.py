@@ -13,7 +13,7 @@ from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.kinds import DEFINITION, Kind
 from stowage_testbed.api.manifests import Given, read_manifests
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.api.pod_templates import with_pods
+from stowage_testbed.api.pod_templates import change_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
 from stowage_testbed.run.arm import PodOverrides, overridden_pod
@@ -124,7 +124,7 @@ def with_overrides_for(
         own = (pod.get("spec") or {}).get("schedulerName")
         return pod if own not in _NOBODYS else overridden_pod(pod, pod_overrides)
 
-    return with_pods(manifest, overridden)
+    return change_pods(manifest, overridden)
 
 
 def fresh_namespace(environment: SessionEnvironment, test: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from kubernetes.client import ApiClient
 
 from stowage_testbed.api.kinds import kinds_of
-from stowage_testbed.api.manifests import SUFFIXES, existing_file
+from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
@@ -91,7 +91,7 @@ class SessionEnvironment:
             or a release that is not the session's serves on the cluster.
         """
         if Path(arm).suffix in SUFFIXES:
-            (chosen,) = choose_arms((), [existing_file(folder / arm)])
+            (chosen,) = choose_arms((), [check_file(folder / arm)])
         else:
             (chosen,) = choose_arms([str(arm)])
         self.releases.set_aside()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.api.manifests import SUFFIXES, existing_file
+from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import StowageError
@@ -122,7 +122,7 @@ def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> S
     """
     word = _word(mark, test)
     if Path(word).suffix in SUFFIXES:
-        found = load_file(existing_file(folder / word))
+        found = load_file(check_file(folder / word))
     else:
         found = select([word], folder=root / "scenarios")
     runs = {one.variant or DEFAULT_VARIANT: one for one in found}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import with_pods
+from stowage_testbed.api.pod_templates import change_pods
 from stowage_testbed.cluster.base import Cluster
 
 
@@ -67,7 +67,7 @@ def with_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Ma
     """
     if pod_overrides is None:
         return manifest
-    return with_pods(manifest, lambda pod: overridden_pod(pod, pod_overrides))
+    return change_pods(manifest, lambda pod: overridden_pod(pod, pod_overrides))
 
 
 def overridden_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
-from stowage_testbed.api.objects import Objects, manifest_of
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
@@ -44,7 +44,7 @@ def prepare(
 
 def make_namespace(context: RunContext, name: str) -> None:
     """Create a namespace, which takes pods once `await_account` has returned."""
-    context.objects.create(manifest_of("v1", "Namespace", name))
+    context.objects.create(make_manifest("v1", "Namespace", name))
 
 
 def await_account(context: RunContext, namespace: str) -> None:

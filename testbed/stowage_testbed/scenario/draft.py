@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.declaration import made as made_of
+from stowage_testbed.declaration import make_object as made_of
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place

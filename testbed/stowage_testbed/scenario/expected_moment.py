@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
-from stowage_testbed.declaration import form, made, setting
+from stowage_testbed.declaration import form, make_object, setting
 from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.manifest_forms import Anything, Filled
@@ -34,7 +34,7 @@ class Bounds:
     def of(cls, plain: int | Plain) -> Self:
         """Return the range that a file has as a number, or as `min` and `max`."""
         if isinstance(plain, Mapping):
-            return made(cls, plain)
+            return make_object(cls, plain)
         return cls(int(plain), int(plain))
 
     def holds(self, value: int) -> bool:

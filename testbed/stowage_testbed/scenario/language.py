@@ -14,10 +14,10 @@ from typing import Any
 
 from stowage_testbed.declaration import (
     Schema,
-    case_schema,
-    declared,
-    object_schema,
-    resolved,
+    list_settings,
+    make_case_schema,
+    make_object_schema,
+    resolve,
 )
 from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.issues import FORMATS, NOUNS, way_out_of_unknown
@@ -70,7 +70,7 @@ class Word:
             }
 
         return {
-            name: Word((*self.path, name), resolved(one), needed(name), added(name))
+            name: Word((*self.path, name), resolve(one), needed(name), added(name))
             for name, one in inner.get("properties", {}).items()
         }
 
@@ -90,7 +90,7 @@ def is_word(text: str) -> bool:
     """
     if not _WORDS.fullmatch(text) or text.endswith((".yaml", ".yml")):
         return False
-    outermost = {one.key for one in declared(ScenarioFile)}
+    outermost = {one.key for one in list_settings(ScenarioFile)}
     return text.partition(".")[0] in outermost or not Path(text).exists()
 
 
@@ -109,8 +109,8 @@ def explain_word(path: str = "") -> str:
     """
     word = Word(
         (),
-        {**object_schema(ScenarioFile), "description": ScenarioFile.__doc__},
-        cases={case: case_schema(ScenarioFile, case) for case in (STEPS, HALVES)},
+        {**make_object_schema(ScenarioFile), "description": ScenarioFile.__doc__},
+        cases={case: make_case_schema(ScenarioFile, case) for case in (STEPS, HALVES)},
     )
     for name in path.split(".") if path else ():
         if name not in word.below:
@@ -165,7 +165,7 @@ def _wrapped(text: str, level: int) -> list[str]:
 
 def _with_words(schema: Schema) -> Schema:
     """Return the schema of the mapping in a schema; empty if there is none."""
-    schema = resolved(schema)
+    schema = resolve(schema)
     if "properties" in schema:
         return schema
     parts = [schema.get("items"), schema.get("additionalProperties")]
@@ -177,7 +177,7 @@ def _with_words(schema: Schema) -> Schema:
 
 def _kind(schema: Schema) -> str:
     """Return what a value may be, in words, with its limits."""
-    schema = resolved(schema)
+    schema = resolve(schema)
     must = FORMATS.get(schema.get("format", ""), "")
     limits = [
         word.format(schema[key]) for key, word in _LIMITS.items() if key in schema

@@ -7,7 +7,7 @@ from functools import partial
 from math import ceil
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.api.pod_templates import with_labels, with_pods
+from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
 
@@ -71,7 +71,7 @@ def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
         manifest["metadata"]["labels"].update(own)
         if "selector" in manifest["spec"]:
             manifest["spec"]["selector"]["matchLabels"].update(own)
-        manifests.append(with_pods(manifest, partial(with_labels, labels=own)))
+        manifests.append(change_pods(manifest, partial(add_labels, labels=own)))
     return manifests
 
 

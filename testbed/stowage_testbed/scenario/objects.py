@@ -14,8 +14,8 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
-from stowage_testbed.api.manifests import SUFFIXES, located_manifests
-from stowage_testbed.api.pod_templates import with_labels, with_pods
+from stowage_testbed.api.manifests import SUFFIXES, read_located_manifests
+from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
@@ -88,8 +88,8 @@ class ObjectSpec:
             Where it goes if its kind has namespaces and it names none.
         """
         version = {"apiVersion": kind.api_version}
-        labelled = partial(with_labels, labels={WORKLOAD_LABEL: self.name})
-        body = with_pods({**version, **self.manifest}, labelled)
+        labelled = partial(add_labels, labels={WORKLOAD_LABEL: self.name})
+        body = change_pods({**version, **self.manifest}, labelled)
         metadata = dict(body["metadata"])
         if kind.namespaced:
             metadata.setdefault("namespace", namespace)
@@ -127,7 +127,7 @@ def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSp
         There is no such file, or something in it is no object with a name.
     """
     found: dict[str, ObjectSpec] = {}
-    for located in located_manifests(Path(path), folder):
+    for located in read_located_manifests(Path(path), folder):
         one = located.manifest
         name = str(one["metadata"].get("name", ""))
         spec = ObjectSpec(name, one, located.place)

@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from stowage_testbed.declaration import (
     Schema,
-    case_schema,
-    object_schema,
-    with_definitions,
+    collect_definitions,
+    make_case_schema,
+    make_object_schema,
 )
 from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression, ExpressionError
@@ -34,15 +34,15 @@ _SUBSCHEMAS = ("items", "additionalProperties")
 @functools.cache
 def strict_schema() -> Schema:
     """Return the schema of a scenario whose parameters are filled in."""
-    return with_definitions(
+    return collect_definitions(
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Stowage scenario",
             "description": " ".join(str(ScenarioFile.__doc__).split()),
-            **object_schema(ScenarioFile),
+            **make_object_schema(ScenarioFile),
             "if": {"required": ["steps"]},
-            "then": case_schema(ScenarioFile, STEPS),
-            "else": case_schema(ScenarioFile, HALVES),
+            "then": make_case_schema(ScenarioFile, STEPS),
+            "else": make_case_schema(ScenarioFile, HALVES),
         }
     )
 

@@ -12,8 +12,8 @@ from hpa_records import hpa_record
 
 from benchmarks.comparison.scope import DEFAULT, FULL, SMOKE
 from stowage_testbed.compare.arms.registry import ARMS
-from stowage_testbed.compare.session.beginning import measures
-from stowage_testbed.compare.session.request import one_scenario
+from stowage_testbed.compare.session.beginning import is_measured
+from stowage_testbed.compare.session.request import choose_scenario
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
@@ -83,8 +83,8 @@ def test_what_became_of_an_overloaded_service_is_counted() -> None:
 def test_every_comparison_can_be_asked_for(scope: object) -> None:
     """A name that is wrong would show itself after half an hour."""
     for planned in scope.comparisons:  # type: ignore[attr-defined]
-        scenario = one_scenario(planned.scenario, SCENARIOS, planned.variant)
-        assert measures(scenario)
+        scenario = choose_scenario(planned.scenario, SCENARIOS, planned.variant)
+        assert is_measured(scenario)
         assert set(planned.arms) <= set(ARMS)
     names = [planned.name for planned in scope.comparisons]  # type: ignore[attr-defined]
     assert len(set(names)) == len(names)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.compare.comparison import PreflightRow
-from stowage_testbed.compare.session.beginning import preflight, refusal
+from stowage_testbed.compare.session.beginning import compare_settings, explain_refusal
 from stowage_testbed.run.arm import ArmSettings
 
 SAME = ArmSettings(
@@ -23,20 +23,20 @@ SAME = ArmSettings(
 
 def compared(**changes: Any) -> tuple[PreflightRow, ...]:
     """Compare an arm with one that differs in some settings."""
-    return preflight({"a": SAME, "b": replace(SAME, **changes)})
+    return compare_settings({"a": SAME, "b": replace(SAME, **changes)})
 
 
 def test_equal_arms_are_a_fair_comparison() -> None:
     """Nobody would get to a comparison otherwise."""
     rows = compared()
 
-    assert not refusal(rows)
+    assert not explain_refusal(rows)
     assert not any(row.differs for row in rows)
     # An arm against itself is how the statistics are tried.
-    assert not refusal(preflight({"a": SAME}))
+    assert not explain_refusal(compare_settings({"a": SAME}))
     # Versions are what is compared.
     other = compared(version="v2")
-    assert not refusal(other)
+    assert not explain_refusal(other)
     assert other[0].differs
 
 
@@ -67,13 +67,13 @@ def test_a_scheduler_without_parallelism_cannot_differ_in_it() -> None:
     """It could not be given any; what it does instead is in its notes."""
     rows = compared(parallelism=None)
 
-    assert not refusal(rows)
+    assert not explain_refusal(rows)
     assert {row.setting: row.values["b"] for row in rows}["parallelism"] == "-"
 
 
 def test_a_refusal_names_each_difference_and_the_ways_out() -> None:
     """One difference a run would take many runs."""
-    words = refusal(compared(qps=1000, burst=2000))
+    words = explain_refusal(compared(qps=1000, burst=2000))
 
     assert "client QPS: a 50, b 1000" in words
     assert "client burst: a 100, b 2000" in words

@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from stowage_testbed.declaration import (
-    case_schema,
+    collect_definitions,
     form,
-    made,
-    object_schema,
-    resolved,
-    schema_of,
+    make_case_schema,
+    make_object,
+    make_object_schema,
+    make_schema,
+    resolve,
     setting,
-    summary,
-    with_definitions,
+    summarise,
 )
 from stowage_testbed.quantity import Cpu
 
@@ -92,7 +92,7 @@ class InCases:
 
 def test_the_schema_follows_from_types_defaults_and_keywords() -> None:
     """A field that is no setting has no place in a file."""
-    assert with_definitions(object_schema(Declared)) == {
+    assert collect_definitions(make_object_schema(Declared)) == {
         "type": "object",
         "additionalProperties": False,
         "required": ["names", "cpu"],
@@ -143,7 +143,7 @@ ONLY_A_AND_B = {
     "properties": {"a": WHOLE, "b": WHOLE},
 }
 ONLY = form(without=("names", "cpu", "word", "inner"), required=None)
-LIMITED = {"limit": schema_of(Annotated[Limit, setting("At most.", minimum=1)])}
+LIMITED = {"limit": make_schema(Annotated[Limit, setting("At most.", minimum=1)])}
 
 
 @pytest.mark.parametrize(
@@ -165,23 +165,23 @@ LIMITED = {"limit": schema_of(Annotated[Limit, setting("At most.", minimum=1)])}
 )
 def test_every_type_has_its_schema(hint: Any, schema: dict[str, Any]) -> None:
     """Lists, pairs, mappings with any or with chosen keys, and unions."""
-    assert schema_of(hint) == schema
+    assert make_schema(hint) == schema
 
 
 def test_settings_of_another_object_stand_beside_and_further_keys_are_kept() -> None:
     """Such an object is open: whatever it does not know is kept as it stands."""
-    schema = with_definitions(object_schema(Outer))
+    schema = collect_definitions(make_object_schema(Outer))
 
     assert list(schema["properties"]) == ["seconds", "count"]
     assert schema["additionalProperties"] == {"$ref": "#/$defs/limit"}
-    read = made(Outer, {"seconds": 3, "count": 2, "more": 4})
+    read = make_object(Outer, {"seconds": 3, "count": 2, "more": 4})
     assert read == Outer(Inner(3.0), 2, {"more": 4})
 
 
 def test_each_case_has_what_only_it_knows() -> None:
     """In the other case that has no place, and is not asked for."""
-    assert "required" not in object_schema(InCases)
-    assert case_schema(InCases, "by day") == {
+    assert "required" not in make_object_schema(InCases)
+    assert make_case_schema(InCases, "by day") == {
         "required": ["sun"],
         "properties": {
             "sun": {"description": "Which."},
@@ -190,7 +190,7 @@ def test_each_case_has_what_only_it_knows() -> None:
         },
     }
     size = {"description": "So."}
-    assert case_schema(InCases, "by night")["properties"] == {
+    assert make_case_schema(InCases, "by night")["properties"] == {
         "sun": {"not": {}},
         "items": {"items": {"required": ["size"], "properties": {"size": size}}},
     }
@@ -198,7 +198,7 @@ def test_each_case_has_what_only_it_knows() -> None:
 
 def test_a_definition_can_be_read_in_its_place() -> None:
     """Whoever looks a word up need not look another one up."""
-    whole = resolved(schema_of(Annotated[Limit, setting("At most.")]))
+    whole = resolve(make_schema(Annotated[Limit, setting("At most.")]))
 
     assert whole == {"description": "At most.", "type": "integer", "maximum": 9}
 
@@ -208,12 +208,12 @@ def test_two_definitions_of_one_name_are_refused() -> None:
     other = Annotated[str, form(name="limit")]
 
     with pytest.raises(ValueError, match="two definitions of 'limit'"):
-        with_definitions({"a": schema_of(Limit), "b": schema_of(other)})
+        collect_definitions({"a": make_schema(Limit), "b": make_schema(other)})
 
 
 def test_values_are_read_as_their_types_say() -> None:
     """One name is a list of one; what is left out has its default."""
-    read = made(Declared, {"names": "a", "cpu": "250m", "inner": {"seconds": 3}})
+    read = make_object(Declared, {"names": "a", "cpu": "250m", "inner": {"seconds": 3}})
 
     assert read == Declared(("a",), 250, inner=Inner(3.0))
 
@@ -228,15 +228,17 @@ class Many:
 
 def test_values_in_lists_and_mappings_are_read_too() -> None:
     """A part that had to be left out leaves a gap, so that the others keep places."""
-    read = made(Many, {"amounts": {"a": "1"}, "inner": [{}, None, {"seconds": 1}]})
+    read = make_object(
+        Many, {"amounts": {"a": "1"}, "inner": [{}, None, {"seconds": 1}]}
+    )
 
     assert read == Many({"a": 1000}, (Inner(), None, Inner(1.0)))  # type: ignore[arg-type]
 
 
 def test_a_word_that_is_no_setting_is_refused() -> None:
     with pytest.raises(TypeError, match="colour"):
-        made(Inner, {"colour": "red"})
+        make_object(Inner, {"colour": "red"})
 
 
 def test_the_first_paragraph_is_the_description() -> None:
-    assert summary(Declared) == "What it is."
+    assert summarise(Declared) == "What it is."

@@ -28,7 +28,7 @@ ALLOW_UNFAIR = "--allow-unfair"
 NOT_APPLICABLE = "-"
 
 
-def preflight(
+def compare_settings(
     settings: Mapping[str, ArmSettings], limits: str = "own"
 ) -> tuple[PreflightRow, ...]:
     """Return what the arms have in common and what not, before anything is started.
@@ -37,10 +37,10 @@ def preflight(
     alone explain more than most schedulers differ by, so arms that have others are
     refused.
     """
-    return tuple(_rows(settings, limits))
+    return tuple(_make_rows(settings, limits))
 
 
-def refusal(rows: Iterable[PreflightRow]) -> str:
+def explain_refusal(rows: Iterable[PreflightRow]) -> str:
     """Return why these arms are not compared; empty if they are a fair comparison."""
     lines = []
     for row in rows:
@@ -57,7 +57,9 @@ def refusal(rows: Iterable[PreflightRow]) -> str:
     )
 
 
-def _rows(settings: Mapping[str, ArmSettings], limits: str) -> Iterator[PreflightRow]:
+def _make_rows(
+    settings: Mapping[str, ArmSettings], limits: str
+) -> Iterator[PreflightRow]:
     def row(
         name: str, value: Callable[[ArmSettings], str], *, decides: bool = True
     ) -> PreflightRow:
@@ -68,31 +70,31 @@ def _rows(settings: Mapping[str, ArmSettings], limits: str) -> Iterator[Prefligh
         return PreflightRow(limits, name, values, fair)
 
     yield row("version", lambda one: one.version, decides=False)
-    yield row("client QPS", lambda one: _number(one.qps, "no limit"))
-    yield row("client burst", lambda one: _number(one.burst, "no limit"))
-    yield row("parallelism", lambda one: _number(one.parallelism, NOT_APPLICABLE))
-    yield row("nodes scored", lambda one: _sampling(one.sampled_percent))
+    yield row("client QPS", lambda one: _show_number(one.qps, "no limit"))
+    yield row("client burst", lambda one: _show_number(one.burst, "no limit"))
+    yield row("parallelism", lambda one: _show_number(one.parallelism, NOT_APPLICABLE))
+    yield row("nodes scored", lambda one: _show_sampling(one.sampled_percent))
     gates = {gate for one in settings.values() for gate in one.feature_gates}
     for gate in sorted(gates):
-        yield row(f"feature gate {gate}", partial(_gate, gate))
+        yield row(f"feature gate {gate}", partial(_show_gate, gate))
     yield row("webhooks", lambda one: ", ".join(sorted(one.webhooks)) or "none")
 
 
-def _number(value: float | None, without: str) -> str:
+def _show_number(value: float | None, without: str) -> str:
     return without if value is None else f"{value:g}"
 
 
-def _sampling(percent: int | None) -> str:
+def _show_sampling(percent: int | None) -> str:
     return "adaptive" if percent is None else f"{percent} %"
 
 
-def _gate(gate: str, settings: ArmSettings) -> str:
+def _show_gate(gate: str, settings: ArmSettings) -> str:
     if gate not in settings.feature_gates:
         return "not told"
     return "on" if settings.feature_gates[gate] else "off"
 
 
-def begun(request: CompareRequest) -> BundleFolder:
+def begin_bundle(request: CompareRequest) -> BundleFolder:
     """Return the folder of this comparison, which is new or is resumed.
 
     Raises
@@ -101,13 +103,13 @@ def begun(request: CompareRequest) -> BundleFolder:
         The scenario has no measured window, the arms differ in what decides and that
         was not allowed, or the folder holds another comparison.
     """
-    if not measures(request.scenario):
+    if not is_measured(request.scenario):
         raise InputError(
             f"{request.scenario.scenario_id} measures nothing: it needs `steps` with "
             "`measure: start` and `measure: stop`, as "
             "scenarios/burst/deployment-200.yaml has them"
         )
-    asked = _comparison(request, checked(request))
+    asked = _make_comparison(request, check_arms(request))
     try:
         found = BundleFolder.resume(request.folder)
     except BundleMissingError:
@@ -137,7 +139,7 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
 """What runs must have in common to be rounds of one comparison."""
 
 
-def measures(scenario: Scenario) -> bool:
+def is_measured(scenario: Scenario) -> bool:
     """Return whether a scenario opens and closes a measured window."""
     actions = [step.action for step in scenario.steps]
     edges = {action.edge for action in actions if isinstance(action, Measure)}
@@ -145,7 +147,7 @@ def measures(scenario: Scenario) -> bool:
     return overloads or edges == {"start", "stop"}
 
 
-def checked(request: CompareRequest) -> tuple[PreflightRow, ...]:
+def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
     """Return what the arms differ in, by kind of client limits.
 
     Raises
@@ -156,14 +158,16 @@ def checked(request: CompareRequest) -> tuple[PreflightRow, ...]:
     rows: list[PreflightRow] = []
     for kind, limits in request.limits.items():
         settings = {arm.name: arm.settings(limits) for arm in request.arms}
-        found = preflight(settings, kind)
-        if (why := refusal(found)) and not request.allow_unfair:
+        found = compare_settings(settings, kind)
+        if (why := explain_refusal(found)) and not request.allow_unfair:
             raise InputError(why)
         rows += found
     return tuple(rows)
 
 
-def _comparison(request: CompareRequest, rows: tuple[PreflightRow, ...]) -> Comparison:
+def _make_comparison(
+    request: CompareRequest, rows: tuple[PreflightRow, ...]
+) -> Comparison:
     scenario = request.scenario
     text = scenario.path.read_text("utf-8") if scenario.path else ""
     return Comparison(

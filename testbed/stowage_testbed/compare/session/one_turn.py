@@ -12,7 +12,7 @@ from pathlib import Path
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.compare.arms.serving import ended_with
 from stowage_testbed.compare.session.request import CompareListener, Turn
-from stowage_testbed.compare.session.warming import warm_namespace, warm_up
+from stowage_testbed.compare.session.warming import name_warm_namespace, warm_up
 from stowage_testbed.helm.release import FileLog
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.source import PACKING_PLANS
@@ -134,7 +134,7 @@ class ArmHarness(Harness):
             )
             if self._warm_up_pods:
                 recorder.report("warm up")
-                namespace = warm_namespace(environment.namespace)
+                namespace = name_warm_namespace(environment.namespace)
                 pods = self._warm_up_pods
                 warm_up(self._context, self._arm.pod_overrides, pods, namespace)
             watch_plans(self._context)
@@ -202,7 +202,7 @@ class TurnListener(Listener):
         failed = [
             check.message for check in outcome.failed_checks if check.name != OUTCOME
         ]
-        error = _joined(outcome.skipped, outcome.error, *failed)
+        error = _join(outcome.skipped, outcome.error, *failed)
         record = outcome.record or RunRecord(
             scenario_id=outcome.scenario.scenario_id,
             arm=turn.arm,
@@ -222,7 +222,7 @@ class TurnListener(Listener):
             warm=self._warm,
             peak_memory_bytes=footprint.peak_memory_bytes,
             cpu_s=footprint.cpu_s,
-            error=_joined(error, record.error),
+            error=_join(error, record.error),
         )
         self._keep(record, self._harness.configuration)
 
@@ -236,5 +236,5 @@ def watch_plans(context: RunContext) -> None:
             raise
 
 
-def _joined(*errors: str) -> str:
+def _join(*errors: str) -> str:
     return "; ".join(filter(None, errors))

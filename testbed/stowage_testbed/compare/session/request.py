@@ -65,12 +65,12 @@ class CompareRequest:
 COMPARISONS = Path("results/compare")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a list with commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def one_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
+def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
     """Return the one scenario that is meant: its plain run unless a variant is named.
 
     Raises
@@ -93,7 +93,7 @@ def one_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
     return found[0]
 
 
-def limits_of(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
+def read_limits(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
     """Return the kinds of client limits that are named, with what they are.
 
     Raises
@@ -102,7 +102,7 @@ def limits_of(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
         One is neither `own` nor `equal`.
     """
     chosen: dict[LimitsKind, ClientLimits | None] = {}
-    for word in words(text) or [text]:
+    for word in split_words(text) or [text]:
         if word == "own":
             chosen["own"] = None
         elif word == "equal":
@@ -115,7 +115,7 @@ def limits_of(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
     return chosen
 
 
-def default_folder(scenario: Scenario) -> Path:
+def make_default_folder_name(scenario: Scenario) -> Path:
     """Return where the bundle of a scenario's comparison is kept."""
     return COMPARISONS / scenario.scenario_id.replace("/", "-").replace("@", "-")
 
@@ -139,7 +139,7 @@ class Turn:
         return Path(self.limits) / f"round-{self.round_number:03d}-{self.arm}"
 
 
-def turns(
+def make_turns(
     limits: Sequence[str], arms: Sequence[str], rounds: int, seed: int
 ) -> Iterator[Turn]:
     """Yield every run, round by round.

@@ -20,13 +20,13 @@ from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.session.beginning import begun
+from stowage_testbed.compare.session.beginning import begin_bundle
 from stowage_testbed.compare.session.one_turn import ArmHarness, TurnListener
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
     Turn,
-    turns,
+    make_turns,
 )
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
@@ -59,7 +59,7 @@ def refuse_second_scheduler(api: ApiClient, cluster: str) -> None:
         )
 
 
-def live_webhooks(api: ApiClient) -> tuple[str, ...]:
+def list_webhooks(api: ApiClient) -> tuple[str, ...]:
     """Return the webhooks on a cluster, each as ``configuration/webhook``, sorted."""
     admission: Any = AdmissionregistrationV1Api(api)
     configurations = [
@@ -81,17 +81,17 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
     """
-    bundle = begun(request)
-    todo = remaining(list(_turns(request)), bundle.done)
+    bundle = begin_bundle(request)
+    todo = select_remaining(list(_list_turns(request)), bundle.done)
     if todo:
-        with _context(request, listener) as context:
+        with _open_context(request, listener) as context:
             _run_all(request, context, bundle, todo, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return replace(result, complete=True)
 
 
-def remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
+def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
     """Return the turns of every round that is not whole.
 
     The runs of a round are pairs: one of today and one of last week are none.
@@ -100,13 +100,13 @@ def remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
     return [one for one in turns if (one.limits, one.round_number) in broken]
 
 
-def _turns(request: CompareRequest) -> Iterator[Turn]:
+def _list_turns(request: CompareRequest) -> Iterator[Turn]:
     names = [arm.name for arm in request.arms]
-    return turns(list(request.limits), names, request.rounds, request.seed)
+    return make_turns(list(request.limits), names, request.rounds, request.seed)
 
 
 @contextmanager
-def _context(
+def _open_context(
     request: CompareRequest, listener: CompareListener
 ) -> Iterator[RunContext]:
     asked = RunRequest(
@@ -131,7 +131,7 @@ def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> Non
     """Refuse a second scheduler, and report what delays every arm alike."""
     try:
         refuse_second_scheduler(api, cluster)
-        webhooks = live_webhooks(api)
+        webhooks = list_webhooks(api)
     except (ApiException, HTTPError) as error:
         raise ApiUnreachableError("list what is there", str(error)) from error
     for name in webhooks:

@@ -18,7 +18,7 @@ LONGEST = 58
 """Characters of a name beside the prefix, of the 63 that a name may have."""
 
 
-def warm_namespace(namespace: str) -> str:
+def name_warm_namespace(namespace: str) -> str:
     """Return the namespace of the pods that warm up before those of ``namespace``."""
     # The end of the name is what no other run has.
     return f"warm-{namespace[-LONGEST:]}".replace("--", "-")

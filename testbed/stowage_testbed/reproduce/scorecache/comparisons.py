@@ -12,7 +12,7 @@ from stowage_testbed.compare.session.request import (
     CompareRequest,
     LimitsKind,
     Turn,
-    one_scenario,
+    choose_scenario,
 )
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import ClientLimits
@@ -72,7 +72,7 @@ class Planned:
             "equal": ClientLimits(self.qps, self.burst)
         }
         return CompareRequest(
-            scenario=one_scenario(self.scenario, scenarios, self.variant),
+            scenario=choose_scenario(self.scenario, scenarios, self.variant),
             arms=tuple(choose_arms(self.arms)),
             folder=results / self.name,
             rounds=self.rounds,

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from stowage_testbed.declaration import declared, form, made, setting, summary
+from stowage_testbed.declaration import (
+    form,
+    list_settings,
+    make_object,
+    setting,
+    summarise,
+)
 from stowage_testbed.scenario.arrivals.trace import TraceRow
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue
@@ -122,10 +128,10 @@ class Action(ABC):
     @classmethod
     def hint(cls) -> Any:
         """Return the type of what stands at the step's key, and what is said of it."""
-        about = setting(summary(cls), key=cls.kind, **cls.keywords)
+        about = setting(summarise(cls), key=cls.kind, **cls.keywords)
         if not cls.bare:
             return Annotated[cls, about]
-        (only,) = declared(cls)
+        (only,) = list_settings(cls)
         return Annotated[only.hint, about]
 
     @classmethod
@@ -139,9 +145,9 @@ class Action(ABC):
         """
         del surroundings
         if not cls.bare:
-            return made(cls, plain)
-        (only,) = declared(cls)
-        return made(cls, {only.key: plain})
+            return make_object(cls, plain)
+        (only,) = list_settings(cls)
+        return make_object(cls, {only.key: plain})
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:
@@ -216,7 +222,7 @@ class Step:
 
 def names_used(cls: type[Action], plain: Any) -> Iterator[NameUsed]:
     """Yield the names in the settings of which the declaration says what they name."""
-    for one in declared(cls):
+    for one in list_settings(cls):
         if not one.setting.names:
             continue
         place: Place = () if cls.bare else (one.key,)

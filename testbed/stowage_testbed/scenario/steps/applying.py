@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from stowage_testbed.declaration import made, setting
+from stowage_testbed.declaration import make_object, setting
 from stowage_testbed.quantity import Cpu, Memory, format_cpu, format_memory
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.objects import is_file
@@ -42,8 +42,8 @@ class Apply(Action):
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         if plain == ALL:
-            return made(cls, {"names": tuple(surroundings.controllers)})
-        return made(cls, {"names": plain})
+            return make_object(cls, {"names": tuple(surroundings.controllers)})
+        return make_object(cls, {"names": plain})
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:

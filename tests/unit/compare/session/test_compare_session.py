@@ -12,15 +12,15 @@ from burst_runs import BurstArm, a_burst_run
 
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
-from stowage_testbed.compare.session.beginning import begun
+from stowage_testbed.compare.session.beginning import begin_bundle
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
-    limits_of,
-    one_scenario,
-    turns,
+    choose_scenario,
+    make_turns,
+    read_limits,
 )
-from stowage_testbed.compare.session.session import compare, remaining
+from stowage_testbed.compare.session.session import compare, select_remaining
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.model import Scenario
@@ -39,7 +39,7 @@ settings: {{version: v1, qps: {qps}, burst: 100}}
 
 
 def scenario(name: str, variant: str | None = None) -> Scenario:
-    return one_scenario(name, SCENARIOS, variant)
+    return choose_scenario(name, SCENARIOS, variant)
 
 
 def arms(folder: Path, names: Sequence[str] = ARMS, qps: int = 50) -> tuple[Arm, ...]:
@@ -62,14 +62,14 @@ def request_(tmp_path: Path) -> CompareRequest:
         scenario=scenario("burst/deployment-200", "small"),
         arms=arms(tmp_path),
         folder=tmp_path / "bundle",
-        limits=limits_of("equal", 1000),
+        limits=read_limits("equal", 1000),
     )
 
 
 def fill(bundle: BundleFolder, rounds: int) -> None:
     """Add the records of a comparison's runs as they would come."""
     rng = np.random.default_rng(1)
-    for turn in turns(["equal"], ARMS, rounds, seed=1):
+    for turn in make_turns(["equal"], ARMS, rounds, seed=1):
         arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == ARMS[0] else 0.02)
         record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=40)
         bundle.add(replace(record, scenario_id="burst/deployment-200@small"))
@@ -79,7 +79,7 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
     request_: CompareRequest,
 ) -> None:
     """One that was killed between its last run and its verdicts is only judged."""
-    fill(begun(request_), request_.rounds)
+    fill(begin_bundle(request_), request_.rounds)
 
     result = compare(request_, CompareListener())
 
@@ -94,7 +94,7 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
     ("changed", "differs"),
     [
         ({"seed": 2}, "seeds"),
-        ({"limits": limits_of("equal", 500)}, "settings of the arms"),
+        ({"limits": read_limits("equal", 500)}, "settings of the arms"),
         ({"scenario": scenario("burst/deployment-200")}, "parameters"),
         ({"warm_up": 0}, "pods for warming up"),
     ],
@@ -103,7 +103,7 @@ def test_another_comparison_in_the_folder_is_left_alone(
     request_: CompareRequest, changed: dict[str, object], differs: str
 ) -> None:
     """Runs of two worlds in one table would be worth nothing."""
-    begun(request_)
+    begin_bundle(request_)
     before = (request_.folder / "compare.json").read_bytes()
 
     with pytest.raises(InputError, match=differs):
@@ -119,20 +119,20 @@ def test_other_arms_and_builds_are_another_comparison(
 
     The first arm is the baseline, so that the order counts too.
     """
-    begun(request_)
+    begin_bundle(request_)
     with pytest.raises(InputError, match="arms"):
-        begun(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
+        begin_bundle(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
     (tmp_path / "scheduler").write_text("another build")
 
     with pytest.raises(InputError, match="builds of the arms"):
-        begun(request_)
+        begin_bundle(request_)
 
 
 def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> None:
     """Its runs are a pair: with a failed one, or one of last week, there is none."""
-    bundle = begun(request_)
+    bundle = begin_bundle(request_)
     fill(bundle, request_.rounds)
-    todo = list(turns(["equal"], ARMS, request_.rounds, seed=1))
+    todo = list(make_turns(["equal"], ARMS, request_.rounds, seed=1))
     failed = next(turn for turn in todo if turn.round_number == 2)
     record = next(
         one
@@ -141,15 +141,15 @@ def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> Non
     )
     bundle.add(replace(record, error="the disk was full"))
 
-    left = remaining(todo, BundleFolder.resume(request_.folder).done)
+    left = select_remaining(todo, BundleFolder.resume(request_.folder).done)
 
     assert [turn.round_number for turn in left] == [2, 2]
-    assert remaining(todo, frozenset(turn.key for turn in todo)) == []
+    assert select_remaining(todo, frozenset(turn.key for turn in todo)) == []
 
 
 def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
     """Three rounds show little; the first three are kept."""
-    fill(begun(replace(request_, rounds=2)), 3)
+    fill(begin_bundle(replace(request_, rounds=2)), 3)
 
     result = compare(replace(request_, rounds=3), CompareListener())
 
@@ -167,14 +167,14 @@ def test_arms_that_differ_in_what_decides_are_refused(
     unfair = replace(
         request_,
         arms=arms(tmp_path, qps=1000),
-        limits=limits_of("own", 1000),
+        limits=read_limits("own", 1000),
     )
 
     with pytest.raises(InputError, match="client QPS: first 50, second 1000"):
         compare(unfair, CompareListener())
 
     assert not unfair.folder.exists()
-    allowed = begun(replace(unfair, allow_unfair=True)).comparison
+    allowed = begin_bundle(replace(unfair, allow_unfair=True)).comparison
     assert {row.setting for row in allowed.preflight if not row.fair} >= {"client QPS"}
 
 
@@ -187,6 +187,6 @@ def test_a_scenario_that_measures_nothing_is_refused(request_: CompareRequest) -
 
 def test_an_overload_measures_by_itself(request_: CompareRequest) -> None:
     """Its HOLD is the window."""
-    made = begun(replace(request_, scenario=scenario("hpa/recovery")))
+    made = begin_bundle(replace(request_, scenario=scenario("hpa/recovery")))
 
     assert made.comparison.scenario.scenario_id == "hpa/recovery"

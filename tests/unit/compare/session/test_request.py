@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.compare.session.request import (
-    default_folder,
-    limits_of,
-    one_scenario,
-    turns,
-    words,
+    choose_scenario,
+    make_default_folder_name,
+    make_turns,
+    read_limits,
+    split_words,
 )
 from stowage_testbed.run.arm import ClientLimits
 
@@ -22,11 +22,11 @@ SCENARIOS = Path(__file__).parents[4] / "scenarios"
 
 
 def test_lists_have_commas_and_may_have_spaces() -> None:
-    assert words(" default, stowage,,") == ["default", "stowage"]
+    assert split_words(" default, stowage,,") == ["default", "stowage"]
 
 
 def test_limits_are_run_in_the_order_in_which_they_are_named() -> None:
-    chosen = limits_of("equal,own", 500)
+    chosen = read_limits("equal,own", 500)
 
     assert list(chosen) == ["equal", "own"]
     assert chosen["equal"] == ClientLimits(500, 500)
@@ -35,12 +35,12 @@ def test_limits_are_run_in_the_order_in_which_they_are_named() -> None:
 
 def test_a_name_means_the_scenario_without_its_variants() -> None:
     """They are other worlds: nobody means all of them at once."""
-    plain = one_scenario("burst/deployment-200", SCENARIOS, None)
-    small = one_scenario("burst/deployment-200", SCENARIOS, "small")
+    plain = choose_scenario("burst/deployment-200", SCENARIOS, None)
+    small = choose_scenario("burst/deployment-200", SCENARIOS, "small")
 
     assert plain.scenario_id == "burst/deployment-200"
     assert small.scenario_id == "burst/deployment-200@small"
-    assert default_folder(small).name == "burst-deployment-200-small"
+    assert make_default_folder_name(small).name == "burst-deployment-200-small"
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,21 @@ LIMITS = ["own", "equal"]
 
 def test_every_arm_runs_once_a_round_under_each_kind_of_limits() -> None:
     """Pairs are made of the runs of one round."""
-    found = list(turns(LIMITS, ARMS, 4, seed=1))
+    found = list(make_turns(LIMITS, ARMS, 4, seed=1))
 
     assert len({turn.key for turn in found}) == len(found) == 24
 
 
 def test_a_round_is_over_before_the_next_begins() -> None:
     """What is interrupted has whole rounds, which is what can be judged."""
-    numbers = [turn.round_number for turn in turns(LIMITS, ARMS, 3, seed=1)]
+    numbers = [turn.round_number for turn in make_turns(LIMITS, ARMS, 3, seed=1)]
 
     assert numbers == sorted(numbers)
 
 
 def test_no_arm_has_a_place_of_its_own() -> None:
     """Whoever always came first would always find the quiet machine."""
-    found = list(turns(["own"], ARMS, len(ARMS), seed=1))
+    found = list(make_turns(["own"], ARMS, len(ARMS), seed=1))
     places = Counter((n % len(ARMS), turn.arm) for n, turn in enumerate(found))
 
     assert len(places) == len(ARMS) ** 2
@@ -95,7 +95,7 @@ def test_no_arm_has_a_place_of_its_own() -> None:
 
 def test_a_seed_gives_one_order_and_seeds_differ_in_who_begins() -> None:
     """An interrupted comparison is resumed as it would have gone on."""
-    orders = {seed: list(turns(LIMITS, ARMS, 2, seed)) for seed in range(20)}
+    orders = {seed: list(make_turns(LIMITS, ARMS, 2, seed)) for seed in range(20)}
 
-    assert orders[3] == list(turns(LIMITS, ARMS, 2, 3))
+    assert orders[3] == list(make_turns(LIMITS, ARMS, 2, 3))
     assert {order[0].arm for order in orders.values()} == set(ARMS)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.declaration import object_schema
+from stowage_testbed.declaration import make_object_schema
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettings
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
@@ -36,7 +36,7 @@ def loaded(tmp_path: Path, step: str) -> Scenario:
 
 def test_the_schema_has_every_setting_with_its_default() -> None:
     """`stowage scenario schema` is where an author looks them up."""
-    words: dict[str, Any] = object_schema(Overload)["properties"]
+    words: dict[str, Any] = make_object_schema(Overload)["properties"]
     documented = {
         name: {key: inner["default"] for key, inner in word["properties"].items()}
         if "properties" in word
