@@ -17,7 +17,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.optimizer_service.service import running_service
-from stowage_testbed.simulate import SchedulerVerifier, Simulator, profile_file
+from stowage_testbed.simulate import SchedulerVerifier, Simulator, find_profile
 
 MOST_EXAMPLES = 20
 
@@ -169,7 +169,7 @@ class Verifiers:
 @contextmanager
 def running_verifiers() -> Iterator[Verifiers]:
     """Start the processes and stop them afterwards."""
-    config = profile_file(PROFILE)
+    config = find_profile(PROFILE)
     with (
         Simulator(config) as simulator,
         SchedulerVerifier(config) as verifier,

@@ -21,9 +21,9 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.helm import install_release
 from stowage_testbed.observe.audit import (
     AuditMark,
-    audit_entries,
-    binding_times_ns,
-    creation_times_ns,
+    read_audit_entries,
+    read_binding_times_ns,
+    read_creation_times_ns,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
 from stowage_testbed.resources import MOST_PODS, Resources
@@ -125,11 +125,11 @@ def burst_duration_s(
     StowageError
         There are fewer or more.
     """
-    entries = list(audit_entries(audit_log, start))
-    created_ns = creation_times_ns(entries, namespace)
+    entries = list(read_audit_entries(audit_log, start))
+    created_ns = read_creation_times_ns(entries, namespace)
     bound_ns = [
         stamp_ns
-        for key, stamp_ns in binding_times_ns(entries).items()
+        for key, stamp_ns in read_binding_times_ns(entries).items()
         if key.startswith(f"{namespace}/")
     ]
     if not len(created_ns) == len(bound_ns) == pods:

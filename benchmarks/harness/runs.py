@@ -23,7 +23,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.compare.session.one_turn import WindowMeter
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.observe.audit import audit_end
+from stowage_testbed.observe.audit import find_audit_end
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import Condition
@@ -33,8 +33,8 @@ from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.recording.run_record import (
     Observations,
     RunLabel,
-    node_records,
-    recorded,
+    make_node_records,
+    make_record,
 )
 from stowage_testbed.run.catching_up import audit_of, counted
 from stowage_testbed.run.context import RunContext
@@ -70,7 +70,7 @@ def measured_burst(
         Observer(api, (PODS, NODES)) as observer,
     ):
         context = RunContext(cluster, api, observer, tag="")
-        audit_start = audit_end(cluster.audit_log)
+        audit_start = find_audit_end(cluster.audit_log)
         meter = WindowMeter(pids)
         meter.open()
         there = observer.restart_journal()
@@ -89,7 +89,7 @@ def measured_burst(
             namespace=namespace,
             start=start,
             stop=stop,
-            nodes=node_records(observer.read(_fake_nodes)),
+            nodes=make_node_records(observer.read(_fake_nodes)),
             changes=changes,
             audit=audit_of(context, audit_start, changes, namespace),
             count=count,
@@ -98,12 +98,12 @@ def measured_burst(
         duration_s = burst_duration_s(
             cluster.audit_log, audit_start, namespace, burst.replicas
         )
-    return MeasuredBurst(recorded(label, seen), duration_s)
+    return MeasuredBurst(make_record(label, seen), duration_s)
 
 
 def unmeasured_burst_s(cluster: Cluster, api: ApiClient, burst: Burst) -> float:
     """Run a burst without watches; return its seconds by the audit log."""
-    start = audit_end(cluster.audit_log)
+    start = find_audit_end(cluster.audit_log)
     with burst_namespace(api) as namespace:
         burst.submit(Objects(api), namespace)
         wait_until(

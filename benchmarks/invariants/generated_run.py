@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from stowage_testbed.invariants import History
-from stowage_testbed.observe.audit import NS_PER_US, audit_entries
+from stowage_testbed.observe.audit import NS_PER_US, read_audit_entries
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.raw_body import BodyStore, Names
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
@@ -83,7 +83,7 @@ class GeneratedRun:
         with log.open("wb") as file:
             for entry in self._run():
                 file.write(msgspec.json.encode(entry) + b"\n")
-        return History(tuple(self._changes), tuple(audit_entries(log)))
+        return History(tuple(self._changes), tuple(read_audit_entries(log)))
 
     def _run(self) -> Iterator[dict[str, Any]]:
         """See every change, and yield the entries of the audit log."""

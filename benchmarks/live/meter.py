@@ -15,7 +15,7 @@ from benchmarks.live.cluster import LIVE
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.audit import audit_end, audit_entries
+from stowage_testbed.observe.audit import find_audit_end, read_audit_entries
 from stowage_testbed.recording.footprint import Footprint, FootprintMeter
 
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
@@ -73,7 +73,7 @@ class Meter:
         self._cluster = cluster
         self._url = scheduler_url(release)
         self._user = f"system:serviceaccount:{release.namespace}:{release.name}"
-        self._audit_start = audit_end(cluster.audit_log)
+        self._audit_start = find_audit_end(cluster.audit_log)
         self._before = _counters(self._url)
         self._meters = {
             name: FootprintMeter([pid]) for name, pid in release.process_ids().items()
@@ -96,7 +96,7 @@ class Meter:
         return Usage(footprints, self._writes(), +requests, _longest(holds), held_s)
 
     def _writes(self) -> Counter[str]:
-        entries = audit_entries(self._cluster.audit_log, self._audit_start)
+        entries = read_audit_entries(self._cluster.audit_log, self._audit_start)
         return Counter(
             f"{entry.verb} {entry.resource}"
             f"{'/' if entry.subresource else ''}{entry.subresource}"

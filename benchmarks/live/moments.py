@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.plan import ObservedPlan, observed_plan
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.plan import ObservedPlan, read_plan
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import NS_PER_S
 
 
@@ -185,13 +185,13 @@ class Moments:
             case "Reservation":
                 self._reservations.add(change.name)
             case "PackingPlan" if not gone and change.verb is not Verb.LISTED:
-                plan = observed_plan(change.body)
+                plan = read_plan(change.body)
                 self._plans[plan.uid] = plan
                 if plan.moves and plan.phase in STORED_PHASES:
                     self._stored_s.setdefault(plan.uid, now_s)
 
     def _take_pod(self, change: Change, now_s: float) -> None:
-        pod = observed_pod(change.body)
+        pod = read_pod(change.body)
         if change.verb is Verb.MODIFIED and pod.name not in self._pods:
             return  # it came in an earlier window
         seen = self._pods.setdefault(pod.name, PodMoments(now_s))

@@ -28,7 +28,7 @@ from stowage_testbed.environment import fingerprint
 from stowage_testbed.instances.case import Family
 from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 NAME = "bench-optimizer"
 
@@ -71,7 +71,7 @@ def run_benchmark(
     missing = Part.SERVICE in parts and not readiness.covers(scope)
     cold_s, warm_s = starts(scope) if missing else ((), ())
     with ExitStack() as open_until_end:
-        simulator = Simulator(profile_file("deterministic"))
+        simulator = Simulator(find_profile("deterministic"))
         library = Library(folder, open_until_end.enter_context(simulator))
 
         @cache

@@ -14,7 +14,7 @@ from benchmarks.command import Say, write_figures
 from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import Journal
-from stowage_testbed.simulate import SchedulerVerifier, profile_file
+from stowage_testbed.simulate import SchedulerVerifier, find_profile
 from stowage_testbed.text.figure import Figure
 
 NAME = "proofs"
@@ -117,7 +117,7 @@ def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
     if asked == OPTIMISER:
         yield lambda seed: judge(seed, strategy)
         return
-    with SchedulerVerifier(profile_file("deterministic")) as verifier:
+    with SchedulerVerifier(find_profile("deterministic")) as verifier:
         yield lambda seed: judge_through_scheduler(seed, strategy, verifier)
 
 

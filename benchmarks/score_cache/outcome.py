@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.score_cache.workload import violations
-from stowage_testbed.metrics.distribution import jain_index, spread
+from stowage_testbed.metrics.distribution import compute_spread, jain_index
 from stowage_testbed.simulate import Instance, Placements
 
 
@@ -65,7 +65,7 @@ def outcome_of(
     by_node = Counter({node["metadata"]["name"]: 0 for node in instance.nodes})
     by_node.update(node for node in found.nodes.values() if node)
     pods = list(by_node.values())
-    cv, index = spread(pods)["cv"], jain_index(pods)
+    cv, index = compute_spread(pods)["cv"], jain_index(pods)
     if cv is None or index is None:
         raise ValueError(f"{case}: {arm} placed nothing")
     placed = sum(pods)

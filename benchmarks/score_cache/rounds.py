@@ -11,7 +11,7 @@ import yaml
 
 from benchmarks.score_cache.outcome import Outcome, outcome_of
 from benchmarks.score_cache.workload import Case, Workload
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 BATCHING = "OpportunisticBatching=true"
 
@@ -43,7 +43,7 @@ class Arm:
 
     def config(self, folder: Path) -> Path:
         """Return the KubeSchedulerConfiguration, which may be written to ``folder``."""
-        shipped = profile_file(self.profile)
+        shipped = find_profile(self.profile)
         if not self.unspread:
             return shipped
         content: dict[str, Any] = yaml.safe_load(shipped.read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.faults.workloads import budget_manifest
 from stowage_testbed.helm import Release
-from stowage_testbed.observe.pod import ObservedPod, observed_pod
+from stowage_testbed.observe.pod import ObservedPod, read_pod
 from stowage_testbed.observe.pod_body import (
     allocatable_of,
     node_of,
@@ -228,7 +228,7 @@ class SoakCluster:
                 change = {"spec": {"replicas": workload.replicas}}
                 objects.patch("ReplicaSet", workload.name, change, namespace=NAMESPACE)
         pods = self.run.observer.read(lambda state: state.bodies("Pod", NAMESPACE))
-        for pod in map(observed_pod, pods):
+        for pod in map(read_pod, pods):
             if not pod.owner_kind:
                 objects.delete("Pod", pod.name, namespace=NAMESPACE, at_once=True)
 

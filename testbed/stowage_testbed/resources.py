@@ -32,7 +32,7 @@ MOST_PODS = 110
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 
-def ordered(names: Iterable[str]) -> list[str]:
+def order(names: Iterable[str]) -> list[str]:
     """Return resources in the order of tables: cpu, memory, the others by name."""
     return sorted(names, key=lambda name: (name != CPU, name != MEMORY, name))
 
@@ -54,7 +54,7 @@ class Resources(Mapping[str, int]):
 
     def __init__(self, amounts: Mapping[str, int] = _NONE, /, **further: int) -> None:
         given = {**amounts, **further}
-        self._amounts = {name: given[name] for name in ordered(given) if given[name]}
+        self._amounts = {name: given[name] for name in order(given) if given[name]}
         self._hash = hash(tuple(self._amounts.items()))
 
     @classmethod
@@ -135,7 +135,7 @@ ONE_POD = Resources(pods=1)
 """What every pod takes besides what it asks for."""
 
 
-def total(parts: Iterable[Resources]) -> Resources:
+def add_up(parts: Iterable[Resources]) -> Resources:
     """Return the sum."""
     counts: Counter[str] = Counter()
     for part in parts:
@@ -149,7 +149,7 @@ def names_of(parts: Iterable[Resources]) -> tuple[str, ...]:
     Pods are left out: they are counted apart.
     """
     further = {name for part in set(parts) for name in part}
-    return tuple(ordered({CPU, MEMORY} | further - {PODS}))
+    return tuple(order({CPU, MEMORY} | further - {PODS}))
 
 
 def in_bytes(name: str) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 from amounts import GPU, asked, size, taken
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.metrics.packing import placement_hash, utilisation
+from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.plan import ObservedPlan, observed_plan
+from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
@@ -62,8 +62,8 @@ def a_checkpoint(
     return CheckpointRecord(
         name=name,
         state=state,
-        utilisation=utilisation(state),
-        placement_hash=placement_hash(state),
+        utilisation=compute_utilisation(state),
+        placement_hash=hash_placement(state),
         latency=latency_of([0.001 * number for number in range(1, 11)], [0.002, 0.005]),
         duration_s=1.5,
         is_planned=is_planned,
@@ -162,7 +162,7 @@ def a_run(*outcomes: ScenarioOutcome, error: str = "") -> RunOutcome:
 
 def a_plan(name: str = "plan-1", phase: str = "Completed") -> ObservedPlan:
     """Return a plan with one move."""
-    return observed_plan(
+    return read_plan(
         {
             "metadata": {"uid": f"uid-{name}", "name": name},
             "spec": {"trigger": "OnUnschedulable", "executionMode": "Execute"},

@@ -59,7 +59,7 @@ def whatif(
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
-    from stowage_testbed.simulate import profile_file  # noqa: PLC0415
+    from stowage_testbed.simulate import find_profile  # noqa: PLC0415
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
     from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
     from stowage_testbed.whatif.asking import PlanLimits, findings_of  # noqa: PLC0415
@@ -76,7 +76,7 @@ def whatif(
     install_tools(("stowage-simulate",), quiet=True)
     limits = PlanLimits(time_limit_s, max_moves, release)
     with ending_cleanly():
-        found = findings_of(inventory, profile_file("deterministic"), limits)
+        found = findings_of(inventory, find_profile("deterministic"), limits)
     document = json.dumps(dataclasses.asdict(found), indent=2)
     if as_json:
         typer.echo(document)

@@ -27,7 +27,7 @@ from stowage_testbed.compare.errors import (
 )
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
 from stowage_testbed.errors import InputError
-from stowage_testbed.metrics.record import RunRecord, read, written
+from stowage_testbed.metrics.record import RunRecord, read_record, write_record
 from stowage_testbed.whole_file import write_whole
 
 FORMAT = "stowage.dev/compare/v2"
@@ -132,7 +132,7 @@ def _head(path: Path, issues: list[str]) -> _Head | None:
 
 def _record(file: Path, folder: Path, issues: list[str]) -> RunRecord | None:
     try:
-        return read(gzip.decompress(file.read_bytes()))
+        return read_record(gzip.decompress(file.read_bytes()))
     except (msgspec.MsgspecError, OSError, EOFError, zlib.error) as error:
         issues.append(f"{file.relative_to(folder)}: {error}")
         return None
@@ -237,7 +237,7 @@ class BundleFolder:
         """Keep a run."""
         limits, number, arm = _key(record)
         # Without a time stamp inside, equal records are equal files.
-        packed = gzip.compress(written(record), mtime=0)
+        packed = gzip.compress(write_record(record), mtime=0)
         write_whole(record_path(self.folder, limits, number, arm), packed)
         if not record.error:
             self._done.add((limits, number, arm))

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from stowage_testbed.metrics.columns import requested_of
+from stowage_testbed.metrics.columns import name_requested
 from stowage_testbed.metrics.latency import LATENCIES
-from stowage_testbed.metrics.over_time import StepLine, waiting_pods
+from stowage_testbed.metrics.over_time import StepLine, count_waiting
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.utilisation import requested
+from stowage_testbed.metrics.utilisation import sum_requested
 
 MOST_POINTS = 400
 """More than this a plot of that width cannot show."""
@@ -57,12 +57,12 @@ def distribution(records: Iterable[RunRecord], latency: str) -> Line:
 def utilisation_over_time(record: RunRecord, resource: str) -> Line:
     """Return the requested share of what all nodes have, from 0 to 1."""
     capacity = sum(node.resources[resource] for node in record.nodes)
-    return _line(requested(record, resource), record.window_s, 1 / max(capacity, 1))
+    return _line(sum_requested(record, resource), record.window_s, 1 / max(capacity, 1))
 
 
 def waiting_over_time(record: RunRecord) -> Line:
     """Return the number of pods without a node."""
-    return _line(waiting_pods(record), record.window_s, 1.0)
+    return _line(count_waiting(record), record.window_s, 1.0)
 
 
 def load_curves(
@@ -72,7 +72,7 @@ def load_curves(
     return {
         **{
             name: (
-                f"{requested_of(name)}, share of all nodes",
+                f"{name_requested(name)}, share of all nodes",
                 partial(utilisation_over_time, resource=name),
             )
             for name in resources

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from stowage_testbed.invariants.reserved import kept_out
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod_body import controller_of, key_of, ready
+from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready, key_of
 from stowage_testbed.observe.settled import Condition, plans_in_words, pods_in_words
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
@@ -82,7 +82,9 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     def condition(state: State) -> Verdict:
         pods, plans = state.pods(namespace), state.plans()
         wanted = _wanted(state, namespace)
-        serving = all(ready(body) for body in state.bodies("Pod", release_namespace))
+        serving = all(
+            is_live_and_ready(body) for body in state.bodies("Pod", release_namespace)
+        )
         words = (
             f"{pods_in_words(pods, wanted)}; {plans_in_words(plans)}; "
             f"the release is {'' if serving else 'not '}ready"

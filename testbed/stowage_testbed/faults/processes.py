@@ -22,8 +22,8 @@ from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.hostile_optimizer import HONEST, WAYS
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.pod import observed_pod
-from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import HANG_S, wait_until
@@ -45,9 +45,9 @@ def hold_s(changes: Iterable[Change], namespace: str) -> float | None:
     own = (
         change
         for change in changes
-        if change.kind == "Pod" and observed_pod(change.body).workload == LATE_POD.name
+        if change.kind == "Pod" and read_pod(change.body).workload == LATE_POD.name
     )
-    for line in pod_timelines(own, namespace):
+    for line in read_pod_timelines(own, namespace):
         decided = [at for at in (line.bound, line.refused) if at is not None]
         if line.created is not None and decided:
             return min(decided).seconds_since(line.created)

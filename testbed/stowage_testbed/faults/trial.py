@@ -20,8 +20,8 @@ from stowage_testbed.observe.audit import (
     AuditEntry,
     AuditMark,
     AuditReader,
-    audit_end,
-    audit_entries,
+    find_audit_end,
+    read_audit_entries,
 )
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
@@ -190,7 +190,7 @@ def begin_try(run: RunContext, scenario: Scenario, release: Release) -> Seen:
         finished_plans=observer.read(
             lambda state: frozenset(p.uid for p in state.plans() if p.finished)
         ),
-        audit_start=audit_end(run.cluster.audit_log),
+        audit_start=find_audit_end(run.cluster.audit_log),
     )
 
 
@@ -200,7 +200,7 @@ def end_try(
     """Return a try's result; of one that failed, keep the evidence in a folder."""
     seen.changes += run.observer.take_journal()
     log = run.cluster.audit_log
-    seen.entries = tuple(audit_entries(log, seen.audit_start))
+    seen.entries = tuple(read_audit_entries(log, seen.audit_start))
     trial = trial_of(run, seen, number, seed)
     if not trial.passed:
         lines = AuditReader(log, seen.audit_start).lines()

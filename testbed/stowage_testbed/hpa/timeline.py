@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.source import AUTOSCALERS
 
@@ -50,7 +50,7 @@ def pod_counts(
         if change.verb is Verb.DELETED:
             pods.pop(change.uid, None)
         else:
-            pod = observed_pod(change.body)
+            pod = read_pod(change.body)
             # One that goes is taken out of the service before it ends.
             pods[change.uid] = pod.ready and pod.live
         at_s = change.receipt.seconds_since(origin)

@@ -18,14 +18,14 @@ import msgspec
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
 from stowage_testbed.observe.pod_body import (
     controller_of,
-    live,
+    is_being_evicted,
+    is_live,
+    is_live_and_ready,
+    is_terminating,
     node_of,
     priority_of,
-    ready,
     requests_of,
     takes_room,
-    terminating,
-    to_be_evicted,
 )
 from stowage_testbed.observe.raw_body import RawBody
 from stowage_testbed.resources import Resources
@@ -113,10 +113,10 @@ def pod_facts(body: JsonObject) -> PodFacts:
         controller=intern(str(controller_of(seen).get("uid", ""))),
         requests=requests,
         takes_room=takes_room(seen),
-        terminating=terminating(seen),
-        live=live(seen),
-        ready=ready(seen),
-        granted=to_be_evicted(seen),
+        terminating=is_terminating(seen),
+        live=is_live(seen),
+        ready=is_live_and_ready(seen),
+        granted=is_being_evicted(seen),
     )
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.plan import observed_plan
+from stowage_testbed.observe.plan import read_plan
 from stowage_testbed.observe.receipt import Receipt
 
 LIVE = frozenset({"Solving", "Executing"})
@@ -49,13 +49,13 @@ def shows_a_plan(change: Change) -> bool:
     """
     if change.kind != "PackingPlan" or change.verb is Verb.DELETED:
         return False
-    return change.verb is not Verb.LISTED or not observed_plan(change.body).finished
+    return change.verb is not Verb.LISTED or not read_plan(change.body).finished
 
 
 def no_plan_left_open(history: History) -> Iterator[Violation]:
     """Yield plans that have not ended although the run has come to rest."""
     for body in history.present("PackingPlan").values():
-        plan = observed_plan(body)
+        plan = read_plan(body)
         if not plan.finished:
             phase = plan.phase or "not taken up"
             yield Violation("plan-left-open", plan.name, f"it is still {phase}")

@@ -20,7 +20,7 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
-from stowage_testbed.resources import ONE_POD, Resources, total
+from stowage_testbed.resources import ONE_POD, Resources, add_up
 
 RULE = "plan-room-taken"
 UNDER_WAY_NS = NS_PER_S // 2
@@ -72,7 +72,7 @@ class Executing:
                 mine = next((one for one in free if one.expects(pod)), None)
                 if mine is not None:
                     free.remove(mine)
-        return total(place.requests for place in free if priority <= place.priority)
+        return add_up(place.requests for place in free if priority <= place.priority)
 
 
 @dataclass(slots=True)
@@ -149,8 +149,8 @@ def _taken(cluster: _ClusterState, change: Change) -> Iterator[Violation]:
     if not against or node not in cluster.room or not steady:
         return
     others = [b for uid, b in cluster.on_node[node].items() if uid != change.uid]
-    needed = total(plan.needed(node, others, priority_of(pod)) for plan in against)
-    free = cluster.room[node] - total(requests_of(body) for body in others)
+    needed = add_up(plan.needed(node, others, priority_of(pod)) for plan in against)
+    free = cluster.room[node] - add_up(requests_of(body) for body in others)
     for resource, amount in requests_of(pod).items():
         if needed and amount > free[resource] - needed[resource]:
             yield Violation(

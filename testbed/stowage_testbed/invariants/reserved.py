@@ -18,7 +18,7 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
-from stowage_testbed.resources import PODS, Resources, total
+from stowage_testbed.resources import PODS, Resources, add_up
 
 TAKEN = "stowage.dev/reservation-allocated"
 KEPT_OUT = "the room that is free is reserved for others"
@@ -42,7 +42,7 @@ def reservations_balance(history: History) -> Iterator[Violation]:
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
             continue
-        taken = total(
+        taken = add_up(
             requests_of(pod).without(PODS)
             for pod in claims.get(metadata["uid"], ())
             if node_of(pod) == status.get("nodeName") and _owns(body, pod)

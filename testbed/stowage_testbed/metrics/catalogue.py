@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from stowage_testbed.metrics.distribution import distribution_metrics
-from stowage_testbed.metrics.fragmentation import fragmentation_metrics
-from stowage_testbed.metrics.inversions import inversion_metrics
-from stowage_testbed.metrics.latency import latency_metrics
+from stowage_testbed.metrics.distribution import measure_distribution
+from stowage_testbed.metrics.fragmentation import measure_fragmentation
+from stowage_testbed.metrics.inversions import measure_inversions
+from stowage_testbed.metrics.latency import measure_latency
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.over_time import waiting_metrics
-from stowage_testbed.metrics.record import RunRecord, state_at_end, unlogged
-from stowage_testbed.metrics.recovery import hpa_metrics
-from stowage_testbed.metrics.throughput import throughput_metrics
-from stowage_testbed.metrics.utilisation import utilisation_metrics
+from stowage_testbed.metrics.over_time import measure_waiting
+from stowage_testbed.metrics.record import RunRecord, find_state_at_end, note_unlogged
+from stowage_testbed.metrics.recovery import measure_hpa
+from stowage_testbed.metrics.throughput import measure_throughput
+from stowage_testbed.metrics.utilisation import measure_utilisation
 
 
-def placed_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_placed(record: RunRecord) -> Iterator[Metric]:
     """Yield placed pods, the gap to the optimiser's bound, moves and evictions."""
-    state = state_at_end(record)
+    state = find_state_at_end(record)
     placed, n = len(state.bound), len(state.pods)
     yield Metric("placed_pods", placed, "pods", "higher", n, 1.0)
     yield Metric("unplaced_pods", len(state.pending), "pods", "lower", n, 1.0)
-    yield _gap(record.bound_placed, placed, n)
+    yield _measure_gap(record.bound_placed, placed, n)
     yield Metric("moves_pods", record.moves, "pods", "lower", n, 1.0)
     yield Metric("evictions_pods", record.evictions, "pods", "lower", n, 1.0)
 
 
-def _gap(bound: int | None, placed: int, n: int) -> Metric:
+def _measure_gap(bound: int | None, placed: int, n: int) -> Metric:
     name = "gap_to_bound_pods"
     if bound is None:
         note = "no plan proves a bound for the state at the end"
@@ -43,7 +43,7 @@ CPU_TICK_S = 0.01
 PAGE_BYTES = 4096
 
 
-def footprint_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_footprint(record: RunRecord) -> Iterator[Metric]:
     """Yield the peak memory and the CPU time of the scheduler."""
     for name, value, unit, resolution in (
         ("scheduler_memory_peak_bytes", record.peak_memory_bytes, "bytes", PAGE_BYTES),
@@ -54,12 +54,14 @@ def footprint_metrics(record: RunRecord) -> Iterator[Metric]:
         yield Metric(name, value, unit, "lower", int(not missing), resolution, note)
 
 
-def clock_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_clocks(record: RunRecord) -> Iterator[Metric]:
     """Yield the watch's median lag, and the events on which the clocks disagree."""
     lag_s = record.audit_lag_s
     bound = sum(1 for pod in record.pods if pod.bound_s is not None)
     unchecked = (
-        "no binding was found in the audit log" if lag_s is None else unlogged(record)
+        "no binding was found in the audit log"
+        if lag_s is None
+        else note_unlogged(record)
     )
     yield Metric("watch_lag_median_s", lag_s, "s", "neither", bound, 1e-6, unchecked)
     yield Metric(
@@ -74,16 +76,16 @@ def clock_metrics(record: RunRecord) -> Iterator[Metric]:
 
 
 _PARTS: tuple[Callable[[RunRecord], Iterable[Metric]], ...] = (
-    latency_metrics,
-    throughput_metrics,
-    waiting_metrics,
-    distribution_metrics,
-    utilisation_metrics,
-    fragmentation_metrics,
-    placed_metrics,
-    inversion_metrics,
-    footprint_metrics,
-    clock_metrics,
+    measure_latency,
+    measure_throughput,
+    measure_waiting,
+    measure_distribution,
+    measure_utilisation,
+    measure_fragmentation,
+    measure_placed,
+    measure_inversions,
+    measure_footprint,
+    measure_clocks,
 )
 
 
@@ -94,7 +96,7 @@ def metrics_of(record: RunRecord) -> tuple[Metric, ...]:
     ends in its unit, unless it is a ratio or an index. A run that failed has no values,
     only its reason: half of a burst is not a faster burst.
     """
-    of_recovery = hpa_metrics(record.recovery) if record.recovery else ()
+    of_recovery = measure_hpa(record.recovery) if record.recovery else ()
     of_pods = (metric for part in _PARTS for metric in part(record))
     metrics = (*of_pods, *of_recovery)
     if not record.error:

@@ -10,7 +10,7 @@ from stowage_testbed.metrics.state import NodeState, PodState
 from stowage_testbed.resources import CPU, PODS
 
 
-def node_columns(
+def list_node_columns(
     nodes: Sequence[NodeState], resources: Sequence[str]
 ) -> dict[str, Any]:
     """Return the nodes' names, and what each has of pods and of these resources."""
@@ -24,7 +24,7 @@ def node_columns(
     }
 
 
-def pod_columns(
+def list_pod_columns(
     pods: Sequence[PodRecord] | Sequence[PodState], nodes: Sequence[NodeState]
 ) -> dict[str, Any]:
     """Return the pods' names, kinds and nodes; -1 is none of the nodes.
@@ -47,6 +47,6 @@ def pod_columns(
     }
 
 
-def requested_of(resource: str) -> str:
+def name_requested(resource: str) -> str:
     """Return what a chart says of the requests of a resource."""
     return f"{'CPU' if resource == CPU else resource} requested"

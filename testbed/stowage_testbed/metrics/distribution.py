@@ -7,32 +7,32 @@ from fractions import Fraction
 from statistics import fmean, pstdev
 
 from stowage_testbed.metrics.metric import Better, Metric
-from stowage_testbed.metrics.packing import pods_per_node, requested_per_node
-from stowage_testbed.metrics.record import RunRecord, state_at_end
+from stowage_testbed.metrics.packing import count_pods_per_node, sum_requested_per_node
+from stowage_testbed.metrics.record import RunRecord, find_state_at_end
 from stowage_testbed.resources import PODS
 
 TOP = 5
 """The paper prints its five fullest nodes."""
 
 
-def distribution_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_distribution(record: RunRecord) -> Iterator[Metric]:
     """Yield spread, Jain's index and top-5 skew at the window's end.
 
     Jain's index of a resource is over the requested amounts of the nodes that have it,
     as in the paper; between unequal nodes that is not the same as over their
     utilisation.
     """
-    state = state_at_end(record)
-    pods = list(pods_per_node(state).values())
+    state = find_state_at_end(record)
+    pods = list(count_pods_per_node(state).values())
     n = len(record.nodes)
-    yield from _spread_metrics(pods)
-    yield _jain("pods", pods, "")
-    requested = requested_per_node(state)
+    yield from _measure_spread(pods)
+    yield _measure_jain("pods", pods, "")
+    requested = sum_requested_per_node(state)
     for resource in state.resources:
         having = [node for node in record.nodes if node.resources[resource]]
         loads = [requested[node.name][resource] for node in having]
-        yield _jain(resource, loads, _unequal(record))
-    share = top_share(pods, TOP)
+        yield _measure_jain(resource, loads, _note_unequal(record))
+    share = compute_top_share(pods, TOP)
     yield Metric(
         "top5_share_pods",
         None if share is None else float(share),
@@ -43,9 +43,9 @@ def distribution_metrics(record: RunRecord) -> Iterator[Metric]:
     )
 
 
-def _spread_metrics(loads: Sequence[int]) -> Iterator[Metric]:
+def _measure_spread(loads: Sequence[int]) -> Iterator[Metric]:
     better: Mapping[str, Better] = {"std": "lower", "cv": "lower"}
-    for what, value in spread(loads).items():
+    for what, value in compute_spread(loads).items():
         yield Metric(
             f"pods_per_node_{what}",
             value,
@@ -56,7 +56,7 @@ def _spread_metrics(loads: Sequence[int]) -> Iterator[Metric]:
         )
 
 
-def _jain(of: str, loads: list[int], note: str) -> Metric:
+def _measure_jain(of: str, loads: list[int], note: str) -> Metric:
     index = jain_index(loads)
     return Metric(
         f"jain_{of}",
@@ -68,12 +68,12 @@ def _jain(of: str, loads: list[int], note: str) -> Metric:
     )
 
 
-def _unequal(record: RunRecord) -> str:
+def _note_unequal(record: RunRecord) -> str:
     kinds = {node.resources.without(PODS) for node in record.nodes}
     return "of amounts, and the nodes are unequal" if len(kinds) > 1 else ""
 
 
-def spread(loads: Sequence[int]) -> dict[str, float | None]:
+def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:
     """Return least, most, mean, standard deviation and coefficient of variation.
 
     The deviation is that of the whole population: there are no other nodes. ``None``
@@ -91,7 +91,7 @@ def spread(loads: Sequence[int]) -> dict[str, float | None]:
     }
 
 
-def top_share(loads: Sequence[int], count: int) -> Fraction | None:
+def compute_top_share(loads: Sequence[int], count: int) -> Fraction | None:
     """Return what share of the load lies on the ``count`` fullest nodes.
 
     ``None`` where that is no finding: there are no more nodes, or there is no load.

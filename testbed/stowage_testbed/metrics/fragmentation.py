@@ -17,14 +17,14 @@ from fractions import Fraction
 
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, state_at_end
+from stowage_testbed.metrics.record import RunRecord, find_state_at_end
 from stowage_testbed.resources import CPU, MEMORY, Resources, in_bytes
 
 _UNITS = {CPU: "milli", MEMORY: "bytes"}
 """Those in the names of metrics; what others are counted in their own names say."""
 
 
-def largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
+def find_largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
     """Return the largest shape that fits some node; ``None`` if none does.
 
     The larger of two shapes is the one with the larger dominant share of the capacity;
@@ -39,7 +39,7 @@ def largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
     return max((one for one in of if room.fits(one).any()), key=size, default=None)
 
 
-def fragmented(
+def compute_fragmentation(
     room: FreeRoom, of: Mapping[Resources, int], resource: str
 ) -> Fraction | None:
     """Return the expected share of the free amount that the next pod cannot use.
@@ -56,17 +56,17 @@ def fragmented(
     return Fraction(lost, total)
 
 
-def fragmentation_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
     """Yield largest free room, largest pod that fits, stranded and fragmented share."""
-    room, of = free_room(record), shapes(record)
-    fit = largest_fit(room, of)
+    room, of = find_free_room(record), count_shapes(record)
+    fit = find_largest_fit(room, of)
     n = len(record.nodes)
     for resource in room.names:
         unit = _UNITS.get(resource, "bytes" if in_bytes(resource) else "units")
         named = f"{resource}_{unit}" if resource in _UNITS else resource
         most = int(room.free[resource].max(initial=0))
-        yield _amount(f"largest_free_{named}", most, unit, n)
-        yield _amount(
+        yield _make_amount(f"largest_free_{named}", most, unit, n)
+        yield _make_amount(
             f"largest_fit_{named}",
             fit[resource] if fit else 0,
             unit,
@@ -75,9 +75,9 @@ def fragmentation_metrics(record: RunRecord) -> Iterator[Metric]:
         )
         capacity = int(room.size[resource].sum())
         idle = room.stranded(of, resource) / capacity if capacity else None
-        yield _share(f"stranded_{resource}", idle, n, "no nodes")
-        lost = fragmented(room, of, resource)
-        yield _share(
+        yield _make_share(f"stranded_{resource}", idle, n, "no nodes")
+        lost = compute_fragmentation(room, of, resource)
+        yield _make_share(
             f"fragmented_{resource}",
             None if lost is None else float(lost),
             n,
@@ -85,25 +85,25 @@ def fragmentation_metrics(record: RunRecord) -> Iterator[Metric]:
         )
 
 
-def _amount(name: str, value: int, unit: str, n: int, note: str = "") -> Metric:
+def _make_amount(name: str, value: int, unit: str, n: int, note: str = "") -> Metric:
     return Metric(
         name, value if n else None, unit, "higher", n, 1.0, note if n else "no nodes"
     )
 
 
-def _share(name: str, value: float | None, n: int, why_none: str) -> Metric:
+def _make_share(name: str, value: float | None, n: int, why_none: str) -> Metric:
     note = why_none if value is None else ""
     return Metric(name, value, "ratio", "lower", n, note=note)
 
 
-def free_room(record: RunRecord) -> FreeRoom:
+def find_free_room(record: RunRecord) -> FreeRoom:
     """Return what is free at the window's end."""
     return FreeRoom(
         {node.name: node.resources for node in record.nodes},
-        ((str(pod.node), pod.requests) for pod in state_at_end(record).bound),
+        ((str(pod.node), pod.requests) for pod in find_state_at_end(record).bound),
     )
 
 
-def shapes(record: RunRecord) -> Counter[Resources]:
+def count_shapes(record: RunRecord) -> Counter[Resources]:
     """Return what the scenario's pods ask for, and how many pods ask for each."""
     return Counter(pod.requests for pod in record.pods)

@@ -43,8 +43,8 @@ class FreeRoom:
         self.size: dict[str, Amounts] = {}
         self.free: dict[str, Amounts] = {}
         for name in (*self.names, PODS):
-            self.size[name] = _amounts([one[name] for one in nodes.values()])
-            self.free[name] = _amounts(
+            self.size[name] = _make_amounts([one[name] for one in nodes.values()])
+            self.free[name] = _make_amounts(
                 [max(one[name] - taken[node][name], 0) for node, one in nodes.items()]
             )
         self._nothing = np.zeros(len(nodes), np.int64)
@@ -69,5 +69,5 @@ class FreeRoom:
         return int(self.free[resource][~usable].sum())
 
 
-def _amounts(values: list[int]) -> Amounts:
+def _make_amounts(values: list[int]) -> Amounts:
     return np.array(values, dtype=np.int64)

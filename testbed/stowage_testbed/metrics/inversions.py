@@ -56,11 +56,11 @@ class _Step(IntEnum):
     WAITS = 4
 
 
-def inversions(record: RunRecord) -> Inversions:
+def count_inversions(record: RunRecord) -> Inversions:
     """Count the inversions of a run; pods times distinct pods is what it costs."""
     room, waiting = _Room(record), _WaitingPods(record.pods)
     found = []
-    for _, step, pod in _history(record):
+    for _, step, pod in _list_history(record):
         match step:
             case _Step.WAITS:
                 waiting.change(pod, 1)
@@ -75,9 +75,9 @@ def inversions(record: RunRecord) -> Inversions:
     return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
 
 
-def inversion_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_inversions(record: RunRecord) -> Iterator[Metric]:
     """Yield the number of inversions, and of bindings that overtook."""
-    found = inversions(record)
+    found = count_inversions(record)
     one = len({pod.priority for pod in record.pods}) <= 1
     note = "all pods have one priority" if one else ""
     for name, value in (
@@ -88,7 +88,7 @@ def inversion_metrics(record: RunRecord) -> Iterator[Metric]:
         yield Metric(name, value, unit, "lower", found.bindings, 1.0, note)
 
 
-def _history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
+def _list_history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
     steps: list[tuple[float, _Step, PodRecord]] = []
     for pod in record.pods:
         if pod.bound_s is not None:
@@ -96,14 +96,14 @@ def _history(record: RunRecord) -> list[tuple[float, _Step, PodRecord]]:
             steps.append((pod.bound_s, _Step.TAKEN, pod))
         if pod.gone_s is not None and bound_from_s(pod) is not None:
             steps.append((pod.gone_s, _Step.RELEASED, pod))
-        begin_s, end_s = _surely_waiting(pod, record.resolution_s)
+        begin_s, end_s = _bound_waiting(pod, record.resolution_s)
         if begin_s < end_s:
             steps.append((begin_s, _Step.WAITS, pod))
             steps.append((end_s, _Step.WAITS_NO_MORE, pod))
     return sorted(steps, key=lambda step: step[:2])
 
 
-def _surely_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
+def _bound_waiting(pod: PodRecord, resolution_s: float) -> tuple[float, float]:
     """Return the open interval in which the pod waited beyond doubt."""
     begin_s = -math.inf if pod.created_s is None else pod.created_s + resolution_s
     if pod.node and pod.bound_s is None:
@@ -140,7 +140,7 @@ class _WaitingPods:
     """How many pods of each kind wait; a kind is a priority and what is asked for."""
 
     def __init__(self, pods: Sequence[PodRecord]) -> None:
-        kinds = sorted({_kind(pod) for pod in pods}, key=lambda kind: kind[0])
+        kinds = sorted({_shape_of(pod) for pod in pods}, key=lambda kind: kind[0])
         self._place = {kind: place for place, kind in enumerate(kinds)}
         self._names = (*names_of(pod.requests for pod in pods), PODS)
         self._priority = np.array([priority for priority, _ in kinds], np.int64)
@@ -149,7 +149,7 @@ class _WaitingPods:
         self._waiting = np.zeros(len(kinds), dtype=np.int64)
 
     def change(self, pod: PodRecord, by: int) -> None:
-        self._waiting[self._place[_kind(pod)]] += by
+        self._waiting[self._place[_shape_of(pod)]] += by
 
     def overtaken(self, low: PodRecord, room: _Room) -> int:
         """Return how many waiting pods ``low`` is placed before, and should not be."""
@@ -162,5 +162,5 @@ class _WaitingPods:
         return int(self._waiting[above][fits].sum())
 
 
-def _kind(pod: PodRecord) -> tuple[int, Resources]:
+def _shape_of(pod: PodRecord) -> tuple[int, Resources]:
     return pod.priority, pod.requests

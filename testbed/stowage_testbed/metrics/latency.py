@@ -13,7 +13,7 @@ from fractions import Fraction
 from statistics import fmean
 
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, unlogged
+from stowage_testbed.metrics.record import RunRecord, note_unlogged
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,44 +71,44 @@ class Latencies:
     missing: int
 
 
-def t_sched(record: RunRecord) -> Latencies:
+def measure_t_sched(record: RunRecord) -> Latencies:
     """Return creation to binding, of the pods that were created in the window."""
-    return _latencies([(pod.created_s, pod.bound_s) for pod in record.pods])
+    return _make_latencies([(pod.created_s, pod.bound_s) for pod in record.pods])
 
 
-def t_ready(record: RunRecord) -> Latencies:
+def measure_t_ready(record: RunRecord) -> Latencies:
     """Return creation to readiness, of the pods that were created in the window."""
-    return _latencies([(pod.created_s, pod.ready_s) for pod in record.pods])
+    return _make_latencies([(pod.created_s, pod.ready_s) for pod in record.pods])
 
 
-def t_post(record: RunRecord) -> Latencies:
+def measure_t_post(record: RunRecord) -> Latencies:
     """Return binding to readiness, of the pods that were bound in the window."""
-    return _latencies([(pod.bound_s, pod.ready_s) for pod in record.pods])
+    return _make_latencies([(pod.bound_s, pod.ready_s) for pod in record.pods])
 
 
 LATENCIES: Mapping[str, Callable[[RunRecord], Latencies]] = {
-    "t_sched": t_sched,
-    "t_ready": t_ready,
-    "t_post": t_post,
+    "t_sched": measure_t_sched,
+    "t_ready": measure_t_ready,
+    "t_post": measure_t_post,
 }
 
 
-def latency_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_latency(record: RunRecord) -> Iterator[Metric]:
     """Yield mean, percentiles, maximum and missing pods of each latency."""
     for name, latency in LATENCIES.items():
-        yield from _metrics(name, latency(record), record)
+        yield from _measure(name, latency(record), record)
 
 
-def _latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
+def _make_latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Latencies:
     begun = [(begin_s, end_s) for begin_s, end_s in spans_s if begin_s is not None]
     samples = [end_s - begin_s for begin_s, end_s in begun if end_s is not None]
     return Latencies(tuple(samples), len(begun) - len(samples))
 
 
-def _metrics(name: str, latencies: Latencies, record: RunRecord) -> Iterator[Metric]:
+def _measure(name: str, latencies: Latencies, record: RunRecord) -> Iterator[Metric]:
     samples, missing = latencies.samples_s, latencies.missing
     # The resolution comes from the audit log.
-    resolution_s, partly = record.resolution_s, unlogged(record)
+    resolution_s, partly = record.resolution_s, note_unlogged(record)
     n = len(samples)
     left_out = f"{missing} of {n + missing} pods have none" if missing else ""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, Span, waiting_span
+from stowage_testbed.metrics.record import RunRecord, Span, find_waiting_span
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class StepLine:
         return math.fsum(areas) / window_s
 
 
-def step_line(parts: Iterable[tuple[Span, int]]) -> StepLine:
+def add_up(parts: Iterable[tuple[Span, int]]) -> StepLine:
     """Return the sum of amounts that are each there for one span of time."""
     changes: dict[float, int] = {}
     for (begin_s, end_s), amount in parts:
@@ -48,19 +48,19 @@ def step_line(parts: Iterable[tuple[Span, int]]) -> StepLine:
     )
 
 
-def waiting_pods(record: RunRecord) -> StepLine:
+def count_waiting(record: RunRecord) -> StepLine:
     """Return how many pods had no node, from the window's start to its end."""
-    spans = (waiting_span(pod, record.window_s) for pod in record.pods)
-    return step_line((span, 1) for span in spans if span is not None)
+    spans = (find_waiting_span(pod, record.window_s) for pod in record.pods)
+    return add_up((span, 1) for span in spans if span is not None)
 
 
-def waiting_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_waiting(record: RunRecord) -> Iterator[Metric]:
     """Yield average over time and peak.
 
     By Little's law the average is the rate of arrivals times the mean time waited, so
     that runs are only to be compared by it where their windows are alike.
     """
-    line, n = waiting_pods(record), len(record.pods)
+    line, n = count_waiting(record), len(record.pods)
     timed = record.window_s > 0
     yield Metric(
         "waiting_mean_pods",

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.resources import Resources, total
+from stowage_testbed.resources import Resources, add_up
 
 
-def utilisation(state: ClusterState) -> dict[str, Fraction]:
+def compute_utilisation(state: ClusterState) -> dict[str, Fraction]:
     """Return, per resource, what the bound pods request of what the nodes have.
 
     The sum of the requests of bound pods over the sum of what the workload's nodes can
     give, as an exact fraction; 0 where the nodes have none of the resource.
     """
-    requested = total(pod.requests for pod in state.bound)
-    there = total(node.resources for node in state.nodes)
+    requested = add_up(pod.requests for pod in state.bound)
+    there = add_up(node.resources for node in state.nodes)
     return {
         name: Fraction(requested[name], there[name]) if there[name] else Fraction(0)
         for name in state.resources
     }
 
 
-def placed_by_priority(state: ClusterState) -> dict[int, int]:
+def count_placed_by_priority(state: ClusterState) -> dict[int, int]:
     """Return how many pods of each priority are bound, the highest priority first.
 
     Every priority of the workload is named, also where no pod of it is bound.
@@ -35,18 +35,18 @@ def placed_by_priority(state: ClusterState) -> dict[int, int]:
     return {priority: placed[priority] for priority in priorities}
 
 
-def pending_by_workload(state: ClusterState) -> dict[str, int]:
+def count_pending_by_workload(state: ClusterState) -> dict[str, int]:
     """Return how many pods of each workload have no node; none is left out as 0."""
     return dict(Counter(pod.workload for pod in state.pending))
 
 
-def pods_per_node(state: ClusterState) -> dict[str, int]:
+def count_pods_per_node(state: ClusterState) -> dict[str, int]:
     """Return the number of bound pods of each node, empty nodes included."""
     placed = Counter(pod.node for pod in state.bound)
     return {node.name: placed[node.name] for node in state.nodes}
 
 
-def requested_per_node(state: ClusterState) -> dict[str, Resources]:
+def sum_requested_per_node(state: ClusterState) -> dict[str, Resources]:
     """Return what the bound pods of each node request, empty nodes included."""
     requested: dict[str | None, Counter[str]] = defaultdict(Counter)
     for pod in state.bound:
@@ -54,7 +54,7 @@ def requested_per_node(state: ClusterState) -> dict[str, Resources]:
     return {node.name: Resources(requested[node.name]) for node in state.nodes}
 
 
-def placements(state: ClusterState) -> dict[str, tuple[str, ...]]:
+def list_placements(state: ClusterState) -> dict[str, tuple[str, ...]]:
     """Return the nodes of each workload's bound pods, sorted, one entry a pod."""
     nodes: dict[str, list[str]] = {}
     for pod in state.bound:
@@ -62,7 +62,7 @@ def placements(state: ClusterState) -> dict[str, tuple[str, ...]]:
     return {workload: tuple(sorted(nodes[workload])) for workload in sorted(nodes)}
 
 
-def groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
+def list_groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
     """Return what shares a node: the workloads of each node's pods, all sorted.
 
     The names of the nodes are left out, so that two placements which differ only by
@@ -74,7 +74,7 @@ def groups(state: ClusterState) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(tuple(sorted(names)) for names in by_node.values()))
 
 
-def placement_hash(state: ClusterState) -> str:
+def hash_placement(state: ClusterState) -> str:
     """Return the SHA-256 of the placement, in hexadecimal.
 
     It covers one line ``workload<TAB>node<TAB>pods`` for each pair, sorted, with an
@@ -86,7 +86,7 @@ def placement_hash(state: ClusterState) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
-def not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
+def is_not_worse(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
     """Return whether ``after`` places at least as well as ``before``.
 
     Both map a priority to its number of bound pods. Compared from the highest priority

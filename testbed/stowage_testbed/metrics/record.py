@@ -99,12 +99,12 @@ class RunRecord:
     recovery: HpaRecord | None = None
 
 
-def written(record: RunRecord) -> bytes:
+def write_record(record: RunRecord) -> bytes:
     """Return a record as JSON."""
     return msgspec.json.encode(record, enc_hook=dict)
 
 
-def read(text: bytes) -> RunRecord:
+def read_record(text: bytes) -> RunRecord:
     """Return the record that was written so.
 
     Raises
@@ -112,10 +112,10 @@ def read(text: bytes) -> RunRecord:
     MsgspecError
         It is none.
     """
-    return msgspec.json.decode(text, type=RunRecord, dec_hook=_resources)
+    return msgspec.json.decode(text, type=RunRecord, dec_hook=_read_resources)
 
 
-def _resources(_: type, plain: Any) -> Resources:
+def _read_resources(_: type, plain: Any) -> Resources:
     return Resources(msgspec.convert(plain, dict[str, int]))
 
 
@@ -123,7 +123,7 @@ Span = tuple[float, float]
 """Begin and end in seconds from the window's start."""
 
 
-def unlogged(record: RunRecord) -> str:
+def note_unlogged(record: RunRecord) -> str:
     """Return how many bindings the audit log lacks, in words; empty for none."""
     if not record.audit_missing:
         return ""
@@ -140,7 +140,7 @@ def bound_from_s(pod: PodRecord) -> float | None:
     return (pod.created_s or 0.0) if pod.node else None
 
 
-def waiting_span(pod: PodRecord, window_s: float) -> Span | None:
+def find_waiting_span(pod: PodRecord, window_s: float) -> Span | None:
     """Return when the pod had no node, as far as the window shows it.
 
     From its creation to its binding; a pod that left unbound waited until then, and one
@@ -153,7 +153,7 @@ def waiting_span(pod: PodRecord, window_s: float) -> Span | None:
     return (begin_s, end_s) if end_s > begin_s else None
 
 
-def placed_span(pod: PodRecord, window_s: float) -> Span | None:
+def find_placed_span(pod: PodRecord, window_s: float) -> Span | None:
     """Return when the pod held room on its node, as far as the window shows it."""
     begin_s = bound_from_s(pod)
     if begin_s is None:
@@ -162,25 +162,27 @@ def placed_span(pod: PodRecord, window_s: float) -> Span | None:
     return (begin_s, end_s) if end_s > begin_s else None
 
 
-def state_at_start(record: RunRecord) -> ClusterState:
+def find_state_at_start(record: RunRecord) -> ClusterState:
     """Return the pods that were there before the window, where they were then."""
     there = (pod for pod in record.pods if pod.created_s is None)
     return ClusterState(
         record.nodes,
-        tuple(_pod_state(pod, placed=pod.bound_s is None) for pod in there),
+        tuple(_make_pod_state(pod, placed=pod.bound_s is None) for pod in there),
     )
 
 
-def state_at_end(record: RunRecord) -> ClusterState:
+def find_state_at_end(record: RunRecord) -> ClusterState:
     """Return the pods that have not gone, where they are."""
     left = (pod for pod in record.pods if pod.gone_s is None)
     return ClusterState(
         record.nodes,
-        tuple(_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left),
+        tuple(
+            _make_pod_state(pod, placed=bound_from_s(pod) is not None) for pod in left
+        ),
     )
 
 
-def _pod_state(pod: PodRecord, *, placed: bool) -> PodState:
+def _make_pod_state(pod: PodRecord, *, placed: bool) -> PodState:
     return PodState(
         workload=pod.workload,
         node=(pod.node or None) if placed else None,

@@ -22,15 +22,19 @@ P = TypeVar("P", bound=_Point)
 CUT_SHORT = "HOLD was ended at the first recovery"
 
 
-def hpa_metrics(record: HpaRecord) -> tuple[Metric, ...]:
+def measure_hpa(record: HpaRecord) -> tuple[Metric, ...]:
     """Return the metrics of a run, the same names in the same order for every run.
 
     Without a value is what did not happen; the note says why.
     """
-    return (*_recovery(record), *_quality(record), *_scaling(record))
+    return (
+        *_measure_recovery(record),
+        *_measure_quality(record),
+        *_measure_scaling(record),
+    )
 
 
-def _recovery(record: HpaRecord) -> Iterator[Metric]:
+def _measure_recovery(record: HpaRecord) -> Iterator[Metric]:
     outcome, ttr_s = record.recovery.outcome, record.recovery.ttr_s
     window_s = record.settings.hold.window_s
     held_s = record.hold[-1].end_s - record.hold_start_s
@@ -44,10 +48,10 @@ def _recovery(record: HpaRecord) -> Iterator[Metric]:
     yield Metric("ttr_s", value, "s", "lower", n, window_s, reasons[outcome])
     recovered = float(outcome == "recovered")
     yield Metric("recovered_runs", recovered, "runs", "higher", n, 1.0, outcome)
-    yield _capacity(record)
+    yield _measure_capacity(record)
 
 
-def _capacity(record: HpaRecord) -> Metric:
+def _measure_capacity(record: HpaRecord) -> Metric:
     """Return when enough replicas were ready, to the receipt's resolution.
 
     TTR is a multiple of the window; this is the same moment without its rounding.
@@ -63,13 +67,13 @@ def _capacity(record: HpaRecord) -> Metric:
     if needed is None:
         note = "not even the most replicas keep the SLA"
     else:
-        at_s = _first(record.pods, lambda count: count.ready >= needed)
+        at_s = _find_first(record.pods, lambda count: count.ready >= needed)
         value = None if at_s is None else max(at_s - start_s, 0.0)
     n = len(record.pods)
     return Metric("t_capacity_s", value, "s", "lower", n, RESOLUTION_S, note)
 
 
-def _quality(record: HpaRecord) -> Iterator[Metric]:
+def _measure_quality(record: HpaRecord) -> Iterator[Metric]:
     windows, n = record.hold, len(record.hold)
     whole = record.settings.hold.whole or record.recovery.outcome != "recovered"
     note = "" if whole else CUT_SHORT
@@ -82,14 +86,16 @@ def _quality(record: HpaRecord) -> Iterator[Metric]:
     yield Metric("hold_clients", record.clients, "clients", "neither", len(record.find))
 
 
-def _scaling(record: HpaRecord) -> Iterator[Metric]:
+def _measure_scaling(record: HpaRecord) -> Iterator[Metric]:
     """Yield when the autoscaler acted, in seconds of the run as in section 5.3.2."""
     scaling = record.settings.autoscaling
     first, most = scaling.min_replicas, scaling.max_replicas
     moments = {
-        "t_scale_up_s": _first(record.replicas, lambda seen: seen.desired > first),
-        "t_desired_most_s": _first(record.replicas, lambda seen: seen.desired >= most),
-        "t_ready_most_s": _first(record.pods, lambda count: count.ready >= most),
+        "t_scale_up_s": _find_first(record.replicas, lambda seen: seen.desired > first),
+        "t_desired_most_s": _find_first(
+            record.replicas, lambda seen: seen.desired >= most
+        ),
+        "t_ready_most_s": _find_first(record.pods, lambda count: count.ready >= most),
     }
     for name, at_s in moments.items():
         note = "" if at_s is not None else "did not happen"
@@ -97,5 +103,5 @@ def _scaling(record: HpaRecord) -> Iterator[Metric]:
         yield Metric(name, at_s, "s", "lower", n, RESOLUTION_S, note)
 
 
-def _first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:
+def _find_first(line: Iterable[P], holds: Callable[[P], bool]) -> float | None:
     return next((point.at_s for point in line if holds(point)), None)

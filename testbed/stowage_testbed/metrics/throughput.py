@@ -40,7 +40,7 @@ class Throughput:
         return self.per_second[: math.floor(self.span_s)]
 
 
-def throughput(record: RunRecord) -> Throughput | None:
+def compute_throughput(record: RunRecord) -> Throughput | None:
     """Return the throughput of a run; ``None`` where nothing was created and bound."""
     created_s = [pod.created_s for pod in record.pods if pod.created_s is not None]
     bound_s = [
@@ -60,18 +60,18 @@ def throughput(record: RunRecord) -> Throughput | None:
     )
 
 
-def throughput_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_throughput(record: RunRecord) -> Iterator[Metric]:
     """Yield the rate over the burst, and peak and median of its seconds."""
-    found = throughput(record)
+    found = compute_throughput(record)
     n = found.bound if found else 0
-    yield _overall(found, record.resolution_s)
+    yield _measure_overall(found, record.resolution_s)
     seconds = found.whole_seconds if found else ()
     short = "" if seconds else "all was bound within one second"
-    yield _sampled(
+    yield _measure_sampled(
         "peak", max(found.per_second) if found and seconds else None, n, short
     )
     few = len(seconds) < FEWEST_SECONDS
-    yield _sampled(
+    yield _measure_sampled(
         "median",
         None if few else median(seconds),
         len(seconds),
@@ -79,7 +79,7 @@ def throughput_metrics(record: RunRecord) -> Iterator[Metric]:
     )
 
 
-def _overall(found: Throughput | None, resolution_s: float) -> Metric:
+def _measure_overall(found: Throughput | None, resolution_s: float) -> Metric:
     name, unit = "throughput_pods_per_s", "pods/s"
     if found is None or found.span_s <= 0:
         n = found.bound if found else 0
@@ -89,6 +89,6 @@ def _overall(found: Throughput | None, resolution_s: float) -> Metric:
     return Metric(name, rate, unit, "higher", found.bound, step)
 
 
-def _sampled(what: str, value: float | None, n: int, note: str) -> Metric:
+def _measure_sampled(what: str, value: float | None, n: int, note: str) -> Metric:
     name = f"throughput_{what}_pods_per_s"
     return Metric(name, value, "pods/s", "higher", n, 1.0, note)

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.over_time import StepLine, step_line
-from stowage_testbed.metrics.packing import utilisation
+from stowage_testbed.metrics.over_time import StepLine, add_up
+from stowage_testbed.metrics.packing import compute_utilisation
 from stowage_testbed.metrics.record import (
     RunRecord,
-    placed_span,
-    state_at_end,
-    state_at_start,
+    find_placed_span,
+    find_state_at_end,
+    find_state_at_start,
 )
 
 
-def requested(record: RunRecord, resource: str) -> StepLine:
+def sum_requested(record: RunRecord, resource: str) -> StepLine:
     """Return what the bound pods request, from the window's start to its end."""
-    spans = ((placed_span(pod, record.window_s), pod) for pod in record.pods)
-    return step_line(
+    spans = ((find_placed_span(pod, record.window_s), pod) for pod in record.pods)
+    return add_up(
         (span, pod.requests[resource]) for span, pod in spans if span is not None
     )
 
 
-def mean_utilisation(record: RunRecord, resource: str) -> float | None:
+def compute_mean_utilisation(record: RunRecord, resource: str) -> float | None:
     """Return the utilisation averaged over the window; ``None`` without time or nodes.
 
     The nodes are taken as there for the whole window.
@@ -31,13 +31,14 @@ def mean_utilisation(record: RunRecord, resource: str) -> float | None:
     capacity = sum(node.resources[resource] for node in record.nodes)
     if not capacity or record.window_s <= 0:
         return None
-    return requested(record, resource).mean(record.window_s) / capacity
+    return sum_requested(record, resource).mean(record.window_s) / capacity
 
 
-def utilisation_metrics(record: RunRecord) -> Iterator[Metric]:
+def measure_utilisation(record: RunRecord) -> Iterator[Metric]:
     """Yield utilisation at the end, its change, and its average, per resource."""
     before, after = (
-        utilisation(state) for state in (state_at_start(record), state_at_end(record))
+        compute_utilisation(state)
+        for state in (find_state_at_start(record), find_state_at_end(record))
     )
     n = len(record.nodes)
     nothing = "" if n else "no nodes"
@@ -46,7 +47,7 @@ def utilisation_metrics(record: RunRecord) -> Iterator[Metric]:
         values = {
             "end": float(end) if n else None,
             "delta": float(end - begin) if n else None,
-            "mean": mean_utilisation(record, resource),
+            "mean": compute_mean_utilisation(record, resource),
         }
         for what, value in values.items():
             note = "no time passed" if n and value is None else nothing

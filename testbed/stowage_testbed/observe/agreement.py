@@ -40,7 +40,7 @@ class Agreement:
     resolution_s: float
 
 
-def agreement(lags_s: Sequence[float]) -> Agreement:
+def summarise_lags(lags_s: Sequence[float]) -> Agreement:
     """Sum the lags of a run's events up."""
     middle_s = median(lags_s) if lags_s else None
     return Agreement(
@@ -50,11 +50,11 @@ def agreement(lags_s: Sequence[float]) -> Agreement:
             middle_s is not None and abs(lag_s - middle_s) > TOLERANCE_S
             for lag_s in lags_s
         ),
-        resolution_s=max(RESOLUTION_S, spread_s(lags_s)),
+        resolution_s=max(RESOLUTION_S, measure_spread_s(lags_s)),
     )
 
 
-def binding_lags_s(
+def measure_binding_lags_s(
     timelines: Iterable[PodTimeline], stamps_ns: Mapping[str, int]
 ) -> list[float]:
     """Return receipt minus audit stamp of every binding that both saw, in seconds."""
@@ -65,7 +65,7 @@ def binding_lags_s(
     ]
 
 
-def creation_lags_s(
+def measure_creation_lags_s(
     timelines: Iterable[PodTimeline], stamps_ns: Sequence[int]
 ) -> list[float]:
     """Return receipt minus audit stamp of the creations, in seconds.
@@ -83,7 +83,7 @@ def creation_lags_s(
     ]
 
 
-def spread_s(lags_s: Sequence[float]) -> float:
+def measure_spread_s(lags_s: Sequence[float]) -> float:
     """Return the range of the middle eight tenths; of everything if that is little."""
     if not lags_s:
         return 0.0

@@ -84,7 +84,7 @@ class AuditMark:
 BEGINNING = AuditMark()
 
 
-def audit_end(path: Path) -> AuditMark:
+def find_audit_end(path: Path) -> AuditMark:
     """Return where the log ends now: where later entries begin."""
     if not path.is_file():
         return BEGINNING
@@ -103,7 +103,7 @@ class AuditReader:
     path
         The log.
     start
-        What `audit_end` gave earlier: a long run need not read a long log again.
+        What `find_audit_end` gave earlier: a long run need not read a long log again.
     """
 
     def __init__(self, path: Path, start: AuditMark = BEGINNING) -> None:
@@ -112,7 +112,7 @@ class AuditReader:
 
     def entries(self) -> Iterator[AuditEntry]:
         """Yield the finished requests since the last call, as `lines` does."""
-        return map(_entry, self.lines())
+        return map(_read_entry, self.lines())
 
     def lines(self) -> Iterator[bytes]:
         """Yield the finished requests since the last call as they are in the log.
@@ -183,12 +183,14 @@ class AuditReader:
                 yield line
 
 
-def audit_entries(path: Path, start: AuditMark = BEGINNING) -> Iterator[AuditEntry]:
+def read_audit_entries(
+    path: Path, start: AuditMark = BEGINNING
+) -> Iterator[AuditEntry]:
     """Yield the finished requests of an audit log in order, as `AuditReader` does."""
     return AuditReader(path, start).entries()
 
 
-def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
+def read_binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     """Return ``namespace/name`` of each pod bound with success, and when."""
     return {
         f"{entry.namespace}/{entry.name}": entry.stage_ns
@@ -197,7 +199,7 @@ def binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     }
 
 
-def creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
+def read_creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
     """Return when pods of a namespace were created with success, in order.
 
     The log does not show which pod each of them is: a controller leaves the name to
@@ -249,7 +251,7 @@ class _Eviction(msgspec.Struct):
 _NOBODY = _Target()
 
 
-def _entry(line: bytes) -> AuditEntry:
+def _read_entry(line: bytes) -> AuditEntry:
     record = msgspec.json.decode(line, type=_Record)
     target = record.objectRef or _NOBODY
     # A log of a large run has a few of these words, and each name several times.
@@ -261,12 +263,12 @@ def _entry(line: bytes) -> AuditEntry:
         name=intern(target.name),
         user=intern(record.user.username),
         code=record.responseStatus.code if record.responseStatus else 0,
-        stage_ns=_nanoseconds(record.stageTimestamp),
-        uid=_demanded_uid(record.requestObject),
+        stage_ns=_parse_nanoseconds(record.stageTimestamp),
+        uid=_read_demanded_uid(record.requestObject),
     )
 
 
-def _demanded_uid(request: msgspec.Raw) -> str:
+def _read_demanded_uid(request: msgspec.Raw) -> str:
     try:
         asked = msgspec.json.decode(request, type=_Eviction | None)
     except msgspec.ValidationError:
@@ -277,6 +279,6 @@ def _demanded_uid(request: msgspec.Raw) -> str:
     return intern(demanded.uid or "") if demanded else ""
 
 
-def _nanoseconds(stamp: str) -> int:
+def _parse_nanoseconds(stamp: str) -> int:
     moment = datetime.fromisoformat(stamp)
     return int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * NS_PER_US

@@ -75,7 +75,7 @@ def name_of(body: JsonObject) -> str:
     return body.name if isinstance(body, RawBody) else str(body["metadata"]["name"])
 
 
-def without_bookkeeping(body: dict[str, Any]) -> dict[str, Any]:
+def drop_bookkeeping(body: dict[str, Any]) -> dict[str, Any]:
     """Return the object without managed fields, which no reader of a bundle wants."""
     metadata = dict(body.get("metadata", {}))
     metadata.pop("managedFields", None)

@@ -11,7 +11,7 @@ from stowage_testbed.observe.change import JsonObject
 HEADERS = ("time", "from", "reason", "about", "message")
 
 
-def event_table(bodies: Iterable[JsonObject]) -> str:
+def write_event_table(bodies: Iterable[JsonObject]) -> str:
     """Return the events in their order in time, one a line."""
     rows = [
         [

@@ -16,7 +16,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import Source
-from stowage_testbed.observe.stream import HistoryGoneError, Stream, watch_failed
+from stowage_testbed.observe.stream import HistoryGoneError, Stream, make_watch_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,5 +139,5 @@ class Follower:
         if self._stopping.is_set():
             return
         if not isinstance(error, StowageError):
-            error = watch_failed(self._source, str(error))
+            error = make_watch_error(self._source, str(error))
         self._arrivals.put(Broken(error))

@@ -249,7 +249,7 @@ class Observer:
                 self._take([arrival])
             case Relisted(source, listed, receipt):
                 gone = self._state.vanished(source.kind, listed)
-                self._take(_deletion(source, body, receipt) for body in gone)
+                self._take(_make_deletion(source, body, receipt) for body in gone)
                 self._take(listed)
             case Broken(error):
                 self._failure = error
@@ -259,6 +259,6 @@ class Observer:
                 self._stopped.set()
 
 
-def _deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
+def _make_deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
     """Return the deletion that happened while no watch was open."""
     return Change(source.kind, Verb.DELETED, receipt, body)

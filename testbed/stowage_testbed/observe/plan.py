@@ -76,7 +76,7 @@ class ObservedPlan:
         return f"{text}: {self.message}" if self.message else text
 
 
-def observed_plan(body: JsonObject) -> ObservedPlan:
+def read_plan(body: JsonObject) -> ObservedPlan:
     """Read a PackingPlan's JSON."""
     metadata, spec = body["metadata"], body.get("spec") or {}
     status = body.get("status") or {}

@@ -12,9 +12,9 @@ from stowage_testbed.observe.pod_body import (
     FINISHED,
     controller_of,
     is_ready,
+    is_terminating,
     node_of,
     priority_of,
-    terminating,
 )
 from stowage_testbed.observe.raw_body import RawBody
 
@@ -111,7 +111,7 @@ class ObservedPod:
         return f"{self.key}: {self.waiting_reason}: {self.waiting_message}"
 
 
-def observed_pod(body: JsonObject) -> ObservedPod:
+def read_pod(body: JsonObject) -> ObservedPod:
     """Read a pod's JSON."""
     return body.digest(_read, _Pod) if isinstance(body, RawBody) else _read(body)
 
@@ -119,7 +119,7 @@ def observed_pod(body: JsonObject) -> ObservedPod:
 def _read(body: JsonObject) -> ObservedPod:
     metadata, status = body["metadata"], body.get("status", {})
     owner = controller_of(body)
-    waiting = _unscheduled_condition(status)
+    waiting = _find_unscheduled_condition(status)
     # Thousands of pods share these words, and each pod's changes its names.
     return ObservedPod(
         uid=intern(metadata["uid"]),
@@ -131,14 +131,14 @@ def _read(body: JsonObject) -> ObservedPod:
         node=intern(node_of(body)),
         phase=intern(status.get("phase", "Pending")),
         priority=priority_of(body),
-        terminating=terminating(body),
+        terminating=is_terminating(body),
         ready=is_ready(status),
         waiting_reason=intern(waiting.get("reason", "")),
         waiting_message=intern(waiting.get("message", "")),
     )
 
 
-def _unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return dict(condition)

@@ -30,20 +30,20 @@ def takes_room(body: JsonObject) -> bool:
     return bool(node_of(body)) and phase not in FINISHED
 
 
-def terminating(body: JsonObject) -> bool:
+def is_terminating(body: JsonObject) -> bool:
     """Return whether the pod's deletion has begun."""
     return bool(body["metadata"].get("deletionTimestamp"))
 
 
-def live(body: JsonObject) -> bool:
+def is_live(body: JsonObject) -> bool:
     """Return whether the pod counts for its controller."""
     phase = (body.get("status") or {}).get("phase")
-    return not terminating(body) and phase not in FINISHED
+    return not is_terminating(body) and phase not in FINISHED
 
 
-def ready(body: JsonObject) -> bool:
+def is_live_and_ready(body: JsonObject) -> bool:
     """Return whether the pod is Ready, and so counts for budgets."""
-    return live(body) and is_ready(body.get("status") or {})
+    return is_live(body) and is_ready(body.get("status") or {})
 
 
 def is_ready(status: Mapping[str, Any]) -> bool:
@@ -54,7 +54,7 @@ def is_ready(status: Mapping[str, Any]) -> bool:
     )
 
 
-def to_be_evicted(body: JsonObject) -> bool:
+def is_being_evicted(body: JsonObject) -> bool:
     """Return whether the server has granted an eviction of the pod."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(

@@ -23,7 +23,7 @@ def pods_decided(namespace: str, count: int) -> Condition:
     def condition(state: State) -> Verdict:
         pods = state.pods(namespace)
         decided = [pod for pod in pods if pod.bound or pod.unschedulable]
-        holds = len(pods) == count == len(decided) and not _leaving(state, namespace)
+        holds = len(pods) == count == len(decided) and not _is_leaving(state, namespace)
         return Verdict(holds, pods_in_words(pods, count))
 
     return condition
@@ -96,7 +96,7 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
         left = sorted(
             name for body in state.bodies(kind) if (name := name_of(body)) in unwanted
         )
-        return Verdict(not left, f"{kind} still there: {_named(left)}")
+        return Verdict(not left, f"{kind} still there: {_join_names(left)}")
 
     return condition
 
@@ -106,7 +106,7 @@ def object_there(kind: str, namespace: str, name: str) -> Condition:
 
     def condition(state: State) -> Verdict:
         names = [name_of(body) for body in state.bodies(kind, namespace)]
-        words = f"{kind}s in {namespace}: {_named(sorted(names))}"
+        words = f"{kind}s in {namespace}: {_join_names(sorted(names))}"
         return Verdict(name in names, words)
 
     return condition
@@ -140,11 +140,11 @@ def plans_in_words(plans: list[ObservedPlan]) -> str:
     return f"{len(plans)} plans, the newest {plans[-1].in_words()}"
 
 
-def _leaving(state: State, namespace: str) -> bool:
+def _is_leaving(state: State, namespace: str) -> bool:
     return any(pod.terminating for pod in state.all_pods(namespace))
 
 
-def _named(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = len(names) - SHOWN
     shown = [*names[:SHOWN], *([f"and {more} more"] if more > 0 else ())]
     return ", ".join(shown) or "none"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from stowage_testbed.observe.change import Change, JsonObject, Verb, namespace_of
-from stowage_testbed.observe.plan import ObservedPlan, observed_plan
-from stowage_testbed.observe.pod import ObservedPod, observed_pod
+from stowage_testbed.observe.plan import ObservedPlan, read_plan
+from stowage_testbed.observe.pod import ObservedPod, read_pod
 from stowage_testbed.observe.receipt import Receipt
 
 
@@ -29,7 +29,7 @@ class State:
             return
         bodies[change.uid] = change.body
         if change.kind == "PackingPlan":
-            plan = observed_plan(change.body)
+            plan = read_plan(change.body)
             self._plans[change.uid] = plan
             # A list is in the order of names, a stamp has whole seconds.
             place = (plan.created, len(self._plan_order))
@@ -78,7 +78,7 @@ class State:
     def all_pods(self, namespace: str) -> list[ObservedPod]:
         """Return every pod of a namespace, also those that go, by name."""
         # Read on demand: what a burst changes in between is never parsed.
-        chosen = (observed_pod(body) for body in self.bodies("Pod", namespace))
+        chosen = (read_pod(body) for body in self.bodies("Pod", namespace))
         return sorted(chosen, key=lambda pod: pod.name)
 
     def plans(self) -> list[ObservedPlan]:

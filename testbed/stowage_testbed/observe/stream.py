@@ -28,7 +28,7 @@ class HistoryGoneError(Exception):
     """The API server no longer keeps the version to resume from: list again."""
 
 
-def watch_failed(source: Source, cause: str) -> StowageError:
+def make_watch_error(source: Source, cause: str) -> StowageError:
     """Return what to raise when a watch ends for a reason that no new list can fix."""
     return StowageError(
         f"the watch of {source.kind} broke off: {cause}; "
@@ -122,11 +122,11 @@ class Stream:
         if response.status == HTTP_GONE:
             raise HistoryGoneError
         if response.status != HTTP_OK:
-            raise watch_failed(self._source, f"status {response.status}")
+            raise make_watch_error(self._source, f"status {response.status}")
         self._response = response
         if self._closed:
             return
-        for line, receipt in _stamped_lines(response, self._clock):
+        for line, receipt in _stamp_lines(response, self._clock):
             if self._closed:
                 # A socket that was shut down gives its last bytes as they came, which
                 # over TLS is noise.
@@ -166,7 +166,7 @@ class Stream:
         if event.type == "ERROR":
             if head.code == HTTP_GONE:
                 raise HistoryGoneError
-            raise watch_failed(self._source, head.message or line.decode())
+            raise make_watch_error(self._source, head.message or line.decode())
         version = head.metadata.resourceVersion
         if event.type == "BOOKMARK":
             self._version = version
@@ -181,7 +181,7 @@ class Stream:
         return self._store.keep(memoryview(item), head.metadata)
 
 
-def _stamped_lines(
+def _stamp_lines(
     response: HTTPResponse, clock: ReceiptClock
 ) -> Iterator[tuple[bytes, Receipt]]:
     """Yield whole lines, each with the receipt of the chunk that completed it."""

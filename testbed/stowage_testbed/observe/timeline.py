@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.pod import ObservedPod, observed_pod
+from stowage_testbed.observe.pod import ObservedPod, read_pod
 from stowage_testbed.observe.receipt import Receipt
 
 
@@ -47,27 +47,27 @@ class PodTimeline:
         return self.bound.seconds_since(self.created)
 
 
-def pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTimeline]:
+def read_pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTimeline]:
     """Read the moments of every pod of a namespace, in order of first sight."""
     lines: dict[str, PodTimeline] = {}
     last: dict[str, ObservedPod] = {}
     for change in changes:
         if change.kind != "Pod" or change.namespace != namespace:
             continue
-        uid, pod = change.uid, observed_pod(change.body)
+        uid, pod = change.uid, read_pod(change.body)
         line = lines.get(uid) or PodTimeline(uid, pod.namespace, pod.name)
-        lines[uid] = _with(line, change, pod, last.get(uid))
+        lines[uid] = _advance(line, change, pod, last.get(uid))
         last[uid] = pod
     return list(lines.values())
 
 
-def bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
+def measure_bind_latencies_s(timelines: Iterable[PodTimeline]) -> list[float]:
     """Return the created-to-bound latencies that were seen whole, in seconds."""
     seen = (line.created_to_bound_s for line in timelines)
     return [latency for latency in seen if latency is not None]
 
 
-def _with(
+def _advance(
     line: PodTimeline, change: Change, pod: ObservedPod, before: ObservedPod | None
 ) -> PodTimeline:
     at = change.receipt

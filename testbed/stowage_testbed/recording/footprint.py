@@ -49,19 +49,19 @@ class FootprintMeter:
 
     def __init__(self, pids: Iterable[int]) -> None:
         self._pids = tuple(pids)
-        for process in _family(self._pids):
+        for process in _find_family(self._pids):
             _forget_peak(process.pid)
-        self._cpu_before_s = _cpu_s(self._pids)
+        self._cpu_before_s = _read_cpu_s(self._pids)
 
     def read(self) -> Footprint:
         """Return what was taken since the meter was made."""
-        cpu_s, peaks = _cpu_s(self._pids), _peaks(self._pids)
+        cpu_s, peaks = _read_cpu_s(self._pids), _read_peaks(self._pids)
         if cpu_s is None or self._cpu_before_s is None:
             return Footprint(peaks, None)
         return Footprint(peaks, round(cpu_s - self._cpu_before_s, 2))
 
 
-def _family(pids: Iterable[int]) -> Iterator[psutil.Process]:
+def _find_family(pids: Iterable[int]) -> Iterator[psutil.Process]:
     for pid in pids:
         try:
             process = psutil.Process(pid)
@@ -71,11 +71,11 @@ def _family(pids: Iterable[int]) -> Iterator[psutil.Process]:
             continue
 
 
-def _cpu_s(pids: tuple[int, ...]) -> float | None:
+def _read_cpu_s(pids: tuple[int, ...]) -> float | None:
     if not pids or not all(psutil.pid_exists(pid) for pid in pids):
         return None
     total_s = 0.0
-    for process in _family(pids):
+    for process in _find_family(pids):
         try:
             times = process.cpu_times()
         except psutil.Error:
@@ -87,14 +87,16 @@ def _cpu_s(pids: tuple[int, ...]) -> float | None:
     return total_s
 
 
-def _peaks(pids: tuple[int, ...]) -> int | None:
-    peaks = {process.pid: _peak_bytes(process.pid) for process in _family(pids)}
+def _read_peaks(pids: tuple[int, ...]) -> int | None:
+    peaks = {
+        process.pid: _read_peak_bytes(process.pid) for process in _find_family(pids)
+    }
     if not pids or any(peaks.get(pid) is None for pid in pids):
         return None
     return sum(peak for peak in peaks.values() if peak is not None)
 
 
-def _peak_bytes(pid: int) -> int | None:
+def _read_peak_bytes(pid: int) -> int | None:
     try:
         found = _PEAK.search((PROC / str(pid) / "status").read_text(encoding="ascii"))
     except OSError:

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.observe.agreement import agreement, binding_lags_s, creation_lags_s
+from stowage_testbed.observe.agreement import (
+    measure_binding_lags_s,
+    measure_creation_lags_s,
+    summarise_lags,
+)
 from stowage_testbed.observe.audit import (
     AuditEntry,
-    binding_times_ns,
-    creation_times_ns,
+    read_binding_times_ns,
+    read_creation_times_ns,
 )
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import allocatable_of, requests_of
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.timeline import PodTimeline, pod_timelines
+from stowage_testbed.observe.timeline import PodTimeline, read_pod_timelines
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 
 DIGITS = 6
@@ -73,19 +77,21 @@ class Observations:
     footprint: Footprint = UNKNOWN
 
 
-def recorded(label: RunLabel, seen: Observations) -> RunRecord:
+def make_record(label: RunLabel, seen: Observations) -> RunRecord:
     """Return the record of a window in which no plan was made.
 
     What makes the record incomplete is its ``error``: pods or bindings that the watch
     missed. Clocks that disagree, and bindings that the audit log lacks, are counted and
     no error.
     """
-    timelines = pod_timelines(seen.changes, seen.namespace)
-    bindings_ns = binding_times_ns(seen.audit)
-    clocks = agreement(
+    timelines = read_pod_timelines(seen.changes, seen.namespace)
+    bindings_ns = read_binding_times_ns(seen.audit)
+    clocks = summarise_lags(
         [
-            *binding_lags_s(timelines, bindings_ns),
-            *creation_lags_s(timelines, creation_times_ns(seen.audit, seen.namespace)),
+            *measure_binding_lags_s(timelines, bindings_ns),
+            *measure_creation_lags_s(
+                timelines, read_creation_times_ns(seen.audit, seen.namespace)
+            ),
         ]
     )
     return RunRecord(
@@ -94,23 +100,25 @@ def recorded(label: RunLabel, seen: Observations) -> RunRecord:
         limits=label.limits,
         round_number=label.round_number,
         nodes=tuple(seen.nodes),
-        pods=tuple(_pod_records(seen, timelines)),
-        window_s=_second(seen, seen.stop),
+        pods=tuple(_make_pod_records(seen, timelines)),
+        window_s=_to_second(seen, seen.stop),
         resolution_s=round(clocks.resolution_s, DIGITS),
         audit_lag_s=(
             None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)
         ),
         audit_beyond=clocks.beyond,
-        audit_missing=_unlogged(timelines, bindings_ns) if seen.audit else 0,
+        audit_missing=_count_unlogged(timelines, bindings_ns) if seen.audit else 0,
         api_pods=seen.count.api if seen.count else None,
         peak_memory_bytes=seen.footprint.peak_memory_bytes,
         cpu_s=seen.footprint.cpu_s,
         warm=label.warm,
-        error="; ".join(_losses(seen, timelines, bindings_ns)),
+        error="; ".join(_name_losses(seen, timelines, bindings_ns)),
     )
 
 
-def _unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> int:
+def _count_unlogged(
+    timelines: Iterable[PodTimeline], bindings_ns: Container[str]
+) -> int:
     return sum(
         1
         for line in timelines
@@ -118,7 +126,7 @@ def _unlogged(timelines: Iterable[PodTimeline], bindings_ns: Container[str]) -> 
     )
 
 
-def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
+def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
     records = (
         NodeState(str(body["metadata"]["name"]), allocatable_of(body))
@@ -127,7 +135,7 @@ def node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
     return tuple(sorted(records, key=lambda record: record.name))
 
 
-def _pod_records(
+def _make_pod_records(
     seen: Observations, timelines: Iterable[PodTimeline]
 ) -> Iterator[PodRecord]:
     bodies = {
@@ -139,7 +147,7 @@ def _pod_records(
         ):
             continue
         body = bodies[line.uid]
-        pod = observed_pod(body)
+        pod = read_pod(body)
         bound_later = line.bound is not None and line.bound > seen.stop
         yield PodRecord(
             uid=line.uid,
@@ -148,25 +156,25 @@ def _pod_records(
             priority=pod.priority,
             requests=requests_of(body),
             node="" if bound_later else line.node,
-            created_s=_moment(seen, line.created),
-            bound_s=_moment(seen, line.bound),
-            ready_s=_moment(seen, line.ready),
-            gone_s=_moment(seen, line.gone),
+            created_s=_place_in_window(seen, line.created),
+            bound_s=_place_in_window(seen, line.bound),
+            ready_s=_place_in_window(seen, line.ready),
+            gone_s=_place_in_window(seen, line.gone),
         )
 
 
-def _moment(seen: Observations, at: Receipt | None) -> float | None:
+def _place_in_window(seen: Observations, at: Receipt | None) -> float | None:
     """Return a moment of the window; what was before or after was not seen in it."""
     if at is None or not seen.start < at <= seen.stop:
         return None
-    return _second(seen, at)
+    return _to_second(seen, at)
 
 
-def _second(seen: Observations, at: Receipt) -> float:
+def _to_second(seen: Observations, at: Receipt) -> float:
     return round(at.seconds_since(seen.start), DIGITS)
 
 
-def _losses(
+def _name_losses(
     seen: Observations, timelines: Iterable[PodTimeline], bindings_ns: Iterable[str]
 ) -> Iterator[str]:
     count = seen.count

@@ -11,8 +11,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from stowage_testbed.metrics.columns import node_columns, pod_columns, requested_of
-from stowage_testbed.metrics.packing import requested_per_node
+from stowage_testbed.metrics.columns import (
+    list_node_columns,
+    list_pod_columns,
+    name_requested,
+)
+from stowage_testbed.metrics.packing import sum_requested_per_node
 from stowage_testbed.metrics.state import ClusterState, NodeState
 from stowage_testbed.page.offline import BARS, offline_page
 from stowage_testbed.resources import NOTHING
@@ -39,7 +43,7 @@ def comparison_screen(outcome: ScenarioOutcome) -> RenderableType:
     for one in (before, after):
         nodes.add_column(one.name)
     shown = before.state.nodes[:MOST_NODES]
-    loads = [requested_per_node(one.state) for one in (before, after)]
+    loads = [sum_requested_per_node(one.state) for one in (before, after)]
     for node in shown:
         having = [name for name in before.state.resources if node.resources[name]]
         for line, name in enumerate(having):
@@ -101,7 +105,7 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
         sentences=tuple(_sentences(outcome, before, after)),
         gained=_gained(before.state, after.state),
         resources=[
-            *((one, requested_of(one)) for one in before.state.resources),
+            *((one, name_requested(one)) for one in before.state.resources),
             ("pods", "pods"),
         ],
     )
@@ -121,7 +125,7 @@ def _gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, i
 def _data(*reached: CheckpointRecord) -> dict[str, Any]:
     first = reached[0].state
     return {
-        "cluster": node_columns(first.nodes, first.resources),
+        "cluster": list_node_columns(first.nodes, first.resources),
         "panels": [
             {"title": one.name, "run": _columns(one.state, first.nodes)}
             for one in reached
@@ -133,7 +137,7 @@ def _columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:
     """Return the pods as the scripts read them: everything at the time 0."""
     pods = sorted(state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
     return {
-        **pod_columns(pods, nodes),
+        **list_pod_columns(pods, nodes),
         "waits": [0 for _ in pods],
         "starts": [None if pod.node is None else 0 for pod in pods],
         "gone": [None for _ in pods],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from stowage_testbed.metrics.packing import placements, pods_per_node
+from stowage_testbed.metrics.packing import count_pods_per_node, list_placements
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.run.latency import Latency
 from stowage_testbed.run.outcome import (
@@ -73,9 +73,10 @@ def _checkpoint(one: CheckpointRecord) -> dict[str, Any]:
         },
         "placement_hash": one.placement_hash,
         "placements": {
-            workload: list(nodes) for workload, nodes in placements(one.state).items()
+            workload: list(nodes)
+            for workload, nodes in list_placements(one.state).items()
         },
-        "pods_per_node": pods_per_node(one.state),
+        "pods_per_node": count_pods_per_node(one.state),
         "latency": _latency(one.latency),
         "duration_s": one.duration_s,
         "is_planned": one.is_planned,

@@ -11,8 +11,8 @@ from tabulate import tabulate
 
 from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.event_table import event_table
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.event_table import write_event_table
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import allocatable_of
 from stowage_testbed.report.bundle import scenario_folder
 from stowage_testbed.run.listener import Listener
@@ -26,7 +26,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     _write(folder / "what-failed.txt", _what_failed(outcome))
     _write(folder / "pods.txt", _pods(material.bodies.get("Pod", [])))
     _write(folder / "nodes.txt", _nodes(material.bodies.get("Node", [])))
-    _write(folder / "events.txt", event_table(material.bodies.get("Event", [])))
+    _write(folder / "events.txt", write_event_table(material.bodies.get("Event", [])))
     plans = material.bodies.get("PackingPlan", [])
     _write(folder / "plans.yaml", yaml.safe_dump_all([dict(plan) for plan in plans]))
     for name, text in material.log_texts.items():
@@ -50,7 +50,7 @@ def _what_failed(outcome: ScenarioOutcome) -> str:
 
 
 def _pods(bodies: Iterable[JsonObject]) -> str:
-    pods = sorted((observed_pod(body) for body in bodies), key=lambda pod: pod.key)
+    pods = sorted((read_pod(body) for body in bodies), key=lambda pod: pod.key)
     rows = [
         [
             pod.name,

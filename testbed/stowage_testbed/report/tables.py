@@ -9,7 +9,7 @@ from stowage_testbed.report.bundle import round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limited
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
-from stowage_testbed.resources import ordered
+from stowage_testbed.resources import order
 from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.text.table import Table
 
@@ -106,7 +106,7 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
     for one in scenarios:
         rounds.setdefault(one.scenario_id, []).append(one)
     reached = [one.utilisation for run in scenarios for one in run.checkpoints]
-    resources = ordered({name for shares in reached for name in shares})
+    resources = order({name for shares in reached for name in shares})
     return Table(
         title="Scenarios",
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",

@@ -10,10 +10,10 @@ from stowage_testbed.observe.audit import (
     AuditLogMissingError,
     AuditMark,
     AuditReader,
-    binding_times_ns,
+    read_binding_times_ns,
 )
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.timeline import pod_timelines
+from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.recording.run_record import PodCount
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
@@ -55,7 +55,7 @@ def audit_of(
     """
     missing = {
         f"{line.namespace}/{line.name}"
-        for line in pod_timelines(changes, namespace)
+        for line in read_pod_timelines(changes, namespace)
         if line.bound
     }
     log, entries = AuditReader(context.cluster.audit_log, start), list[AuditEntry]()
@@ -67,7 +67,7 @@ def audit_of(
             missing.clear()
             return 0
         entries.extend(new)
-        missing.difference_update(binding_times_ns(new))
+        missing.difference_update(read_binding_times_ns(new))
         return len(missing)
 
     with suppress(WaitTimeoutError):

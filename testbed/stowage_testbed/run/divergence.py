@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stowage_testbed.metrics.packing import placements
+from stowage_testbed.metrics.packing import list_placements
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
     Divergence,
@@ -34,7 +34,7 @@ def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
 def _difference(
     outcome: ScenarioOutcome, reference: CheckpointRecord, other: CheckpointRecord
 ) -> Divergence:
-    then, now = placements(reference.state), placements(other.state)
+    then, now = list_placements(reference.state), list_placements(other.state)
     order = [workload.name for workload in outcome.scenario.workload]
     workload = next((name for name in order if then.get(name) != now.get(name)), "")
     return Divergence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.invariants import History, check
-from stowage_testbed.observe.audit import audit_entries
+from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.source import (
     BUDGETS,
     PACKING_PLANS,
@@ -25,7 +25,7 @@ def invariant_checks(
     context: RunContext, recorder: RunRecorder
 ) -> tuple[CheckResult, ...]:
     """Check a run that has come to rest; every violation is a failed check."""
-    entries = audit_entries(context.cluster.audit_log, recorder.audit_start)
+    entries = read_audit_entries(context.cluster.audit_log, recorder.audit_start)
     # What was there comes first: a change that was on its way then was stamped earlier.
     changes = sorted(recorder.changes(), key=lambda change: change.receipt)
     violations = check(History((*recorder.there_before, *changes), tuple(entries)))

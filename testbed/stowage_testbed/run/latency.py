@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, Percentile, percentile
-from stowage_testbed.observe.agreement import spread_s
+from stowage_testbed.observe.agreement import measure_spread_s
 from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
 
 
@@ -46,6 +46,6 @@ def latency_of(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Lat
     return Latency(
         n=len(samples_s),
         percentiles=tuple(percentile(samples_s, rank) for rank in SUMMARY_RANKS),
-        resolution_s=max(RESOLUTION_S, spread_s(audit_lags_s)),
+        resolution_s=max(RESOLUTION_S, measure_spread_s(audit_lags_s)),
         audit_lag_s=median(audit_lags_s) if audit_lags_s else None,
     )

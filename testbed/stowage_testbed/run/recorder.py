@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 from stowage_testbed.helm.release import Log
-from stowage_testbed.observe.audit import audit_end
+from stowage_testbed.observe.audit import find_audit_end
 from stowage_testbed.observe.change import Change
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
@@ -45,7 +45,7 @@ class RunRecorder:
         self._values: dict[str, Mapping[str, object]] = {}
         self._configs: dict[str, str] = {}
         self._stopwatch = Stopwatch()
-        self.audit_start = audit_end(context.cluster.audit_log)
+        self.audit_start = find_audit_end(context.cluster.audit_log)
         self.there_before = context.observer.restart_journal()
 
     @contextmanager

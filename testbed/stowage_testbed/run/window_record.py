@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from stowage_testbed.metrics.record import RunRecord, state_at_end
+from stowage_testbed.metrics.record import RunRecord, find_state_at_end
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.recording.run_record import (
     Observations,
     RunLabel,
-    node_records,
-    recorded,
+    make_node_records,
+    make_record,
 )
 from stowage_testbed.run.catching_up import audit_of, counted
 from stowage_testbed.run.steps.context import StepContext
@@ -49,12 +49,12 @@ def window_record(context: StepContext) -> RunRecord | None:
         namespace=context.namespace,
         start=window.start,
         stop=window.stop,
-        nodes=node_records(b for b in bodies if b["metadata"]["name"] in ours),
+        nodes=make_node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
         audit=audit_of(run, recorder.audit_start, changes, context.namespace),
         count=counted(run, context.namespace),
     )
-    record = recorded(RunLabel(context.scenario.scenario_id, ARM), seen)
+    record = make_record(RunLabel(context.scenario.scenario_id, ARM), seen)
     return replace(
         record,
         moves=of_plans.moves,
@@ -91,4 +91,4 @@ def proved_bound(
     ):
         return None
     lowest = min(plans[-1].tiers, key=lambda tier: tier.priority)
-    return len(state_at_end(record).bound) + lowest.upper_bound - lowest.placed
+    return len(find_state_at_end(record).bound) + lowest.upper_bound - lowest.placed

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from stowage_testbed.metrics.packing import (
-    groups,
-    not_worse,
-    pending_by_workload,
-    placed_by_priority,
-    placements,
-    pods_per_node,
-    utilisation,
+    compute_utilisation,
+    count_pending_by_workload,
+    count_placed_by_priority,
+    count_pods_per_node,
+    is_not_worse,
+    list_groups,
+    list_placements,
 )
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.resources import Resources, spell
@@ -125,9 +125,9 @@ def check_state(
     if expect.placed is not None:
         yield _in_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:
-        yield _equal("pending", _some(expect.pending), pending_by_workload(state))
+        yield _equal("pending", _some(expect.pending), count_pending_by_workload(state))
     if expect.placements is not None:
-        found = placements(state)
+        found = list_placements(state)
         for workload, nodes in expect.placements.items():
             name = f"placements of {workload}"
             yield _equal(name, list(nodes), list(found.get(workload, ())))
@@ -135,16 +135,16 @@ def check_state(
         yield _equal(
             "groups",
             [list(group) for group in expect.groups],
-            [list(group) for group in groups(state)],
+            [list(group) for group in list_groups(state)],
         )
     if expect.placed_by_priority is not None:
-        found_placed = placed_by_priority(state)
+        found_placed = count_placed_by_priority(state)
         for priority, bounds in expect.placed_by_priority.items():
             count = found_placed.get(priority, 0)
             yield _in_bounds(f"placed of priority {priority}", bounds, count)
     if expect.utilisation is not None:
         yield from _close(
-            "utilisation", expect.utilisation, utilisation(state), tolerance
+            "utilisation", expect.utilisation, compute_utilisation(state), tolerance
         )
     if expect.pods_per_node is not None:
         yield _every_node(expect.pods_per_node, state)
@@ -259,14 +259,14 @@ def _change(
     expect: ExpectedMoment, before: ClusterState, after: ClusterState, tolerance: float
 ) -> Iterator[CheckResult]:
     if expect.utilisation_delta is not None:
-        was, now = utilisation(before), utilisation(after)
+        was, now = compute_utilisation(before), compute_utilisation(after)
         delta = {name: share - was.get(name, 0) for name, share in now.items()}
         yield from _close(
             "utilisation_delta", expect.utilisation_delta, delta, tolerance
         )
-    had, has = placed_by_priority(before), placed_by_priority(after)
+    had, has = count_placed_by_priority(before), count_placed_by_priority(after)
     expected = f"at least {_show(had)}"
-    yield _result("not_worse", not_worse(had, has), expected, _show(has))
+    yield _result("not_worse", is_not_worse(had, has), expected, _show(has))
 
 
 def _some(counts: Mapping[str, int]) -> dict[str, int]:
@@ -299,7 +299,7 @@ def _close(
 
 
 def _every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
-    counts = pods_per_node(state)
+    counts = count_pods_per_node(state)
     astray = {node: count for node, count in counts.items() if not bounds.holds(count)}
     low, high = min(counts.values(), default=0), max(counts.values(), default=0)
     actual = str(low) if low == high else f"{low} to {high}"

@@ -13,7 +13,7 @@ from stowage_testbed.simulate.instance import (
     Verdict,
     Verification,
 )
-from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, profile_file
+from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
 
 __all__ = [
     "NO_PROTECTION",
@@ -29,5 +29,5 @@ __all__ = [
     "UnknownField",
     "Verdict",
     "Verification",
-    "profile_file",
+    "find_profile",
 ]

@@ -38,7 +38,7 @@ class ProfileMissingError(StowageError):
     """There is no scheduler profile of that name."""
 
 
-def profile_file(name: str) -> Path:
+def find_profile(name: str) -> Path:
     """Return the KubeSchedulerConfiguration of a shipped profile.
 
     Raises
@@ -68,7 +68,7 @@ class SimulatorProcess:
     Parameters
     ----------
     config
-        A KubeSchedulerConfiguration, such as `profile_file` returns.
+        A KubeSchedulerConfiguration, such as `find_profile` returns.
     timeout_s
         How long one instance may take, if it has no more than `ROOMY_BYTES`.
     options
@@ -231,18 +231,18 @@ class Simulator(SimulatorProcess):
             id=answer["id"],
             nodes={pod: node or None for pod, node in answer["placements"].items()},
             evicted=tuple(answer.get("evicted", ())),
-            measurement=_measurement(answer.get("measurement")),
+            measurement=_read_measurement(answer.get("measurement")),
             reasons=answer.get("reasons", {}),
-            awaiting=_remarks(answer.get("awaiting")),
-            left_out=_remarks(answer.get("leftOut")),
+            awaiting=_read_remarks(answer.get("awaiting")),
+            left_out=_read_remarks(answer.get("leftOut")),
         )
 
 
-def _remarks(said: Iterable[Mapping[str, str]] | None) -> tuple[Remark, ...]:
+def _read_remarks(said: Iterable[Mapping[str, str]] | None) -> tuple[Remark, ...]:
     return tuple(Remark(**one) for one in said or ())
 
 
-def _measurement(said: Mapping[str, Any] | None) -> Measurement | None:
+def _read_measurement(said: Mapping[str, Any] | None) -> Measurement | None:
     if said is None:
         return None
     return Measurement(
@@ -290,9 +290,9 @@ class SchedulerVerifier(SimulatorProcess):
         answer = self._answer(question)
         return Verification(
             snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
-            verdicts=_verdicts(answer),
-            continued=_continued(answer),
-            left_out=_remarks(answer.get("leftOut")),
+            verdicts=_read_judgements(answer),
+            continued=_read_continued(answer),
+            left_out=_read_remarks(answer.get("leftOut")),
             unknown_fields=tuple(
                 UnknownField(**one) for one in answer.get("unknownFields", ())
             ),
@@ -305,7 +305,7 @@ class SchedulerVerifier(SimulatorProcess):
     def judged(self, question: Question) -> Judgement:
         """Return all but the snapshot, which takes time; raises as `verify` does."""
         answer = self._answer(question)
-        return Judgement(_verdicts(answer), _continued(answer))
+        return Judgement(_read_judgements(answer), _read_continued(answer))
 
     def _answer(self, question: Question) -> dict[str, Any]:
         answer = self.ask(question.instance.id, question.content())
@@ -317,23 +317,23 @@ class SchedulerVerifier(SimulatorProcess):
         return answer
 
 
-def _verdicts(answer: Mapping[str, Any]) -> tuple[Verdict, ...]:
-    return tuple(_verdict(one) for one in answer.get("verdicts", ()))
+def _read_judgements(answer: Mapping[str, Any]) -> tuple[Verdict, ...]:
+    return tuple(_read_judgement(one) for one in answer.get("verdicts", ()))
 
 
-def _continued(answer: Mapping[str, Any]) -> Continued | None:
+def _read_continued(answer: Mapping[str, Any]) -> Continued | None:
     said = answer.get("continued")
     if said is None:
         return None
     return Continued(
         nodes=said["placements"],
         reasons=said.get("reasons", {}),
-        awaiting=_remarks(said.get("awaiting")),
+        awaiting=_read_remarks(said.get("awaiting")),
         untried=said.get("untried", 0),
     )
 
 
-def _verdict(said: Mapping[str, Any]) -> Verdict:
+def _read_judgement(said: Mapping[str, Any]) -> Verdict:
     return Verdict(
         accepted=said["accepted"],
         reason=said.get("reason", ""),

@@ -14,7 +14,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import Service
 from stowage_optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 
@@ -51,7 +51,7 @@ def service(service_settings: ServiceSettings) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
     """Return the real scheduler, without an API server."""
-    with Simulator(profile_file("deterministic")) as running:
+    with Simulator(find_profile("deterministic")) as running:
         yield running
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.metrics.packing import placement_hash
+from stowage_testbed.metrics.packing import hash_placement
 from stowage_testbed.scenario.check import Moment, check_moment
 from stowage_testbed.scenario.implied_steps import BEFORE
 from stowage_testbed.scenario.load import load_folder
@@ -13,7 +13,7 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.waiting import Checkpoint
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 FOLDER = Path(__file__).parents[3] / "scenarios"
 SCENARIOS = [
@@ -26,7 +26,7 @@ SCENARIOS = [
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    with Simulator(profile_file("deterministic")) as running:
+    with Simulator(find_profile("deterministic")) as running:
         yield running
 
 
@@ -45,5 +45,5 @@ def test_the_deterministic_scheduler_does_what_the_scenario_expects(
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda found: found.scenario_id)
 def test_a_scenario_has_one_placement(scenario: Scenario, simulator: Simulator) -> None:
     """Determinism is what every comparison with the checkpoint `before` rests on."""
-    first = placement_hash(simulate(scenario, simulator))
-    assert placement_hash(simulate(scenario, simulator)) == first
+    first = hash_placement(simulate(scenario, simulator))
+    assert hash_placement(simulate(scenario, simulator)) == first

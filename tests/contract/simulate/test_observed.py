@@ -23,7 +23,7 @@ from stowage_testbed.simulate import (
     Question,
     SchedulerVerifier,
     Simulator,
-    profile_file,
+    find_profile,
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_files
@@ -81,7 +81,7 @@ def inventory(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
 
 @pytest.fixture(scope="module")
 def profile() -> Path:
-    return profile_file("deterministic")
+    return find_profile("deterministic")
 
 
 def _instance(inventory: Inventory) -> Instance:

@@ -14,8 +14,8 @@ from stowage_testbed.simulate import (
     Instance,
     Placements,
     Simulator,
+    find_profile,
     process,
-    profile_file,
 )
 
 GIB = 2**30
@@ -23,7 +23,7 @@ GIB = 2**30
 
 @pytest.fixture
 def simulator() -> Iterator[Simulator]:
-    with Simulator(profile_file("deterministic")) as running:
+    with Simulator(find_profile("deterministic")) as running:
         yield running
 
 
@@ -77,7 +77,7 @@ def test_a_broken_configuration_is_named_with_its_issue(tmp_path: Path) -> None:
     """The file and the field are what the user can repair."""
     config = tmp_path / "profile.yaml"
     config.write_text(
-        profile_file("deterministic").read_text().replace("parallelism", "parallel")
+        find_profile("deterministic").read_text().replace("parallelism", "parallel")
     )
     with (
         Simulator(config) as simulator,
@@ -89,7 +89,7 @@ def test_a_broken_configuration_is_named_with_its_issue(tmp_path: Path) -> None:
 
 def test_an_instance_that_takes_too_long_ends_the_process() -> None:
     """Nothing may wait for ever, whatever a plugin does."""
-    simulator = Simulator(profile_file("deterministic"), timeout_s=0.0)
+    simulator = Simulator(find_profile("deterministic"), timeout_s=0.0)
     with simulator, pytest.raises(StowageError, match="longer timeout_s"):
         simulator.place(figure_1())
 
@@ -104,7 +104,7 @@ def test_a_larger_instance_has_more_time(monkeypatch: pytest.MonkeyPatch) -> Non
             limits_s.append(interval)
 
     monkeypatch.setattr(threading, "Timer", Watchdog)
-    with Simulator(profile_file("deterministic")) as simulator:
+    with Simulator(find_profile("deterministic")) as simulator:
         simulator.place(figure_1())
         monkeypatch.setattr(process, "ROOMY_BYTES", 10)
         simulator.place(figure_1())
@@ -116,4 +116,4 @@ def test_a_larger_instance_has_more_time(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_unknown_profile_is_refused_with_those_there_are() -> None:
     """A misspelt name must not fall back to another profile."""
     with pytest.raises(StowageError, match=r"there are: .*deterministic"):
-        profile_file("determinstic")
+        find_profile("determinstic")

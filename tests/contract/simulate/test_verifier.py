@@ -15,13 +15,13 @@ from stowage_testbed.simulate import (
     Question,
     SchedulerVerifier,
     Verdict,
-    profile_file,
+    find_profile,
 )
 
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[SchedulerVerifier]:
-    with SchedulerVerifier(profile_file("deterministic")) as running:
+    with SchedulerVerifier(find_profile("deterministic")) as running:
         yield running
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.simulate import profile_file
+from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.wait import HANG_S, wait_until
 
@@ -104,7 +104,7 @@ def running_scheduler(
     kubeconfig: Path, folder: Path, profile: str = "deterministic"
 ) -> Iterator[SchedulerProcess]:
     """Run the scheduler with a profile while the block lasts, without an optimiser."""
-    config = yaml.safe_load(profile_file(profile).read_text())
+    config = yaml.safe_load(find_profile(profile).read_text())
     config["clientConnection"]["kubeconfig"] = str(kubeconfig)
     config["leaderElection"] = {"leaderElect": False}
     (folder / "profile.yaml").write_text(yaml.safe_dump(config))

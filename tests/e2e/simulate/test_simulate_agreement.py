@@ -15,7 +15,7 @@ from arrivals import RealCluster, as_instance
 from scheduler_process import running_scheduler
 
 from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
 PROFILES = ("deterministic", "optimizer-deterministic")
@@ -45,7 +45,7 @@ def real_cluster(
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    with Simulator(profile_file("deterministic")) as running:
+    with Simulator(find_profile("deterministic")) as running:
         yield running
 
 

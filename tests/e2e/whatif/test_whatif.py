@@ -16,10 +16,10 @@ from kubernetes import client
 
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.audit import AuditMark, audit_end, audit_entries
+from stowage_testbed.observe.audit import AuditMark, find_audit_end, read_audit_entries
 from stowage_testbed.scenario.manifests import workload_manifest
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.simulate import NO_PROTECTION, profile_file
+from stowage_testbed.simulate import NO_PROTECTION, find_profile
 from stowage_testbed.wait import HANG_S, wait_until
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.details import tables
@@ -61,7 +61,7 @@ Ask = Callable[[Inventory, PlanLimits], Findings]
 
 @pytest.fixture(scope="module")
 def ask() -> Ask:
-    profile = profile_file("deterministic")
+    profile = find_profile("deterministic")
     return lambda inventory, limits: findings_of(inventory, profile, limits)
 
 
@@ -209,16 +209,16 @@ def test_the_two_running_pods_need_one_node_only(
 def test_only_lists_are_asked_of_the_api_server(cluster: KwokBinaryCluster) -> None:
     """It is pointed at production: nothing may ever be written."""
     with closing(client_of(cluster, READER)) as api:
-        before = audit_end(cluster.audit_log)
+        before = find_audit_end(cluster.audit_log)
         read_api(api)
-        after = audit_end(cluster.audit_log)
+        after = find_audit_end(cluster.audit_log)
         core: Any = client.CoreV1Api(api)
         with pytest.raises(client.ApiException, match="Forbidden"):
             core.delete_node("node-0")
     user = f"system:serviceaccount:{NAMESPACE}:{READER}"
 
     def verbs(start: AuditMark) -> set[str]:
-        entries = audit_entries(cluster.audit_log, start)
+        entries = read_audit_entries(cluster.audit_log, start)
         return {entry.verb for entry in entries if entry.user == user}
 
     wait_until(

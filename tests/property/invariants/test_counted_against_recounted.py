@@ -14,7 +14,7 @@ from stowage_testbed.invariants.budget import no_budget_broken
 from stowage_testbed.invariants.capacity import no_overcommit
 from stowage_testbed.invariants.selector import Selector
 from stowage_testbed.observe.change import JsonObject, Verb, uid_of
-from stowage_testbed.observe.pod_body import node_of, ready, takes_room
+from stowage_testbed.observe.pod_body import is_live_and_ready, node_of, takes_room
 
 CPUS = 2
 """Of each node; each pod takes one."""
@@ -101,14 +101,16 @@ def broken(history: History) -> Iterator[tuple[str, str]]:
     """Yield budgets that an eviction broke, and how many were left of how many."""
     for evicted in history.evictions:
         pods = history.present("Pod", evicted.position)
-        if not ready(pods.get(evicted.uid, evicted.body)):
+        if not is_live_and_ready(pods.get(evicted.uid, evicted.body)):
             continue
         for budget in history.present("PodDisruptionBudget", evicted.granted).values():
             demanded = budget["status"]["desiredHealthy"]
             if not selects(budget, evicted.body):
                 continue
             left = sum(
-                uid_of(one) != evicted.uid and selects(budget, one) and ready(one)
+                uid_of(one) != evicted.uid
+                and selects(budget, one)
+                and is_live_and_ready(one)
                 for one in pods.values()
             )
             if left < demanded:

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.distribution import jain_index, spread, top_share
-from stowage_testbed.metrics.inversions import inversions
-from stowage_testbed.metrics.latency import percentile, t_sched
+from stowage_testbed.metrics.distribution import (
+    compute_spread,
+    compute_top_share,
+    jain_index,
+)
+from stowage_testbed.metrics.inversions import count_inversions
+from stowage_testbed.metrics.latency import measure_t_sched, percentile
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
@@ -91,7 +95,7 @@ def test_jain_knows_no_unit(values: list[int], factor: int) -> None:
 @given(some_load)
 def test_jain_and_cv_agree(values: list[int]) -> None:
     """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree."""
-    cv, index = spread(values)["cv"], jain_index(values)
+    cv, index = compute_spread(values)["cv"], jain_index(values)
     assert cv is not None
     assert index is not None
     assert float(index) == pytest.approx(1 / (1 + cv**2))
@@ -102,7 +106,7 @@ def test_the_fullest_hold_at_least_their_even_share(
     values: list[int], count: int
 ) -> None:
     """Skew has a floor: count of n nodes, if all are alike."""
-    share = top_share(values, count)
+    share = compute_top_share(values, count)
     if share is not None:
         assert Fraction(count, len(values)) <= share <= 1
 
@@ -123,7 +127,7 @@ def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
     J. Little, "A Proof for the Queuing Formula L = lambda W", 1961. The moments are
     quarters, so that both sides are exact.
     """
-    waits = t_sched(record).samples_s
+    waits = measure_t_sched(record).samples_s
     arrival_rate = len(waits) / record.window_s
     mean_wait_s = sum(waits) / len(waits)
 
@@ -183,7 +187,7 @@ def _close(one: Metric, other: Metric) -> bool:
 @given(runs())
 def test_inversions_are_those_of_the_definition(record: RunRecord) -> None:
     """The count in one pass agrees with looking at every pair."""
-    found = inversions(record)
+    found = count_inversions(record)
 
     assert found.pairs == sum(
         _inverted(record, low, high) for low in record.pods for high in record.pods

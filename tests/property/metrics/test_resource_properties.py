@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from stowage_testbed.resource_message import message_of, resources_of
 from stowage_testbed.resources import (
     Resources,
+    add_up,
     names_of,
-    ordered,
+    order,
     parse_all,
     spell,
-    total,
 )
 
 NAMES = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-2Mi", "x.io/gpu")
@@ -35,7 +35,7 @@ def test_neither_order_nor_zeros_make_a_difference(
 
     assert again == Resources(plain)
     assert hash(again) == hash(Resources(plain))
-    assert list(again) == ordered(name for name, amount in plain.items() if amount)
+    assert list(again) == order(name for name, amount in plain.items() if amount)
     assert all(again[name] == plain.get(name, 0) for name in NAMES)
 
 
@@ -54,8 +54,8 @@ def test_a_total_is_the_sum_of_its_parts(parts: list[Resources]) -> None:
     for part in parts:
         counts.update(part)
 
-    assert total(parts) == sum(parts, Resources()) == Resources(counts)
-    assert set(names_of(parts)) == {"cpu", "memory", *total(parts)} - {"pods"}
+    assert add_up(parts) == sum(parts, Resources()) == Resources(counts)
+    assert set(names_of(parts)) == {"cpu", "memory", *add_up(parts)} - {"pods"}
 
 
 @given(some, some, some)

@@ -18,8 +18,8 @@ from stowage_testbed.recording.run_record import (
     Observations,
     PodCount,
     RunLabel,
-    node_records,
-    recorded,
+    make_node_records,
+    make_record,
 )
 
 LABEL = RunLabel("burst/test", "default", "equal", round_number=3, warm=True)
@@ -33,7 +33,7 @@ def record(
     count: PodCount | None = None,
 ) -> RunRecord:
     """Return the record of the window from second 100 to second 110."""
-    return recorded(
+    return make_record(
         LABEL,
         Observations(
             NAMESPACE,
@@ -226,7 +226,7 @@ def test_nodes_are_read_with_what_they_can_give() -> None:
         for name in ("n2", "n1")
     ]
 
-    assert node_records(bodies) == (
+    assert make_node_records(bodies) == (
         NodeState("n1", size(4000, 8 * 2**30, 40)),
         NodeState("n2", size(4000, 8 * 2**30, 40)),
     )

@@ -13,14 +13,14 @@ from stowage_testbed.compare.plots import plot_timeline
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.recovery import hpa_metrics
+from stowage_testbed.metrics.recovery import measure_hpa
 
 LATE = replace(FULL, find=Find(level_s=5.0))
 """FIND is over before the autoscaler has moved."""
 
 
 def metrics(settings: RecoverySettings) -> dict[str, Metric]:
-    found = hpa_metrics(hpa_record(settings))
+    found = measure_hpa(hpa_record(settings))
     names = [metric.name for metric in found]
     assert len(set(names)) == len(names)
     return {metric.name: metric for metric in found}

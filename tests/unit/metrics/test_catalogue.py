@@ -5,7 +5,7 @@ from __future__ import annotations
 from run_records import a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.record import read, written
+from stowage_testbed.metrics.record import read_record, write_record
 
 RATIOS = {"ratio", "index"}
 SPELLED_OUT = {"pods/s": "pods_per_s"}
@@ -97,6 +97,6 @@ def test_a_record_survives_its_own_document() -> None:
     """Tables are made again from bundles, without a cluster."""
     record = a_record([pod_on("a", created=0.5, bound=1.0)], cpu_s=1.5, warm=True)
 
-    again = read(written(record))
+    again = read_record(write_record(record))
     assert again == record
     assert metrics_of(again) == metrics_of(record)

@@ -8,7 +8,11 @@ from fractions import Fraction
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from stowage_testbed.metrics.distribution import jain_index, spread, top_share
+from stowage_testbed.metrics.distribution import (
+    compute_spread,
+    compute_top_share,
+    jain_index,
+)
 from stowage_testbed.metrics.record import RunRecord
 
 
@@ -36,7 +40,7 @@ def test_jain_of_known_loads() -> None:
 
 def test_spread_of_known_loads() -> None:
     """Of 2, 4, 4, 4, 5, 5, 7, 9: mean 5, population deviation 2, CV 0.4."""
-    found = spread([2, 4, 4, 4, 5, 5, 7, 9])
+    found = compute_spread([2, 4, 4, 4, 5, 5, 7, 9])
 
     assert found == pytest.approx({"min": 2, "max": 9, "mean": 5, "std": 2, "cv": 0.4})
 
@@ -70,7 +74,7 @@ def test_top_5_skew_is_the_share_of_the_five_fullest() -> None:
     of_five = by_name(loaded(9, 1, 1, 1, 1))["top5_share_pods"]
 
     assert metric.value == pytest.approx(10 / 12)
-    assert top_share([3, 1], 1) == Fraction(3, 4)
+    assert compute_top_share([3, 1], 1) == Fraction(3, 4)
     assert of_five.value is None
     assert "more than 5 nodes" in of_five.note
 

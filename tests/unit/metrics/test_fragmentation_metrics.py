@@ -10,10 +10,10 @@ from amounts import GPU, taken
 from run_records import GB, a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.fragmentation import (
-    fragmented,
-    free_room,
-    largest_fit,
-    shapes,
+    compute_fragmentation,
+    count_shapes,
+    find_free_room,
+    find_largest_fit,
 )
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.resources import Resources
@@ -43,7 +43,7 @@ def test_free_room_is_what_bound_pods_leave() -> None:
         [pod_on("a", cpu=4500), pod_on("b", gone=1.0), pod_on("b", cpu=1000)]
     )
 
-    room = free_room(record)
+    room = find_free_room(record)
     assert list(room.free["cpu"]) == [0, 3000]
     assert list(room.free["memory"]) == [3 * GB, 3 * GB]
     assert list(room.free["pods"]) == [109, 109]
@@ -53,8 +53,8 @@ def test_stranded_is_what_lies_beside_a_used_up_resource() -> None:
     """3 cores of a without memory; 3 GB of b without cpu, each of 8 in all."""
     record = lopsided(waiting(SMALL))
 
-    assert free_room(record).stranded(shapes(record), "cpu") == 3000
-    assert free_room(record).stranded(shapes(record), "memory") == 3 * GB
+    assert find_free_room(record).stranded(count_shapes(record), "cpu") == 3000
+    assert find_free_room(record).stranded(count_shapes(record), "memory") == 3 * GB
     assert by_name(record)["stranded_cpu"].value == pytest.approx(3 / 8)
     assert by_name(record)["stranded_memory"].value == pytest.approx(3 / 8)
 
@@ -70,16 +70,18 @@ def test_room_for_the_smallest_shape_is_not_stranded() -> None:
         nodes=[a_node("a")],
     )
 
-    assert free_room(record).stranded([SMALL], "cpu") == 0
-    assert free_room(record).stranded([SMALL], "memory") == 0
+    assert find_free_room(record).stranded([SMALL], "cpu") == 0
+    assert find_free_room(record).stranded([SMALL], "memory") == 0
 
 
 def test_a_node_that_takes_no_more_pods_strands_all_it_has() -> None:
     """KWOK's nodes take 110; a burst of small pods meets that limit first."""
     record = a_record([pod_on("a", cpu=1000)], nodes=[a_node("a", pods=1)])
 
-    assert free_room(record).stranded(shapes(record), "cpu") == 3000
-    assert fragmented(free_room(record), shapes(record), "cpu") == 1
+    assert find_free_room(record).stranded(count_shapes(record), "cpu") == 3000
+    assert (
+        compute_fragmentation(find_free_room(record), count_shapes(record), "cpu") == 1
+    )
 
 
 def test_fragmented_is_what_the_next_pod_cannot_use() -> None:
@@ -92,8 +94,12 @@ def test_fragmented_is_what_the_next_pod_cannot_use() -> None:
     )
     weights = {SMALL: 3, LARGE: 1}
 
-    assert fragmented(free_room(record), weights, "cpu") == Fraction(1, 4 * 4)
-    assert fragmented(free_room(record), weights, "memory") == Fraction(4, 4 * 7)
+    assert compute_fragmentation(find_free_room(record), weights, "cpu") == Fraction(
+        1, 4 * 4
+    )
+    assert compute_fragmentation(find_free_room(record), weights, "memory") == Fraction(
+        4, 4 * 7
+    )
 
 
 def test_the_largest_pod_that_still_fits() -> None:
@@ -101,18 +107,18 @@ def test_the_largest_pod_that_still_fits() -> None:
     record = a_record(
         [pod_on("a", cpu=3000, memory=0), pod_on("b", cpu=1000, memory=GB)]
     )
-    room = free_room(record)
+    room = find_free_room(record)
 
-    assert largest_fit(room, [SMALL, LARGE]) == LARGE
-    assert largest_fit(room, [SMALL, taken(3500, GB)]) == SMALL
-    assert largest_fit(room, [taken(3500, GB)]) is None
+    assert find_largest_fit(room, [SMALL, LARGE]) == LARGE
+    assert find_largest_fit(room, [SMALL, taken(3500, GB)]) == SMALL
+    assert find_largest_fit(room, [taken(3500, GB)]) is None
 
 
 def test_the_larger_shape_is_the_one_with_the_larger_dominant_share() -> None:
     """Of 8 cores and 8 GB, 3 GB are more than 2 cores."""
     of = [taken(2000, GB), taken(1000, 3 * GB)]
 
-    assert largest_fit(free_room(a_record()), of) == of[1]
+    assert find_largest_fit(find_free_room(a_record()), of) == of[1]
 
 
 def test_a_full_cluster_has_no_room_and_says_so() -> None:
@@ -157,8 +163,8 @@ def test_pods_that_want_no_gpu_leave_it_stranded() -> None:
         [pod_on("a", cpu=1000), small, large], nodes=[a_node("a", gpus=2)]
     )
 
-    assert free_room(record).stranded(shapes(record), GPU) == 2
-    assert free_room(record).stranded([small.requests], GPU) == 0
+    assert find_free_room(record).stranded(count_shapes(record), GPU) == 2
+    assert find_free_room(record).stranded([small.requests], GPU) == 0
 
 
 def test_a_pod_that_wants_what_no_node_has_fits_nowhere() -> None:
@@ -166,5 +172,5 @@ def test_a_pod_that_wants_what_no_node_has_fits_nowhere() -> None:
     record = a_record([pod_on(gpus=1)])
     largest = by_name(record)["largest_fit_cpu_milli"]
 
-    assert not free_room(record).fits(taken(1, 1, {GPU: 1})).any()
+    assert not find_free_room(record).fits(taken(1, 1, {GPU: 1})).any()
     assert "no pod of the scenario fits" in largest.note

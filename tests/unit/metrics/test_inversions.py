@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from run_records import GB, a_node, a_record, by_name, pod_on
 
-from stowage_testbed.metrics.inversions import Inversions, inversions
+from stowage_testbed.metrics.inversions import Inversions, count_inversions
 from stowage_testbed.metrics.record import PodRecord
 
 
@@ -14,7 +14,7 @@ def low(bound: float = 5.0) -> PodRecord:
 
 
 def pairs(*pods: PodRecord) -> int:
-    return inversions(a_record(pods, resolution_s=0.01)).pairs
+    return count_inversions(a_record(pods, resolution_s=0.01)).pairs
 
 
 def test_a_pod_bound_before_a_more_important_one_that_waited() -> None:
@@ -60,7 +60,7 @@ def test_room_is_room_of_all_that_is_asked_for() -> None:
 
     def pairs_beside(*there: PodRecord, gpus: int) -> int:
         nodes = [a_node("a", gpus=gpus)]
-        return inversions(a_record([low(), high, *there], nodes=nodes)).pairs
+        return count_inversions(a_record([low(), high, *there], nodes=nodes)).pairs
 
     assert pairs_beside(gpus=1) == 1
     assert pairs_beside(gpus=0) == 0
@@ -84,7 +84,7 @@ def test_a_node_without_a_free_pod_slot_had_no_room() -> None:
         nodes=[a_node("a", pods=1)],
     )
 
-    assert inversions(record).pairs == 0
+    assert count_inversions(record).pairs == 0
 
 
 def test_pairs_and_bindings_that_overtook_are_distinguished() -> None:
@@ -92,7 +92,7 @@ def test_pairs_and_bindings_that_overtook_are_distinguished() -> None:
     high = [pod_on("b", created=2.0, bound=8.0, priority=2) for _ in range(3)]
     record = a_record([low(4.0), low(5.0), *high])
 
-    assert inversions(record) == Inversions(pairs=6, overtaking=2, bindings=5)
+    assert count_inversions(record) == Inversions(pairs=6, overtaking=2, bindings=5)
     assert by_name(record)["priority_inversions_pairs"].value == 6
     assert by_name(record)["priority_inversions_pods"].value == 2
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from run_records import a_record, by_name, pod_on
 
-from stowage_testbed.metrics.latency import Latencies, t_post, t_ready, t_sched
+from stowage_testbed.metrics.latency import (
+    Latencies,
+    measure_t_post,
+    measure_t_ready,
+    measure_t_sched,
+)
 
 THREE = a_record(
     [
@@ -19,18 +24,18 @@ THREE = a_record(
 
 def test_each_latency_lies_between_its_own_two_moments() -> None:
     """Created to bound, created to ready, bound to ready."""
-    assert t_sched(THREE) == Latencies((0.25, 0.75), missing=1)
-    assert t_ready(THREE) == Latencies((1.0,), missing=2)
-    assert t_post(THREE) == Latencies((0.75,), missing=1)
+    assert measure_t_sched(THREE) == Latencies((0.25, 0.75), missing=1)
+    assert measure_t_ready(THREE) == Latencies((1.0,), missing=2)
+    assert measure_t_post(THREE) == Latencies((0.75,), missing=1)
 
 
 def test_a_pod_that_was_there_before_is_neither_sample_nor_missing() -> None:
     """Nobody saw it begin to wait; what happened to it in the window is its T_post."""
     record = a_record([pod_on("a", bound=1.0, ready=1.5), pod_on("a")])
 
-    assert t_sched(record) == Latencies((), missing=0)
-    assert t_ready(record) == Latencies((), missing=0)
-    assert t_post(record) == Latencies((0.5,), missing=0)
+    assert measure_t_sched(record) == Latencies((), missing=0)
+    assert measure_t_ready(record) == Latencies((), missing=0)
+    assert measure_t_post(record) == Latencies((0.5,), missing=0)
     nobody = by_name(a_record())["t_sched_mean_s"]
     assert (nobody.value, nobody.n, nobody.note) == (None, 0, "no samples")
 

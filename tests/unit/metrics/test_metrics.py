@@ -6,14 +6,14 @@ from amounts import size, taken
 
 from stowage_testbed.metrics.latency import percentile
 from stowage_testbed.metrics.packing import (
-    groups,
-    not_worse,
-    pending_by_workload,
-    placed_by_priority,
-    placement_hash,
-    placements,
-    pods_per_node,
-    utilisation,
+    compute_utilisation,
+    count_pending_by_workload,
+    count_placed_by_priority,
+    count_pods_per_node,
+    hash_placement,
+    is_not_worse,
+    list_groups,
+    list_placements,
 )
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 
@@ -35,34 +35,41 @@ def figure_1(third: str | None = None) -> ClusterState:
 
 def test_utilisation_counts_the_requests_of_bound_pods_only() -> None:
     """Figure 1: 4 of 8 GB before, 7 of 8 GB after."""
-    assert utilisation(figure_1()) == {"cpu": Fraction(1, 40), "memory": Fraction(1, 2)}
-    assert utilisation(figure_1("b"))["memory"] == Fraction(7, 8)
+    assert compute_utilisation(figure_1()) == {
+        "cpu": Fraction(1, 40),
+        "memory": Fraction(1, 2),
+    }
+    assert compute_utilisation(figure_1("b"))["memory"] == Fraction(7, 8)
 
 
 def test_utilisation_of_no_nodes_is_zero() -> None:
     """A cluster that is just being torn down must not divide by nothing."""
     empty = ClusterState((), ())
-    assert utilisation(empty) == {"cpu": Fraction(0), "memory": Fraction(0)}
+    assert compute_utilisation(empty) == {"cpu": Fraction(0), "memory": Fraction(0)}
 
 
 def test_placed_by_priority_names_priorities_without_a_bound_pod() -> None:
     """A priority that got nothing is the thing to see."""
-    assert placed_by_priority(figure_1()) == {2: 0, 1: 2}
-    assert list(placed_by_priority(figure_1())) == [2, 1]
+    assert count_placed_by_priority(figure_1()) == {2: 0, 1: 2}
+    assert list(count_placed_by_priority(figure_1())) == [2, 1]
 
 
 def test_placements_are_counted_by_what_an_author_knows() -> None:
     """Names of pods are random, and nodes that are equal may be exchanged."""
     before, after = figure_1(), figure_1("b")
 
-    assert pods_per_node(before) == {"a": 1, "b": 1}
-    assert pods_per_node(replace(before, pods=())) == {"a": 0, "b": 0}
-    assert (pending_by_workload(before), pending_by_workload(after)) == (
+    assert count_pods_per_node(before) == {"a": 1, "b": 1}
+    assert count_pods_per_node(replace(before, pods=())) == {"a": 0, "b": 0}
+    assert (count_pending_by_workload(before), count_pending_by_workload(after)) == (
         {"third": 1},
         {},
     )
-    assert placements(after) == {"first": ("a",), "second": ("a",), "third": ("b",)}
-    assert groups(after) == (("first", "second"), ("third",))
+    assert list_placements(after) == {
+        "first": ("a",),
+        "second": ("a",),
+        "third": ("b",),
+    }
+    assert list_groups(after) == (("first", "second"), ("third",))
 
 
 def test_the_placement_hash_is_a_known_value() -> None:
@@ -70,10 +77,10 @@ def test_the_placement_hash_is_a_known_value() -> None:
 
     A pod that lost its node is a different placement.
     """
-    assert placement_hash(figure_1()) == (
+    assert hash_placement(figure_1()) == (
         "02964a7ac652ea9e851bd96df5843dac2db01614041cc9c14b12ba9a78528a3f"
     )
-    assert placement_hash(figure_1()) != placement_hash(figure_1("b"))
+    assert hash_placement(figure_1()) != hash_placement(figure_1("b"))
 
 
 def test_the_placement_hash_ignores_order_and_pod_names() -> None:
@@ -87,7 +94,7 @@ def test_the_placement_hash_ignores_order_and_pod_names() -> None:
         for i, pod in enumerate(pods)
     ]
     renamed.reverse()
-    assert placement_hash(ClusterState((), tuple(pods))) == placement_hash(
+    assert hash_placement(ClusterState((), tuple(pods))) == hash_placement(
         ClusterState((), tuple(renamed))
     )
 
@@ -132,4 +139,4 @@ def test_the_highest_priority_that_differs_decides(
     before: dict[int, int], after: dict[int, int], holds: bool
 ) -> None:
     """The order of Algorithm 1's tiers, not the sum of pods."""
-    assert not_worse(before, after) is holds
+    assert is_not_worse(before, after) is holds

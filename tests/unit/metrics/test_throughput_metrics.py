@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from run_records import a_record, by_name, pod_on
 
-from stowage_testbed.metrics.over_time import waiting_pods
+from stowage_testbed.metrics.over_time import count_waiting
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.metrics.throughput import throughput
+from stowage_testbed.metrics.throughput import compute_throughput
 
 
 def burst(*bound_s: float) -> RunRecord:
@@ -33,7 +33,7 @@ def test_overall_throughput_is_from_first_creation_to_last_binding() -> None:
 
 def test_seconds_in_which_nothing_was_bound_count() -> None:
     """To leave them out would let a scheduler that stalls look steady."""
-    found = throughput(burst(1.1, 1.2, 1.3, 3.5, 4.0, 4.1, 5.5))
+    found = compute_throughput(burst(1.1, 1.2, 1.3, 3.5, 4.0, 4.1, 5.5))
 
     assert found is not None
     assert found.per_second == (3, 0, 1, 2, 1)
@@ -78,7 +78,7 @@ def test_waiting_pods_are_counted_from_creation_to_binding() -> None:
         window_s=4.0,
     )
 
-    line = waiting_pods(record)
+    line = count_waiting(record)
     assert line.times_s == (0.0, 0.5, 1.0, 2.5, 3.0, 4.0)
     assert line.values == (1, 2, 1, 0, 1, 0)
     assert by_name(record)["waiting_mean_pods"].value == pytest.approx(1.0)

@@ -14,9 +14,9 @@ from stowage_testbed.observe.audit import (
     AuditEntry,
     AuditLogMissingError,
     AuditReader,
-    audit_end,
-    audit_entries,
-    binding_times_ns,
+    find_audit_end,
+    read_audit_entries,
+    read_binding_times_ns,
 )
 
 SECOND_NS = 1_000_000_000
@@ -56,19 +56,22 @@ def test_times_have_microseconds(tmp_path: Path) -> None:
     """That is why the log can check the watch's clock."""
     log = a_log(tmp_path, a_line(second="00.000001"))
 
-    assert binding_times_ns(audit_entries(log)) == {"ns/a": START_NS + 1000}
+    assert read_binding_times_ns(read_audit_entries(log)) == {"ns/a": START_NS + 1000}
 
 
 def test_a_refused_binding_is_no_binding(tmp_path: Path) -> None:
     """A conflict is answered too, and binds nothing."""
-    assert binding_times_ns(audit_entries(a_log(tmp_path, a_line(code=409)))) == {}
+    assert (
+        read_binding_times_ns(read_audit_entries(a_log(tmp_path, a_line(code=409))))
+        == {}
+    )
 
 
 def test_a_line_still_being_written_is_left_out(tmp_path: Path) -> None:
     """The API server writes while the log is read."""
     log = a_log(tmp_path, a_line() + a_line()[:50])
 
-    assert len(list(audit_entries(log))) == 1
+    assert len(list(read_audit_entries(log))) == 1
 
 
 @pytest.mark.parametrize("cut", [0, 10])
@@ -76,10 +79,10 @@ def test_entries_are_read_from_where_a_scenario_began(tmp_path: Path, cut: int) 
     """The log may have ended in the middle of a line when the scenario began."""
     first, second = a_line(second="01.0"), a_line(second="09.0")
     log = a_log(tmp_path, first[: len(first) - cut])
-    start = audit_end(log)
+    start = find_audit_end(log)
     log.write_text(first + second)
 
-    assert seconds(audit_entries(log, start)) == [9]
+    assert seconds(read_audit_entries(log, start)) == [9]
 
 
 def test_a_log_that_is_read_on_is_read_once(tmp_path: Path) -> None:
@@ -98,7 +101,7 @@ def test_a_log_that_is_read_on_is_read_once(tmp_path: Path) -> None:
 def test_a_log_that_goes_on_in_another_file_is_read_whole(tmp_path: Path) -> None:
     """The API server renames it at a gigabyte, in the middle of a large run."""
     before, log = a_line(second="01.0"), a_log(tmp_path, a_line(second="01.0"))
-    start, reader = audit_end(log), AuditReader(log)
+    start, reader = find_audit_end(log), AuditReader(log)
     seen = seconds(reader.entries())
     log.write_text(before + a_line(second="02.0"))
     log.rename(tmp_path / CLOSED)
@@ -106,7 +109,7 @@ def test_a_log_that_goes_on_in_another_file_is_read_whole(tmp_path: Path) -> Non
     log.rename(tmp_path / "audit-2026-01-01T00-00-03.500.log")
     a_log(tmp_path, a_line(second="04.0"))
 
-    assert seconds(audit_entries(log, start)) == [2, 3, 4]
+    assert seconds(read_audit_entries(log, start)) == [2, 3, 4]
     assert [*seen, *seconds(reader.entries())] == [1, 2, 3, 4]
 
 
@@ -124,7 +127,7 @@ def test_a_log_that_is_renamed_just_now_is_not_skipped(
 
     monkeypatch.setattr(Path, "open", renaming)
 
-    assert len(list(audit_entries(log))) == 2
+    assert len(list(read_audit_entries(log))) == 2
 
 
 def test_a_log_that_is_between_two_names_is_not_missing(
@@ -154,13 +157,13 @@ def test_a_log_that_is_between_two_names_is_not_missing(
 def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) -> None:
     """The oldest go when there are too many; the rest is not enough for a verdict."""
     log = a_log(tmp_path, a_line(second="01.0"))
-    start = audit_end(log)
+    start = find_audit_end(log)
     log.rename(tmp_path / CLOSED)
     a_log(tmp_path, a_line(second="03.0"))
     (tmp_path / CLOSED).unlink()
 
     with pytest.raises(StowageError, match="has lost entries"):
-        list(audit_entries(log, start))
+        list(read_audit_entries(log, start))
 
 
 @pytest.mark.parametrize("asked", ["x", {"deleteOptions": []}, None])
@@ -172,7 +175,7 @@ def test_an_eviction_that_makes_no_sense_insists_on_nothing(
     record["objectRef"]["subresource"] = "eviction"
     log = a_log(tmp_path, json.dumps(record, separators=(",", ":")) + "\n")
 
-    assert [entry.uid for entry in audit_entries(log)] == [""]
+    assert [entry.uid for entry in read_audit_entries(log)] == [""]
 
 
 def test_an_eviction_shows_which_pod_it_insists_on(tmp_path: Path) -> None:
@@ -181,10 +184,10 @@ def test_an_eviction_shows_which_pod_it_insists_on(tmp_path: Path) -> None:
     record = {**json.loads(a_line()), "requestObject": asked}
     log = a_log(tmp_path, json.dumps(record, separators=(",", ":")) + "\n" + a_line())
 
-    assert [entry.uid for entry in audit_entries(log)] == ["uid-a", ""]
+    assert [entry.uid for entry in read_audit_entries(log)] == ["uid-a", ""]
 
 
 def test_a_missing_log_says_where_it_should_be(tmp_path: Path) -> None:
     """A cluster that was made elsewhere may have no audit log."""
     with pytest.raises(AuditLogMissingError, match=r"nowhere\.log.*stowage up"):
-        list(audit_entries(tmp_path / "nowhere.log"))
+        list(read_audit_entries(tmp_path / "nowhere.log"))

@@ -16,7 +16,7 @@ from watch_server import a_pod
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
-from stowage_testbed.observe.pod import observed_pod
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.raw_body import (
     ROLL_BYTES,
     BodyFile,
@@ -141,7 +141,7 @@ def test_a_full_disk_says_so_and_loses_nothing(
 
 def test_a_pod_is_observed_alike_from_either() -> None:
     """Tests give parsed objects, a watch raw ones."""
-    assert observed_pod(raw(POD)) == observed_pod(POD)
+    assert read_pod(raw(POD)) == read_pod(POD)
 
 
 def test_metadata_read_on_the_way_are_those_of_the_object() -> None:

@@ -6,7 +6,10 @@ from watched_pods import at, life, seen
 
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
-from stowage_testbed.observe.timeline import bind_latencies_s, pod_timelines
+from stowage_testbed.observe.timeline import (
+    measure_bind_latencies_s,
+    read_pod_timelines,
+)
 
 
 def test_latency_is_created_to_bound_on_the_receipt_clock() -> None:
@@ -17,29 +20,29 @@ def test_latency_is_created_to_bound_on_the_receipt_clock() -> None:
         seen(1.5, Verb.MODIFIED, "a", node="n1"),
     ]
 
-    lines = pod_timelines(changes, "ns")
+    lines = read_pod_timelines(changes, "ns")
 
-    assert bind_latencies_s(lines) == [0.25]
+    assert measure_bind_latencies_s(lines) == [0.25]
     assert lines[0].node == "n1"
 
 
 def test_a_pod_bound_in_its_first_sight_took_no_measurable_time() -> None:
     """Both moments are one receipt; the resolution printed beside it says so."""
-    lines = pod_timelines([seen(1.0, Verb.ADDED, "a", node="n1")], "ns")
+    lines = read_pod_timelines([seen(1.0, Verb.ADDED, "a", node="n1")], "ns")
 
-    assert bind_latencies_s(lines) == [0.0]
+    assert measure_bind_latencies_s(lines) == [0.0]
 
 
 def test_a_pod_that_was_listed_has_no_latency() -> None:
     """It was created before anyone watched; to guess would bend the percentiles."""
     changes = [seen(1.0, Verb.LISTED, "a"), seen(2.0, Verb.MODIFIED, "a", node="n1")]
 
-    assert bind_latencies_s(pod_timelines(changes, "ns")) == []
+    assert measure_bind_latencies_s(read_pod_timelines(changes, "ns")) == []
 
 
 def test_other_namespaces_are_left_out() -> None:
     """The release's own pods are no part of the scenario."""
-    assert pod_timelines([seen(1.0, Verb.ADDED, "a")], "elsewhere") == []
+    assert read_pod_timelines([seen(1.0, Verb.ADDED, "a")], "elsewhere") == []
 
 
 def test_a_step_of_the_wall_clock_does_not_bend_an_interval() -> None:
@@ -62,7 +65,7 @@ def test_readiness_is_the_first_moment_it_was_seen() -> None:
         seen(5.0, Verb.MODIFIED, "a", node="n1", ready=True),
     ]
 
-    (line,) = pod_timelines(changes, "ns")
+    (line,) = read_pod_timelines(changes, "ns")
 
     assert line.ready == at(3.0)
 
@@ -75,7 +78,7 @@ def test_what_was_already_so_has_no_moment() -> None:
         seen(3.0, Verb.MODIFIED, "b", node="n1", ready=True),
     ]
 
-    lines = pod_timelines(changes, "ns")
+    lines = read_pod_timelines(changes, "ns")
 
     assert [(line.node, line.bound, line.ready) for line in lines] == [
         ("n1", None, None),
@@ -90,7 +93,7 @@ def test_a_pod_that_was_listed_waiting_is_seen_bound() -> None:
         seen(2.0, Verb.MODIFIED, "a", node="n1"),
     ]
 
-    (line,) = pod_timelines(changes, "ns")
+    (line,) = read_pod_timelines(changes, "ns")
 
     assert (line.created, line.bound) == (None, at(2.0))
 
@@ -103,6 +106,6 @@ def test_a_finished_pod_is_gone_before_it_is_deleted() -> None:
         seen(9.0, Verb.DELETED, "a", node="n1", phase="Succeeded"),
     ]
 
-    (line,) = pod_timelines(changes, "ns")
+    (line,) = read_pod_timelines(changes, "ns")
 
     assert (line.gone, line.deleted) == (at(4.0), at(9.0))

@@ -59,7 +59,7 @@ def test_a_log_that_is_waited_for_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To start again at each look took longer than the look's pause at 10,000 pods."""
-    cluster, parse, parsed = SilentCluster(tmp_path), audit._entry, list[bytes]()
+    cluster, parse, parsed = SilentCluster(tmp_path), audit._read_entry, list[bytes]()
     clock = Growing(cluster.audit_log)
     clock.pause(0)
 
@@ -67,7 +67,7 @@ def test_a_log_that_is_waited_for_is_read_once(
         parsed.append(line)
         return parse(line)
 
-    monkeypatch.setattr(audit, "_entry", counted)
+    monkeypatch.setattr(audit, "_read_entry", counted)
     monkeypatch.setattr(catching_up, "wait_until", partial(wait_until, clock=clock))
     api = client.ApiClient()
     context = RunContext(cluster, api, Observer(api), tag="test")

@@ -6,7 +6,7 @@ import pytest
 from run_records import a_record, pod_on
 
 from stowage_testbed.metrics.record import PodRecord
-from stowage_testbed.observe.plan import ObservedPlan, observed_plan
+from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.run.window_record import proved_bound
 
@@ -20,7 +20,7 @@ def a_plan(phase: str = "Completed", *, placed: int = 1) -> ObservedPlan:
         {"priority": 5, "placed": 0, "upperBound": 0},
         {"priority": 0, "placed": placed, "upperBound": placed + 2},
     ]
-    return observed_plan(
+    return read_plan(
         {
             "metadata": {
                 "uid": "u",

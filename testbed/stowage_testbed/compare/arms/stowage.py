@@ -50,7 +50,7 @@ from stowage_testbed.run.arm import (
     PodOverrides,
     RunningArm,
 )
-from stowage_testbed.simulate import profile_file
+from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.wait import HANG_S
 
@@ -264,7 +264,7 @@ def _port(command: Sequence[str]) -> str:
 
 
 def _profile(name: str) -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load(profile_file(name).read_text("utf-8"))
+    config: dict[str, Any] = yaml.safe_load(find_profile(name).read_text("utf-8"))
     return config
 
 

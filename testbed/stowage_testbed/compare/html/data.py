@@ -9,13 +9,13 @@ from typing import Any
 
 from stowage_testbed.compare.curves import Line, distribution, load_curves
 from stowage_testbed.compare.result import Result
-from stowage_testbed.metrics.columns import node_columns, pod_columns
+from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns
 from stowage_testbed.metrics.latency import LATENCIES
 from stowage_testbed.metrics.record import (
     PodRecord,
     RunRecord,
-    placed_span,
-    waiting_span,
+    find_placed_span,
+    find_waiting_span,
 )
 from stowage_testbed.metrics.state import NodeState
 
@@ -104,7 +104,7 @@ def placements(result: Result, most_pods: int = MOST_PODS) -> Placements:
     ]
     counted = sum(not record.error for record in result.records)
     return Placements(
-        [node_columns(nodes, result.resources) for nodes in clusters],
+        [list_node_columns(nodes, result.resources) for nodes in clusters],
         runs,
         counted - len(runs),
     )
@@ -130,14 +130,14 @@ def _chosen(result: Result, most_pods: int) -> Iterator[RunRecord]:
 
 def _run(result: Result, record: RunRecord, cluster: int) -> dict[str, Any]:
     pods = sorted(record.pods, key=lambda pod: (pod.bound_s or 0.0, pod.name))
-    waits = [waiting_span(pod, record.window_s) for pod in pods]
+    waits = [find_waiting_span(pod, record.window_s) for pod in pods]
     return {
         "arm": result.arms.index(record.arm),
         "limits": result.comparison.limits.index(record.limits),
         "round": record.round_number,
         "window": round(record.window_s, TIME_DIGITS),
         "cluster": cluster,
-        **pod_columns(pods, record.nodes),
+        **list_pod_columns(pods, record.nodes),
         "waits": [_rounded(span[0]) if span else None for span in waits],
         "starts": [_starts(pod, record.window_s) for pod in pods],
         "gone": [_rounded(pod.gone_s) for pod in pods],
@@ -145,7 +145,7 @@ def _run(result: Result, record: RunRecord, cluster: int) -> dict[str, Any]:
 
 
 def _starts(pod: PodRecord, window_s: float) -> float | None:
-    span = placed_span(pod, window_s)
+    span = find_placed_span(pod, window_s)
     return _rounded(span[0]) if span and pod.node else None
 
 

@@ -26,7 +26,7 @@ from stowage_testbed.compare.tables.verdict_table import (
     verdict_rows,
 )
 from stowage_testbed.compare.verdicts.verdict import Verdict
-from stowage_testbed.metrics.columns import requested_of
+from stowage_testbed.metrics.columns import name_requested
 from stowage_testbed.page.offline import BARS, offline_page
 
 WIDTH = 120
@@ -117,7 +117,7 @@ def page(result: Result) -> str:
         },
         resources=[
             ("pods", "pods"),
-            *((name, requested_of(name)) for name in result.resources),
+            *((name, name_requested(name)) for name in result.resources),
         ],
         limits_options=list(enumerate(result.comparison.limits)),
         left_out=found.left_out,

@@ -11,7 +11,7 @@ from time import monotonic, perf_counter
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
-from stowage_testbed.metrics.packing import placed_by_priority, placements
+from stowage_testbed.metrics.packing import count_placed_by_priority, list_placements
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.reproduce.paper.categories import (
     Categorised,
@@ -27,7 +27,7 @@ from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.scenario.simulation import simulate
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def live_rows(path: Path) -> tuple[LiveRow, ...]:
 def _run(
     sample: Sequence[Categorised], journal: TaskJournal[LiveRow], listener: Listener
 ) -> None:
-    with Simulator(profile_file("deterministic")) as simulator:
+    with Simulator(find_profile("deterministic")) as simulator:
         writer = _OutcomeWriter(sample, journal, simulator)
         scenarios = tuple(live_scenario(one) for one in sample)
         runner = Runner(
@@ -188,7 +188,9 @@ class _OutcomeWriter(Listener):
             cluster_s=sum(durations.get(step, 0.0) for step in PLACING),
             start_s=self._start_s,
             planned=one.placed_by_priority,
-            executed=tuple(placed_by_priority(after.state).values()) if after else (),
+            executed=tuple(count_placed_by_priority(after.state).values())
+            if after
+            else (),
             moves=outcome.moves,
             evictions=outcome.evictions,
             error=outcome.error,
@@ -205,7 +207,7 @@ def difference(cluster: ClusterState, simulated: ClusterState) -> str:
 
     Replicas of one ReplicaSet are interchangeable.
     """
-    there, here = placements(cluster), placements(simulated)
+    there, here = list_placements(cluster), list_placements(simulated)
     for workload in sorted(there.keys() | here.keys()):
         if there.get(workload, ()) != here.get(workload, ()):
             return (

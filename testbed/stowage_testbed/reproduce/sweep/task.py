@@ -14,7 +14,7 @@ import yaml
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.simulate import Simulator, profile_file
+from stowage_testbed.simulate import Simulator, find_profile
 
 
 class Tools(ExitStack):
@@ -33,7 +33,7 @@ class Tools(ExitStack):
     @cached_property
     def deterministic(self) -> Simulator:
         """The scheduler of the deterministic profile, which never preempts."""
-        return self.enter_context(Simulator(profile_file("deterministic")))
+        return self.enter_context(Simulator(find_profile("deterministic")))
 
     @cached_property
     def stock(self) -> Simulator:
@@ -43,7 +43,7 @@ class Tools(ExitStack):
         ties.
         """
         folder = self.enter_context(TemporaryDirectory(prefix="sto-stock-"))
-        profile = yaml.safe_load(profile_file("default").read_text(encoding="utf-8"))
+        profile = yaml.safe_load(find_profile("default").read_text(encoding="utf-8"))
         path = Path(folder) / "stock.yaml"
         path.write_text(yaml.safe_dump({**profile, "parallelism": 1}), encoding="utf-8")
         return self.enter_context(Simulator(path))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from stowage_testbed.metrics.packing import placement_hash, utilisation
-from stowage_testbed.observe.agreement import binding_lags_s
+from stowage_testbed.metrics.packing import compute_utilisation, hash_placement
+from stowage_testbed.observe.agreement import measure_binding_lags_s
 from stowage_testbed.observe.audit import (
     AuditLogMissingError,
-    audit_entries,
-    binding_times_ns,
+    read_audit_entries,
+    read_binding_times_ns,
 )
 from stowage_testbed.observe.timeline import (
     PodTimeline,
-    bind_latencies_s,
-    pod_timelines,
+    measure_bind_latencies_s,
+    read_pod_timelines,
 )
 from stowage_testbed.run.latency import Latency, latency_of
 from stowage_testbed.run.outcome import CheckpointRecord
@@ -40,9 +40,9 @@ def note_checkpoint(context: StepContext, name: str) -> None:
         CheckpointRecord(
             name=name,
             state=state,
-            utilisation=utilisation(state),
-            placement_hash=placement_hash(state),
-            latency=_latency(context, pod_timelines(changes, namespace)),
+            utilisation=compute_utilisation(state),
+            placement_hash=hash_placement(state),
+            latency=_latency(context, read_pod_timelines(changes, namespace)),
             duration_s=duration_s,
             is_planned=context.is_planned,
         )
@@ -52,10 +52,10 @@ def note_checkpoint(context: StepContext, name: str) -> None:
 def _latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
     """Return the latencies, checked against the audit log if there is one."""
     try:
-        entries = audit_entries(
+        entries = read_audit_entries(
             context.run.cluster.audit_log, context.recorder.audit_start
         )
-        lags_s = binding_lags_s(timelines, binding_times_ns(entries))
+        lags_s = measure_binding_lags_s(timelines, read_binding_times_ns(entries))
     except AuditLogMissingError:
         lags_s = []
-    return latency_of(bind_latencies_s(timelines), lags_s)
+    return latency_of(measure_bind_latencies_s(timelines), lags_s)

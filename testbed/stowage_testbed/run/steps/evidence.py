@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.change import JsonObject, without_bookkeeping
-from stowage_testbed.observe.event_table import event_table
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping
+from stowage_testbed.observe.event_table import write_event_table
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.model import CatchItem
 
@@ -33,7 +33,7 @@ def _collected(
 ) -> Iterator[tuple[str, str]]:
     match item.what:
         case "events":
-            yield "events.txt", event_table(_events(context))
+            yield "events.txt", write_event_table(_events(context))
         case "logs":
             for name, text in logs().items():
                 yield f"{name}.log", text
@@ -68,9 +68,9 @@ def _description(context: StepContext, name: str) -> str:
     names = {name, *about}
     events = [e for e in _events(context) if e["involvedObject"].get("name") in names]
     there = _dump(bodies) if bodies else f"there is no {kind} {name}\n"
-    return f"{there}\n{event_table(events)}"
+    return f"{there}\n{write_event_table(events)}"
 
 
 def _dump(bodies: list[JsonObject]) -> str:
-    plain: list[Any] = [without_bookkeeping(dict(body)) for body in bodies]
+    plain: list[Any] = [drop_bookkeeping(dict(body)) for body in bodies]
     return yaml.safe_dump_all(plain, sort_keys=False)

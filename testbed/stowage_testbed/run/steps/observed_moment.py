@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.change import JsonObject, without_bookkeeping
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.pod_body import (
     allocatable_of,
-    live,
+    is_live,
     node_of,
     priority_of,
     requests_of,
@@ -68,10 +68,10 @@ def _values(
         "nodes": _nodes(state, context.scenario),
         "plans": state.bodies("PackingPlan"),
     }
-    plain = {key: without_bookkeeping(dict(body)) for key, body in objects.items()}
+    plain = {key: drop_bookkeeping(dict(body)) for key, body in objects.items()}
     return {
         **{
-            name: [without_bookkeeping(dict(b)) for b in sorted(bodies, key=_name)]
+            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=_name)]
             for name, bodies in lists.items()
         },
         "objects": plain,
@@ -83,7 +83,7 @@ def observed_state(state: State, scenario: Scenario, namespace: str) -> ClusterS
 
     Both by name. What counts is what the API server has, not what the file asks for.
     """
-    pods = [body for body in state.bodies("Pod", namespace) if live(body)]
+    pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
         nodes=tuple(_node(body) for body in sorted(_nodes(state, scenario), key=_name)),
         pods=tuple(_pod(body) for body in sorted(pods, key=_name)),

@@ -24,7 +24,7 @@ from stowage_testbed.compare.verdicts.judging import judge_arm
 from stowage_testbed.compare.verdicts.pairs import Floats
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, MeasuredRun
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.record import RunRecord, read
+from stowage_testbed.metrics.record import RunRecord, read_record
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 REPETITIONS = 20
@@ -236,7 +236,7 @@ def _called(pairs: Sequence[Pair]) -> list[str]:
 def _recordings() -> list[RunRecord]:
     """Return the runs of the recorded arm in the order in which they were made."""
     return [
-        read(line)
+        read_record(line)
         for file in sorted(RECORDINGS.glob("*.gz"))
         for line in gzip.decompress(file.read_bytes()).splitlines()
     ]
