@@ -36,7 +36,7 @@ from stowage_testbed.recording.run_record import (
     make_node_records,
     make_record,
 )
-from stowage_testbed.run.catching_up import audit_of, counted
+from stowage_testbed.run.catching_up import count_pods, read_audit
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import wait_until
 
@@ -83,7 +83,7 @@ def measured_burst(
         )
         stop = observer.clock.now()
         meter.close()
-        count = counted(context, namespace)
+        count = count_pods(context, namespace)
         changes = [*there, *observer.take_journal()]
         seen = Observations(
             namespace=namespace,
@@ -91,7 +91,7 @@ def measured_burst(
             stop=stop,
             nodes=make_node_records(observer.read(_fake_nodes)),
             changes=changes,
-            audit=audit_of(context, audit_start, changes, namespace),
+            audit=read_audit(context, audit_start, changes, namespace),
             count=count,
             footprint=meter.footprint,
         )

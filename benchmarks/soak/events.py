@@ -18,7 +18,7 @@ from stowage_testbed.faults.workloads import budget_manifest, reservation_manife
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resources import Resources
 from stowage_testbed.run.environment import collect_pods
-from stowage_testbed.run.manual_plan import manual_plan
+from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.scenario.manifests import bare_pod_manifest
 from stowage_testbed.scenario.model import Workload
 
@@ -99,7 +99,7 @@ def ask_for_plan(soak_cluster: SoakCluster, context: FaultContext) -> None:
     execution_mode = context.rng.choice(("Execute", "DryRun"))
     metadata = {"name": soak_cluster.fresh_name("asked")}
     soak_cluster.run.objects.create(
-        manual_plan(metadata, time_limit_s=1, execution_mode=execution_mode)
+        make_manual_plan(metadata, time_limit_s=1, execution_mode=execution_mode)
     )
 
 

@@ -14,7 +14,7 @@ from stowage_testbed.faults.moment import recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
-from stowage_testbed.run.problem import problem_of
+from stowage_testbed.run.problem import catch_problem
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.wait import WaitTimeoutError
@@ -58,9 +58,9 @@ class Turn:
         fault = rng.choice(self.faults) if rng.random() < FAULT_SHARE else "nothing"
         seen = self._begin(ordinary, fault)
         context = self._fault_context(seen)
-        seen.error = problem_of(lambda: self._happen(context, seen, ordinary))
+        seen.error = catch_problem(lambda: self._happen(context, seen, ordinary))
         # Also after an error: nothing may stay stopped or barred.
-        not_ended = problem_of(context.end_fault)
+        not_ended = catch_problem(context.end_fault)
         seen.error = seen.error or not_ended
         trial = end_try(soak_cluster.run, seen, self.number, self.seed, self.results)
         KINDS[fault].after(context)

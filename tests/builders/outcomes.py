@@ -15,8 +15,8 @@ from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
-from stowage_testbed.run.divergence import divergences
-from stowage_testbed.run.latency import latency_of
+from stowage_testbed.run.divergence import find_divergences
+from stowage_testbed.run.latency import make_latency
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import (
     CheckpointRecord,
@@ -64,7 +64,9 @@ def a_checkpoint(
         state=state,
         utilisation=compute_utilisation(state),
         placement_hash=hash_placement(state),
-        latency=latency_of([0.001 * number for number in range(1, 11)], [0.002, 0.005]),
+        latency=make_latency(
+            [0.001 * number for number in range(1, 11)], [0.002, 0.005]
+        ),
         duration_s=1.5,
         is_planned=is_planned,
     )
@@ -154,7 +156,7 @@ def a_run(*outcomes: ScenarioOutcome, error: str = "") -> RunOutcome:
         started="2026-01-01T00:00:00+00:00",
         cluster="run-ab12",
         outcomes=outcomes,
-        divergences=divergences(outcomes),
+        divergences=find_divergences(outcomes),
         durations_s={"cluster up": 4.0, "scenarios": 2.0},
         error=error,
     )

@@ -12,7 +12,7 @@ from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.saved import read_run
-from stowage_testbed.report.showing import MARKDOWN, run_markdown, run_screen
+from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen
 from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
 
@@ -37,10 +37,10 @@ def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
         raise InputError(
             f"{unfit[0]} is for comparisons, and {folder} holds a run: leave it out"
         )
-    text = run_markdown(run)
+    text = write_markdown(run)
     append_step_summary(text, os.environ)
     target = markdown or folder / MARKDOWN
-    _show(text, run_screen(run), target, [target])
+    _show(text, write_screen(run), target, [target])
 
 
 def show_comparison(

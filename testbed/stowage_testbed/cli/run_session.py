@@ -11,16 +11,16 @@ import typer
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import Bundle, write_json
-from stowage_testbed.report.document import run_document
+from stowage_testbed.report.document import make_run_document
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved import SavedRun, saved_run
-from stowage_testbed.report.showing import MARKDOWN, run_markdown, screen
+from stowage_testbed.report.saved import SavedRun, make_saved_run
+from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole
@@ -51,7 +51,7 @@ class RunSession(Listener):
     def __init__(
         self, results: Path, json_file: Path | None, junit: Path | None
     ) -> None:
-        self._run_id = new_run_id()
+        self._run_id = make_run_id()
         self._json_file = json_file
         self._junit = junit
         self._environment = environment()
@@ -81,14 +81,14 @@ class RunSession(Listener):
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""
-        run = saved_run(outcome, self._environment)
-        shown = run_markdown(run)
+        run = make_saved_run(outcome, self._environment)
+        shown = write_markdown(run)
         write_whole(self._bundle.folder / MARKDOWN, shown)
         append_step_summary(shown, os.environ)
         if self._junit is not None:
             write_junit(outcome, self._junit)
         if self._json_file is not None:
-            document = run_document(outcome, self._environment)
+            document = make_run_document(outcome, self._environment)
             if self._json_file == STDOUT:
                 typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
             else:
@@ -97,7 +97,7 @@ class RunSession(Listener):
 
     def show(self, outcome: RunOutcome, run: SavedRun) -> None:
         """Print what came of it."""
-        text = screen(run, outcome.outcomes, self.folder)
+        text = show_run(run, outcome.outcomes, self.folder)
         typer.echo(f"\n{text}", err=self._json_file == STDOUT)
 
 

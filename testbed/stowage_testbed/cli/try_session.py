@@ -10,7 +10,7 @@ from rich.console import Console
 from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.errors import InputError
-from stowage_testbed.report.before_after import comparison_screen, write_page
+from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
@@ -66,7 +66,7 @@ class TrySession(RunSession):
             return
         (one,) = outcome.outcomes
         page = write_page(one, self.folder)
-        Console().print("\n", comparison_screen(one), sep="")
+        Console().print("\n", draw_comparison(one), sep="")
         typer.echo(f"\npage: {page.resolve().as_uri()}\n\n{NEXT}")
 
 

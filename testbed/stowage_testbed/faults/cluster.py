@@ -19,7 +19,7 @@ from stowage_testbed.helm.values import merge_values
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
-from stowage_testbed.run.release import optimizer_values, switch_release
+from stowage_testbed.run.release import make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 
 PROFILE = "optimizer-deterministic"
@@ -70,7 +70,7 @@ class FaultCluster:
                 f"scenario {scenario.scenario_id} has no `fault`; run it with "
                 "`stowage run`"
             )
-        values = merge_values(VALUES, optimizer_values(scenario.optimizer))
+        values = merge_values(VALUES, make_optimizer_values(scenario.optimizer))
         further = KINDS[scenario.fault.do].values(self.run.cluster)
         values = merge_values(values, further)
         if self._release is None or values != self._values:

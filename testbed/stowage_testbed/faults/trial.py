@@ -28,7 +28,7 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
-from stowage_testbed.run.steps.observed_moment import observed_state
+from stowage_testbed.run.steps.observed_moment import observe_state
 from stowage_testbed.scenario.check import check_state
 from stowage_testbed.scenario.model import Scenario
 
@@ -243,7 +243,7 @@ def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
         return
     namespace, scenario = seen.environment.namespace, seen.scenario
     after = context.observer.read(
-        lambda state: observed_state(state, scenario, namespace)
+        lambda state: observe_state(state, scenario, namespace)
     )
     # What a fault brings in beside the workload does not count.
     own = {workload.name for workload in scenario.workload}

@@ -16,7 +16,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.api.pod_templates import change_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
-from stowage_testbed.run.arm import PodOverrides, overridden_pod
+from stowage_testbed.run.arm import PodOverrides, override_pod
 from stowage_testbed.wait import HANG_S, wait_until
 
 APPLY = "application/apply-patch+yaml"
@@ -122,7 +122,7 @@ def with_overrides_for(
 
     def overridden(pod: Manifest) -> Manifest:
         own = (pod.get("spec") or {}).get("schedulerName")
-        return pod if own not in _NOBODYS else overridden_pod(pod, pod_overrides)
+        return pod if own not in _NOBODYS else override_pod(pod, pod_overrides)
 
     return change_pods(manifest, overridden)
 

@@ -17,11 +17,11 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.divergence import divergences
+from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listeners
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import DEFAULT_VARIANT
-from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.load import load_file
@@ -78,7 +78,7 @@ def scenario_session(
     cluster: Cluster, results: Path, beforehand: Callable[[], None]
 ) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
-    run_id = new_run_id()
+    run_id = make_run_id()
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
     bundle = Bundle(results, run_id, environment())
     with cluster.api_client() as api, Observer(api) as observer:
@@ -95,7 +95,7 @@ def scenario_session(
                     started=started,
                     cluster=cluster.name,
                     outcomes=outcomes,
-                    divergences=divergences(outcomes),
+                    divergences=find_divergences(outcomes),
                     durations_s={},
                 )
             )

@@ -24,10 +24,10 @@ from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.errors import StowageError
-from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
 from stowage_testbed.toolchain import tool_path
 
@@ -120,7 +120,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
             stack.enter_context(_alone_with(name))
             _bring_up(name, options.request(None).backend)
         asked = options.request(name)
-        session = cluster_session(asked, Listener(), Stopwatch())
+        session = open_cluster(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
         stack.enter_context(_signals_end_session())
         yield cluster
@@ -147,7 +147,7 @@ def _alone_with(name: str) -> Iterator[None]:
 
 def _bring_up(name: str, backend: Backend) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster, built_with = cluster_for(name, (), backend), _tools(backend)
+    cluster, built_with = make_cluster(name, (), backend), _tools(backend)
     # What was left of a cluster that died goes with the claim of its name.
     there = any(one.name == name and one.state == "up" for one in list_clusters())
     with ending_cleanly():

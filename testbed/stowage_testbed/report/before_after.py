@@ -34,7 +34,7 @@ MOST_NODES = 16
 """Nodes on a terminal; the page has all of them."""
 
 
-def comparison_screen(outcome: ScenarioOutcome) -> RenderableType:
+def draw_comparison(outcome: ScenarioOutcome) -> RenderableType:
     """Return nodes as bars before and after, and what changed, for a terminal."""
     before, after = outcome.checkpoints
     nodes = Table(box=None, pad_edge=False)
@@ -51,16 +51,18 @@ def comparison_screen(outcome: ScenarioOutcome) -> RenderableType:
                 "" if line else node.name,
                 name,
                 *(
-                    _bar(load.get(node.name, NOTHING)[name] / node.resources[name])
+                    _draw_bar(load.get(node.name, NOTHING)[name] / node.resources[name])
                     for load in loads
                 ),
             )
     left_out = len(before.state.nodes) - len(shown)
     lines = [Text(f"and {left_out} more nodes")] if left_out else []
-    return Group(nodes, *lines, Text(), *map(Text, _sentences(outcome, before, after)))
+    return Group(
+        nodes, *lines, Text(), *map(Text, _write_sentences(outcome, before, after))
+    )
 
 
-def _bar(share: float) -> Text:
+def _draw_bar(share: float) -> Text:
     filled = round(share * BAR_CELLS)
     return Text.assemble(
         ("█" * filled, "green" if share > 1 - 1 / BAR_CELLS else "yellow"),
@@ -69,7 +71,7 @@ def _bar(share: float) -> Text:
     )
 
 
-def _sentences(
+def _write_sentences(
     outcome: ScenarioOutcome, before: CheckpointRecord, after: CheckpointRecord
 ) -> Iterator[str]:
     yield (
@@ -100,10 +102,10 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     text = offline_page(
         PACKAGE,
         scripts=SCRIPTS,
-        data=_data(before, after),
+        data=_make_data(before, after),
         name=outcome.scenario.scenario_id,
-        sentences=tuple(_sentences(outcome, before, after)),
-        gained=_gained(before.state, after.state),
+        sentences=tuple(_write_sentences(outcome, before, after)),
+        gained=_list_gained(before.state, after.state),
         resources=[
             *((one, name_requested(one)) for one in before.state.resources),
             ("pods", "pods"),
@@ -114,7 +116,9 @@ def write_page(outcome: ScenarioOutcome, folder: Path) -> Path:
     return file
 
 
-def _gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, int]]:
+def _list_gained(
+    before: ClusterState, after: ClusterState
+) -> list[tuple[int, str, int]]:
     """Return priority, workload and change of the number placed, where it changed."""
     counts = Counter((pod.priority, pod.workload) for pod in after.bound)
     counts.subtract((pod.priority, pod.workload) for pod in before.bound)
@@ -122,18 +126,18 @@ def _gained(before: ClusterState, after: ClusterState) -> list[tuple[int, str, i
     return sorted(changed, key=lambda one: (-one[0], one[1]))
 
 
-def _data(*reached: CheckpointRecord) -> dict[str, Any]:
+def _make_data(*reached: CheckpointRecord) -> dict[str, Any]:
     first = reached[0].state
     return {
         "cluster": list_node_columns(first.nodes, first.resources),
         "panels": [
-            {"title": one.name, "run": _columns(one.state, first.nodes)}
+            {"title": one.name, "run": _make_columns(one.state, first.nodes)}
             for one in reached
         ],
     }
 
 
-def _columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:
+def _make_columns(state: ClusterState, nodes: Sequence[NodeState]) -> dict[str, Any]:
     """Return the pods as the scripts read them: everything at the time 0."""
     pods = sorted(state.pods, key=lambda pod: (-pod.priority, pod.workload, pod.name))
     return {

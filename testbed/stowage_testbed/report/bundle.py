@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from stowage_testbed.observe.change import Change
-from stowage_testbed.report.document import run_document, scenario_document
+from stowage_testbed.report.document import make_run_document, make_scenario_document
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -49,9 +49,9 @@ class Bundle(Listener):
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Write the scenario's outcome and its records."""
-        folder = self.folder / scenario_folder(outcome)
+        folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "outcome.json", scenario_document(outcome))
+        write_json(folder / "outcome.json", make_scenario_document(outcome))
         write_changes(folder / EVENTS_FILE, material.changes)
         if outcome.scenario.path is not None:
             shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
@@ -72,19 +72,19 @@ class Bundle(Listener):
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
         environment = {**self._environment, "config_hashes": self._configs}
-        write_json(self.folder / RUN_FILE, run_document(outcome, environment))
+        write_json(self.folder / RUN_FILE, make_run_document(outcome, environment))
 
     def _hash(self, what: str, path: Path, outcome: ScenarioOutcome) -> None:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self._configs[f"{outcome.scenario.scenario_id}: {what}"] = digest
 
 
-def scenario_folder(outcome: ScenarioOutcome) -> Path:
+def name_scenario_folder(outcome: ScenarioOutcome) -> Path:
     """Return a scenario run's folder inside the run's folder."""
-    return round_folder(outcome.scenario.scenario_id, outcome.repeat)
+    return name_round_folder(outcome.scenario.scenario_id, outcome.repeat)
 
 
-def round_folder(scenario_id: str, repeat: int) -> Path:
+def name_round_folder(scenario_id: str, repeat: int) -> Path:
     """Return the folder of one round of a scenario inside the run's folder."""
     name = scenario_id.replace("/", "-").replace("@", "-")
     return Path(name) / f"round-{repeat}"

@@ -20,7 +20,9 @@ from stowage_testbed.run.outcome import (
 FORMAT = "stowage.dev/run/v2"
 
 
-def run_document(outcome: RunOutcome, environment: dict[str, Any]) -> dict[str, Any]:
+def make_run_document(
+    outcome: RunOutcome, environment: dict[str, Any]
+) -> dict[str, Any]:
     """Return the document of a run; ``environment`` holds versions and the machine."""
     return {
         "format": FORMAT,
@@ -31,12 +33,12 @@ def run_document(outcome: RunOutcome, environment: dict[str, Any]) -> dict[str, 
         "error": outcome.error,
         "durations_s": dict(outcome.durations_s),
         "environment": environment,
-        "scenarios": [scenario_document(item) for item in outcome.outcomes],
-        "divergences": [_divergence(item) for item in outcome.divergences],
+        "scenarios": [make_scenario_document(item) for item in outcome.outcomes],
+        "divergences": [_write_divergence(item) for item in outcome.divergences],
     }
 
 
-def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
+def make_scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
     """Return the document of one scenario run."""
     scenario = outcome.scenario
     return {
@@ -48,22 +50,22 @@ def scenario_document(outcome: ScenarioOutcome) -> dict[str, Any]:
         "passed": outcome.passed,
         "error": outcome.error,
         "skipped": outcome.skipped,
-        "steps": [_step(record) for record in outcome.steps],
-        "checkpoints": [_checkpoint(one) for one in outcome.checkpoints],
+        "steps": [_write_step(record) for record in outcome.steps],
+        "checkpoints": [_write_checkpoint(one) for one in outcome.checkpoints],
         "checks": [asdict(check) for check in outcome.checks],
-        "window": _window(outcome.window),
+        "window": _write_window(outcome.window),
         "evidence": sorted(outcome.evidence),
         "recovery": outcome.recovery and outcome.recovery.document(),
         "metrics": [asdict(metric) for metric in outcome.metrics],
         "moves": outcome.moves,
         "evictions": outcome.evictions,
         "optimal": outcome.optimal,
-        "plans": [_plan(plan) for plan in outcome.plans],
+        "plans": [_write_plan(plan) for plan in outcome.plans],
         "durations_s": dict(outcome.durations_s),
     }
 
 
-def _checkpoint(one: CheckpointRecord) -> dict[str, Any]:
+def _write_checkpoint(one: CheckpointRecord) -> dict[str, Any]:
     return {
         "name": one.name,
         "placed": one.placed,
@@ -77,13 +79,13 @@ def _checkpoint(one: CheckpointRecord) -> dict[str, Any]:
             for workload, nodes in list_placements(one.state).items()
         },
         "pods_per_node": count_pods_per_node(one.state),
-        "latency": _latency(one.latency),
+        "latency": _write_latency(one.latency),
         "duration_s": one.duration_s,
         "is_planned": one.is_planned,
     }
 
 
-def _latency(latency: Latency) -> dict[str, Any]:
+def _write_latency(latency: Latency) -> dict[str, Any]:
     return {
         "what": "pod created to bound",
         "n": latency.n,
@@ -97,19 +99,19 @@ def _latency(latency: Latency) -> dict[str, Any]:
     }
 
 
-def _plan(plan: ObservedPlan) -> dict[str, Any]:
+def _write_plan(plan: ObservedPlan) -> dict[str, Any]:
     """Return one PackingPlan's summary, without what only its cluster knows it by."""
     facts = asdict(plan)
     del facts["uid"], facts["created"]
     return facts
 
 
-def _divergence(divergence: Divergence) -> dict[str, Any]:
+def _write_divergence(divergence: Divergence) -> dict[str, Any]:
     facts = asdict(divergence)
     return {"scenario": facts.pop("scenario_id"), **facts}
 
 
-def _window(window: Window | None) -> dict[str, Any] | None:
+def _write_window(window: Window | None) -> dict[str, Any] | None:
     if window is None:
         return None
     return {
@@ -121,7 +123,7 @@ def _window(window: Window | None) -> dict[str, Any] | None:
     }
 
 
-def _step(record: StepRecord) -> dict[str, Any]:
+def _write_step(record: StepRecord) -> dict[str, Any]:
     return {
         "number": record.step.number,
         "kind": record.step.kind,

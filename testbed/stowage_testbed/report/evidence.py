@@ -14,7 +14,7 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.event_table import write_event_table
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import allocatable_of
-from stowage_testbed.report.bundle import scenario_folder
+from stowage_testbed.report.bundle import name_scenario_folder
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -23,9 +23,9 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -> Path:
     """Write the evidence of a failed scenario and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "what-failed.txt", _what_failed(outcome))
-    _write(folder / "pods.txt", _pods(material.bodies.get("Pod", [])))
-    _write(folder / "nodes.txt", _nodes(material.bodies.get("Node", [])))
+    _write(folder / "what-failed.txt", _list_failures(outcome))
+    _write(folder / "pods.txt", _list_pods(material.bodies.get("Pod", [])))
+    _write(folder / "nodes.txt", _list_nodes(material.bodies.get("Node", [])))
     _write(folder / "events.txt", write_event_table(material.bodies.get("Event", [])))
     plans = material.bodies.get("PackingPlan", [])
     _write(folder / "plans.yaml", yaml.safe_dump_all([dict(plan) for plan in plans]))
@@ -40,7 +40,7 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
     return folder
 
 
-def _what_failed(outcome: ScenarioOutcome) -> str:
+def _list_failures(outcome: ScenarioOutcome) -> str:
     lines = [f"{outcome.scenario.scenario_id}, round {outcome.repeat}"]
     if outcome.error:
         lines.append(f"error: {outcome.error}")
@@ -49,7 +49,7 @@ def _what_failed(outcome: ScenarioOutcome) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _pods(bodies: Iterable[JsonObject]) -> str:
+def _list_pods(bodies: Iterable[JsonObject]) -> str:
     pods = sorted((read_pod(body) for body in bodies), key=lambda pod: pod.key)
     rows = [
         [
@@ -62,14 +62,16 @@ def _pods(bodies: Iterable[JsonObject]) -> str:
         ]
         for pod in pods
     ]
-    return _table(("pod", "workload", "priority", "phase", "node", "waits for"), rows)
+    return _make_table(
+        ("pod", "workload", "priority", "phase", "node", "waits for"), rows
+    )
 
 
-def _nodes(bodies: Iterable[JsonObject]) -> str:
+def _list_nodes(bodies: Iterable[JsonObject]) -> str:
     rows = [
         [
             body["metadata"]["name"],
-            _ready(body),
+            _show_ready(body),
             str(allocatable_of(body)),
             ", ".join(
                 f"{taint['key']}:{taint['effect']}"
@@ -78,10 +80,10 @@ def _nodes(bodies: Iterable[JsonObject]) -> str:
         ]
         for body in sorted(bodies, key=lambda body: str(body["metadata"]["name"]))
     ]
-    return _table(("node", "ready", "has", "taints"), rows)
+    return _make_table(("node", "ready", "has", "taints"), rows)
 
 
-def _ready(body: JsonObject) -> str:
+def _show_ready(body: JsonObject) -> str:
     for condition in body["status"].get("conditions") or []:
         if condition["type"] == "Ready":
             return str(condition["status"])
@@ -97,7 +99,7 @@ def _write_audit(path: Path, material: Material) -> None:
         _write(path, json.dumps({"error": str(error)}) + "\n")
 
 
-def _table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
+def _make_table(headers: tuple[str, ...], rows: list[list[object]]) -> str:
     table = tabulate(rows, headers=headers, tablefmt="plain", disable_numparse=True)
     return table + "\n"
 
@@ -130,6 +132,6 @@ class EvidenceWriter(Listener):
         if outcome.passed:
             return
         folder = write_evidence(
-            self._folder / scenario_folder(outcome), outcome, material
+            self._folder / name_scenario_folder(outcome), outcome, material
         )
         self._say(f"{outcome.scenario.scenario_id} failed; its evidence is in {folder}")

@@ -10,29 +10,29 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from stowage_testbed.report.limits import first_lines
+from stowage_testbed.report.limits import take_first_lines
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(outcome: RunOutcome) -> str:
+def make_junit(outcome: RunOutcome) -> str:
     """Return the run as a JUnit document."""
     suite = ET.Element("testsuite", name="stowage", timestamp=outcome.started)
     for item in outcome.outcomes:
-        suite.append(_case(item))
+        suite.append(_make_case(item))
     for divergence in outcome.divergences:
         case = ET.Element(
             "testcase",
             classname="stowage.determinism",
             name=f"{divergence.scenario_id} round {divergence.repeat}",
         )
-        _problem(case, "failure", [divergence.in_words()])
+        _add_problem(case, "failure", [divergence.in_words()])
         suite.append(case)
     if outcome.error:
         case = ET.Element("testcase", classname="stowage.run", name=outcome.run_id)
-        _problem(case, "error", [outcome.error])
+        _add_problem(case, "error", [outcome.error])
         suite.append(case)
     _count(suite, sum(outcome.durations_s.values()))
     root = ET.Element("testsuites")
@@ -44,10 +44,10 @@ def junit_xml(outcome: RunOutcome) -> str:
 def write_junit(outcome: RunOutcome, path: Path) -> None:
     """Write the run as a JUnit file, with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(junit_xml(outcome), encoding="utf-8")
+    path.write_text(make_junit(outcome), encoding="utf-8")
 
 
-def _case(outcome: ScenarioOutcome) -> ET.Element:
+def _make_case(outcome: ScenarioOutcome) -> ET.Element:
     scenario = outcome.scenario
     topic, _, behaviour = scenario.name.rpartition("/")
     variant = f"@{scenario.variant}" if scenario.variant else ""
@@ -59,16 +59,16 @@ def _case(outcome: ScenarioOutcome) -> ET.Element:
         time=f"{duration_s:.3f}",
     )
     if outcome.skipped:
-        _problem(case, "skipped", [outcome.skipped])
+        _add_problem(case, "skipped", [outcome.skipped])
     elif outcome.error:
-        _problem(case, "error", [outcome.error])
+        _add_problem(case, "error", [outcome.error])
     elif outcome.failed_checks:
-        _problem(case, "failure", outcome.failures)
+        _add_problem(case, "failure", outcome.failures)
     return case
 
 
-def _problem(case: ET.Element, kind: str, lines: list[str]) -> None:
-    shown = [_printable(line) for line in first_lines(lines)]
+def _add_problem(case: ET.Element, kind: str, lines: list[str]) -> None:
+    shown = [_make_printable(line) for line in take_first_lines(lines)]
     problem = ET.SubElement(case, kind, message=shown[0])
     problem.text = "\n".join(shown)
 
@@ -81,5 +81,5 @@ def _count(suite: ET.Element, duration_s: float) -> None:
     suite.set("time", f"{duration_s:.3f}")
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)

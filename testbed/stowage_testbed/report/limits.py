@@ -16,30 +16,30 @@ MOST_CHARACTERS = 2000
 WHERE = "all are in run.json"
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text, or its beginning and how long it is."""
     if len(text) <= MOST_CHARACTERS:
         return text
     return f"{text[:MOST_CHARACTERS]}… ({len(text):,} characters; {WHERE})"
 
 
-def left_out(count: int) -> str:
+def count_left_out(count: int) -> str:
     """Return what is to be said of so many lines; empty if all are shown."""
     more = count - MOST_LINES
     return f"and {more:,} more; {WHERE}" if more > 0 else ""
 
 
-def first_lines(lines: Sequence[str]) -> list[str]:
+def take_first_lines(lines: Sequence[str]) -> list[str]:
     """Return the first lines, and how many there are beside them."""
-    note = left_out(len(lines))
-    shown = [shortened(line) for line in lines[:MOST_LINES]]
+    note = count_left_out(len(lines))
+    shown = [shorten(line) for line in lines[:MOST_LINES]]
     return [*shown, note] if note else shown
 
 
-def limited(table: Table) -> Table:
+def limit(table: Table) -> Table:
     """Return a table of its first rows, which says how many there are beside them."""
     rows = tuple(
-        tuple(shortened(cell) for cell in row) for row in table.rows[:MOST_LINES]
+        tuple(shorten(cell) for cell in row) for row in table.rows[:MOST_LINES]
     )
-    note = left_out(len(table.rows))
+    note = count_left_out(len(table.rows))
     return replace(table, rows=rows, notes=(*table.notes, *([note] if note else ())))

@@ -11,7 +11,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from stowage_testbed.report.limits import first_lines
+from stowage_testbed.report.limits import take_first_lines
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
@@ -85,7 +85,7 @@ class LiveProgress(Listener):
         seconds = sum(outcome.durations_s.values())
         verdict = "passed" if outcome.passed else "FAILED"
         self.say(f"{verdict} {self._current} in {seconds:.1f} s")
-        for line in first_lines(outcome.failures):
+        for line in take_first_lines(outcome.failures):
             self.say(f"  {line}")
         if outcome.error:
             self.say(f"  {outcome.error}")

@@ -11,7 +11,7 @@ import msgspec
 
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.bundle import RUN_FILE
-from stowage_testbed.report.document import FORMAT, run_document
+from stowage_testbed.report.document import FORMAT, make_run_document
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.scenario.check import CheckResult
 
@@ -110,9 +110,9 @@ class SavedRun:
     environment: Mapping[str, Any] = field(default_factory=dict)
 
 
-def saved_run(outcome: RunOutcome, environment: dict[str, Any]) -> SavedRun:
+def make_saved_run(outcome: RunOutcome, environment: dict[str, Any]) -> SavedRun:
     """Return a run as its document will say it."""
-    return msgspec.convert(run_document(outcome, environment), SavedRun)
+    return msgspec.convert(make_run_document(outcome, environment), SavedRun)
 
 
 def read_run(folder: Path) -> SavedRun:
@@ -132,13 +132,13 @@ def read_run(folder: Path) -> SavedRun:
     try:
         run = msgspec.json.decode(path.read_bytes(), type=SavedRun)
     except msgspec.MsgspecError as error:
-        raise _broken(path, str(error)) from error
+        raise _make_error(path, str(error)) from error
     if run.format != FORMAT:
-        raise _broken(path, f"format {run.format!r}, this reads {FORMAT!r}")
+        raise _make_error(path, f"format {run.format!r}, this reads {FORMAT!r}")
     return run
 
 
-def _broken(path: Path, cause: str) -> InputError:
+def _make_error(path: Path, cause: str) -> InputError:
     return InputError(
         f"{path} cannot be read: {cause}; put it back as it was written, or run "
         "the scenarios again with this version"

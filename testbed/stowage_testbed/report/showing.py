@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.report.saved import SavedRun
-from stowage_testbed.report.tables import run_tables
+from stowage_testbed.report.tables import make_tables
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.text.markdown import escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
@@ -21,7 +21,7 @@ MOST_WORKLOADS = 12
 PENDING = "(pending)"
 
 
-def placement_table(outcome: ScenarioOutcome) -> str:
+def make_placement_table(outcome: ScenarioOutcome) -> str:
     """Return each node's workloads at the checkpoints; empty for a large scenario."""
     scenario = outcome.scenario
     reached = outcome.checkpoints
@@ -32,7 +32,7 @@ def placement_table(outcome: ScenarioOutcome) -> str:
     order += sorted(present - set(order))
     if len(order) > MOST_WORKLOADS:
         return ""
-    columns = [_cells(one.state, order) for one in reached]
+    columns = [_make_cells(one.state, order) for one in reached]
     names = dict.fromkeys(node.name for one in reached for node in one.state.nodes)
     rows = [
         [name, *(cells.get(name, "") for cells in columns)]
@@ -44,8 +44,8 @@ def placement_table(outcome: ScenarioOutcome) -> str:
     return f"{scenario.scenario_id}\n{table}"
 
 
-def _cells(state: ClusterState, order: list[str]) -> dict[str, str]:
-    counts = _counts(state)
+def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
+    counts = _count_workloads(state)
     return {
         place: ", ".join(
             f"{name} x{workloads[name]}" if workloads[name] > 1 else name
@@ -56,7 +56,7 @@ def _cells(state: ClusterState, order: list[str]) -> dict[str, str]:
     }
 
 
-def _counts(state: ClusterState) -> dict[str, Counter[str]]:
+def _count_workloads(state: ClusterState) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for pod in state.pods:
         counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
@@ -69,20 +69,20 @@ MARKDOWN = "report.md"
 COMMIT_SHOWN = 12
 
 
-def run_markdown(run: SavedRun) -> str:
+def write_markdown(run: SavedRun) -> str:
     """Return the verdict, and the tables under it."""
-    heading = f"# Stowage: {escaped(_verdict(run, ', '))}\n\n"
-    said = "".join(f"- {escaped(line)}\n" for line in _about(run))
-    return f"{heading}{said}\n{markdown_text(run_tables(run))}"
+    heading = f"# Stowage: {escaped(_sum_up(run, ', '))}\n\n"
+    said = "".join(f"- {escaped(line)}\n" for line in _list_facts(run))
+    return f"{heading}{said}\n{markdown_text(make_tables(run))}"
 
 
-def run_screen(run: SavedRun) -> str:
+def write_screen(run: SavedRun) -> str:
     """Return the same for a terminal."""
-    said = "\n".join(plain(line) for line in (*_about(run), _verdict(run, ", ")))
-    return "\n\n".join(part for part in (_tables(run), said) if part)
+    said = "\n".join(plain(line) for line in (*_list_facts(run), _sum_up(run, ", ")))
+    return "\n\n".join(part for part in (_write_tables(run), said) if part)
 
 
-def screen(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path) -> str:
+def show_run(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path) -> str:
     """Return what stands on the terminal when a run is over.
 
     Parameters
@@ -93,19 +93,19 @@ def screen(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path) -
         Of the bundle.
     """
     # Later rounds must place alike; if one does not, the failures show it.
-    placements = [placement_table(one) for one in outcomes if one.repeat == 1]
+    placements = [make_placement_table(one) for one in outcomes if one.repeat == 1]
     error = f"the run ended early: {run.error}" if run.error else ""
-    verdict = f"{_verdict(run, ': ')} in {_timing(run)}\nresults: {folder}"
-    parts = (*placements, _tables(run), error, verdict)
+    verdict = f"{_sum_up(run, ': ')} in {_show_timing(run)}\nresults: {folder}"
+    parts = (*placements, _write_tables(run), error, verdict)
     return "\n\n".join(part for part in parts if part)
 
 
-def _tables(run: SavedRun) -> str:
+def _write_tables(run: SavedRun) -> str:
     """Return the tables with what went wrong last, next to the prompt."""
-    return terminal_text(reversed(run_tables(run)))
+    return terminal_text(reversed(make_tables(run)))
 
 
-def _verdict(run: SavedRun, between: str) -> str:
+def _sum_up(run: SavedRun, between: str) -> str:
     ran = [one for one in run.scenarios if not one.skipped]
     passed = sum(one.passed for one in ran)
     verdict = "passed" if run.passed else "FAILED"
@@ -114,7 +114,7 @@ def _verdict(run: SavedRun, between: str) -> str:
     return f"{said}, {skipped} skipped" if skipped else said
 
 
-def _about(run: SavedRun) -> list[str]:
+def _list_facts(run: SavedRun) -> list[str]:
     took_s = sum(run.durations_s.values())
     lines = [f"run {run.run}, started {run.started}, {took_s:.1f} s"]
     source: Mapping[str, Any] = run.environment.get("source") or {}
@@ -126,16 +126,16 @@ def _about(run: SavedRun) -> list[str]:
     return lines
 
 
-def _timing(run: SavedRun) -> str:
+def _show_timing(run: SavedRun) -> str:
     """Return the seconds of the run and, summed over scenarios, of each step."""
     steps: dict[str, float] = {}
     for one in run.scenarios:
         for name, seconds in one.durations_s.items():
             steps[name] = steps.get(name, 0.0) + seconds
     whole = f"{sum(run.durations_s.values()):.1f} s: "
-    whole += _seconds(run.durations_s) or "nothing was started"
-    return f"{whole} (of it {_seconds(steps)})" if steps else whole
+    whole += _show_seconds(run.durations_s) or "nothing was started"
+    return f"{whole} (of it {_show_seconds(steps)})" if steps else whole
 
 
-def _seconds(durations_s: Mapping[str, float]) -> str:
+def _show_seconds(durations_s: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.1f} s" for name, value in durations_s.items())

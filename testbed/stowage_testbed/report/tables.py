@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from stowage_testbed.metrics.latency import SUMMARY_RANKS
-from stowage_testbed.report.bundle import round_folder
+from stowage_testbed.report.bundle import name_round_folder
 from stowage_testbed.report.evidence import FAILED
-from stowage_testbed.report.limits import limited
+from stowage_testbed.report.limits import limit
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
 from stowage_testbed.resources import order
 from stowage_testbed.scenario.check import CheckResult
@@ -19,24 +19,24 @@ HASH_SHOWN = 10
 PERCENTILES = tuple(f"p{rank:g}" for rank in SUMMARY_RANKS)
 
 
-def run_tables(run: SavedRun) -> tuple[Table, ...]:
+def make_tables(run: SavedRun) -> tuple[Table, ...]:
     """Return the tables that have something to say: first what went wrong, then all."""
-    return tuple(limited(table) for table in _tables(run) if table.rows)
+    return tuple(limit(table) for table in _make_tables(run) if table.rows)
 
 
-def _tables(run: SavedRun) -> Iterator[Table]:
+def _make_tables(run: SavedRun) -> Iterator[Table]:
     failed = [one for one in run.scenarios if not one.passed]
-    yield _checks_table(failed)
-    yield _errors_table(failed)
-    yield _divergences_table(run)
-    yield _evidence_table(failed)
-    yield _skipped_table(run.scenarios)
-    yield _scenarios_table(run.scenarios)
+    yield _tabulate_checks(failed)
+    yield _tabulate_errors(failed)
+    yield _tabulate_divergences(run)
+    yield _tabulate_evidence(failed)
+    yield _tabulate_skipped(run.scenarios)
+    yield _tabulate_scenarios(run.scenarios)
 
 
-def _checks_table(failed: Sequence[SavedScenario]) -> Table:
+def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
     rows = [
-        (*_which(one), check.name, check.expected, check.actual, _in_words(check))
+        (*_identify(one), check.name, check.expected, check.actual, _in_words(check))
         for one in failed
         for check in one.failed_checks
     ]
@@ -51,15 +51,15 @@ def _in_words(check: CheckResult) -> str:
     return "" if repeats else check.message
 
 
-def _errors_table(failed: Sequence[SavedScenario]) -> Table:
+def _tabulate_errors(failed: Sequence[SavedScenario]) -> Table:
     return Table(
         title="Not carried through",
         headers=("scenario", "round", "why"),
-        rows=tuple((*_which(one), one.error) for one in failed if one.error),
+        rows=tuple((*_identify(one), one.error) for one in failed if one.error),
     )
 
 
-def _divergences_table(run: SavedRun) -> Table:
+def _tabulate_divergences(run: SavedRun) -> Table:
     return Table(
         title="Rounds that placed otherwise than the first",
         headers=("scenario", "round", "first workload that differs", "then", "now"),
@@ -76,11 +76,11 @@ def _divergences_table(run: SavedRun) -> Table:
     )
 
 
-def _evidence_table(failed: Sequence[SavedScenario]) -> Table:
+def _tabulate_evidence(failed: Sequence[SavedScenario]) -> Table:
     return Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
-        rows=tuple((*_which(one), _evidence_folder(one)) for one in failed),
+        rows=tuple((*_identify(one), _find_evidence(one)) for one in failed),
         notes=(
             "Each has pods, nodes, events, plans, logs and the audit log as they were "
             "when the scenario failed.",
@@ -88,19 +88,19 @@ def _evidence_table(failed: Sequence[SavedScenario]) -> Table:
     )
 
 
-def _evidence_folder(one: SavedScenario) -> str:
-    return f"{FAILED}/{round_folder(one.scenario_id, one.repeat)}"
+def _find_evidence(one: SavedScenario) -> str:
+    return f"{FAILED}/{name_round_folder(one.scenario_id, one.repeat)}"
 
 
-def _skipped_table(scenarios: Sequence[SavedScenario]) -> Table:
+def _tabulate_skipped(scenarios: Sequence[SavedScenario]) -> Table:
     return Table(
         title="Skipped",
         headers=("scenario", "round", "why"),
-        rows=tuple((*_which(one), one.skipped) for one in scenarios if one.skipped),
+        rows=tuple((*_identify(one), one.skipped) for one in scenarios if one.skipped),
     )
 
 
-def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
+def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
     """Return a line a scenario: its first round that failed, else its first round."""
     rounds: dict[str, list[SavedScenario]] = {}
     for one in scenarios:
@@ -112,31 +112,33 @@ def _scenarios_table(scenarios: Sequence[SavedScenario]) -> Table:
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",
                  "optimal", *(f"{name} %" for name in resources),
                  f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
-        rows=tuple(_row(group, resources) for group in rounds.values()),
+        rows=tuple(_make_row(group, resources) for group in rounds.values()),
         notes=(
             "An arrow leads from one checkpoint to the next: without steps from what "
             "the deterministic scheduler placed to what the optimiser made of it. Hash "
             "is that of the first placements.",
-            _latency_note(scenarios),
-            *_late_pods(scenarios),
+            _note_latency(scenarios),
+            *_note_late_pods(scenarios),
         ),
     )  # fmt: skip
 
 
-def _row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str, ...]:
+def _make_row(
+    rounds: Sequence[SavedScenario], resources: Sequence[str]
+) -> tuple[str, ...]:
     shown = next((one for one in rounds if not one.passed), rounds[0])
     checkpoints = shown.checkpoints
     latency = checkpoints[0].latency if checkpoints else None
     return (
         shown.scenario_id,
-        _result(shown, rounds),
-        _counts(one.placed for one in checkpoints),
-        _counts(one.pending for one in checkpoints),
+        _show_result(shown, rounds),
+        _show_counts(one.placed for one in checkpoints),
+        _show_counts(one.pending for one in checkpoints),
         str(shown.moves) if shown.is_planned else NOTHING,
         str(shown.evictions) if shown.is_planned else NOTHING,
         {True: "yes", False: "no", None: NOTHING}[shown.optimal],
         *(
-            _shares(
+            _show_shares(
                 [
                     one.utilisation[name]
                     for one in checkpoints
@@ -145,13 +147,13 @@ def _row(rounds: Sequence[SavedScenario], resources: Sequence[str]) -> tuple[str
             )
             for name in resources
         ),
-        _percentiles(latency) if latency else NOTHING,
+        _show_percentiles(latency) if latency else NOTHING,
         str(latency.n) if latency else NOTHING,
-        _hash(rounds),
+        _show_hash(rounds),
     )
 
 
-def _result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
+def _show_result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
     if shown.skipped:
         return "skipped"
     failed = len(shown.failed_checks)
@@ -161,12 +163,12 @@ def _result(shown: SavedScenario, rounds: Sequence[SavedScenario]) -> str:
     return f"{'ERROR' if shown.error else result}{of_all}"
 
 
-def _counts(counts: Iterable[int]) -> str:
+def _show_counts(counts: Iterable[int]) -> str:
     """Return one count a checkpoint, as in ``2 → 3``."""
     return " → ".join(str(count) for count in counts) or NOTHING
 
 
-def _shares(shares: Sequence[float]) -> str:
+def _show_shares(shares: Sequence[float]) -> str:
     """Return the first and last share in percent, and what came on top."""
     if not shares:
         return NOTHING
@@ -176,12 +178,12 @@ def _shares(shares: Sequence[float]) -> str:
     return f"{first:.1f} → {last:.1f} ({last - first:+.1f})"
 
 
-def _percentiles(latency: SavedLatency) -> str:
+def _show_percentiles(latency: SavedLatency) -> str:
     found = (latency.percentiles_s.get(name) for name in PERCENTILES)
     return "/".join(NOTHING if one is None else f"{one * MILLI:.0f}" for one in found)
 
 
-def _hash(rounds: Sequence[SavedScenario]) -> str:
+def _show_hash(rounds: Sequence[SavedScenario]) -> str:
     """Return the beginning of the rounds' one hash, or how many there are."""
     different = {one.checkpoints[0].placement_hash for one in rounds if one.checkpoints}
     if len(different) > 1:
@@ -189,14 +191,14 @@ def _hash(rounds: Sequence[SavedScenario]) -> str:
     return next(iter(different), NOTHING)[:HASH_SHOWN]
 
 
-def _latency_note(scenarios: Sequence[SavedScenario]) -> str:
+def _note_latency(scenarios: Sequence[SavedScenario]) -> str:
     """Return what the reader must know of the latencies."""
     latencies = [one.checkpoints[0].latency for one in scenarios if one.checkpoints]
     if not latencies:
         return "No scenario settled, so there is no latency to report."
     lags = [item.audit_lag_s for item in latencies if item.audit_lag_s is not None]
-    behind = f", {_range_ms(lags)} behind the audit log (medians)" if lags else ""
-    resolution = _range_ms([item.resolution_s for item in latencies])
+    behind = f", {_show_range_ms(lags)} behind the audit log (medians)" if lags else ""
+    resolution = _show_range_ms([item.resolution_s for item in latencies])
     return (
         "Latency: pod created to bound before the first checkpoint, or in the window "
         f"that the steps measure, clock: {latencies[0].clock}{behind}, resolution "
@@ -204,12 +206,12 @@ def _latency_note(scenarios: Sequence[SavedScenario]) -> str:
     )
 
 
-def _range_ms(seconds: Sequence[float]) -> str:
+def _show_range_ms(seconds: Sequence[float]) -> str:
     low, high = (f"{value * MILLI:.1f}" for value in (min(seconds), max(seconds)))
     return f"{low} ms" if low == high else f"{low} to {high} ms"
 
 
-def _late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
+def _note_late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
     """Yield each step whose pods were created later than they should have been."""
     for one in scenarios:
         for step in one.steps:
@@ -222,5 +224,5 @@ def _late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
                 )
 
 
-def _which(one: SavedScenario) -> tuple[str, str]:
+def _identify(one: SavedScenario) -> tuple[str, str]:
     return one.scenario_id, str(one.repeat)

@@ -60,17 +60,17 @@ class PodOverrides:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-def with_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
+def apply_overrides(manifest: Manifest, pod_overrides: PodOverrides | None) -> Manifest:
     """Return an object whose pods have the overrides.
 
     What the scenario itself sets stays, except the scheduler's name.
     """
     if pod_overrides is None:
         return manifest
-    return change_pods(manifest, lambda pod: overridden_pod(pod, pod_overrides))
+    return change_pods(manifest, lambda pod: override_pod(pod, pod_overrides))
 
 
-def overridden_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
+def override_pod(pod: Manifest, pod_overrides: PodOverrides) -> Manifest:
     """Return what describes a pod with the overrides."""
     metadata = pod.get("metadata", {})
     annotations = {**pod_overrides.annotations, **metadata.get("annotations", {})}

@@ -19,7 +19,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 
-def counted(context: RunContext, namespace: str) -> PodCount:
+def count_pods(context: RunContext, namespace: str) -> PodCount:
     """Return both counts of a namespace, as soon as they are equal or as they stay."""
 
     def look() -> PodCount:
@@ -38,7 +38,7 @@ def counted(context: RunContext, namespace: str) -> PodCount:
         return last
 
 
-def audit_of(
+def read_audit(
     context: RunContext, start: AuditMark, changes: Iterable[Change], namespace: str
 ) -> list[AuditEntry]:
     """Return a window's entries; a binding is logged after it is answered.

@@ -17,22 +17,22 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Overload
 
 
-def missing_at(backend: Backend, scenario: Scenario) -> str:
+def find_missing(backend: Backend, scenario: Scenario) -> str:
     """Return why a scenario cannot run on a kind of cluster; empty if it can."""
     reasons = [
         f"{backend} has no {need}: {CANNOT[backend][need]}"
-        for need in _needs(scenario)
+        for need in _list_needs(scenario)
         if need in CANNOT[backend]
     ]
     return "; ".join(reasons)
 
 
-def _needs(scenario: Scenario) -> list[Need]:
+def _list_needs(scenario: Scenario) -> list[Need]:
     overloads = any(isinstance(step.action, Overload) for step in scenario.steps)
     return [Need.USAGE] * overloads
 
 
-def cluster_for(
+def make_cluster(
     name: str,
     scenarios: Iterable[Scenario],
     backend: Backend = Backend.KWOK_BINARY,
@@ -59,7 +59,7 @@ def cluster_for(
             f"no cluster suits all of them: {'; '.join(listed)}; run them apart, as in "
             "`stowage run SCENARIO --variant VARIANT`"
         )
-    return recovery_cluster(name, timing)
+    return make_recovery_cluster(name, timing)
 
 
 def _in_words(timing: Timing) -> str:
@@ -69,16 +69,16 @@ def _in_words(timing: Timing) -> str:
     )
 
 
-def autoscaler_arguments(timing: Timing) -> ExtraArgs:
+def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
     """Return the arguments of the autoscaler's controller."""
     sync = {"horizontal-pod-autoscaler-sync-period": f"{timing.sync_s}s"}
     return {CONTROLLER_MANAGER: sync}
 
 
-def recovery_cluster(name: str, timing: Timing) -> KwokBinaryCluster:
+def make_recovery_cluster(name: str, timing: Timing) -> KwokBinaryCluster:
     """Return a cluster, not yet up, on which runs with this timing can be made."""
     return KwokBinaryCluster(
         name,
-        extra_args=autoscaler_arguments(timing),
+        extra_args=make_autoscaler_arguments(timing),
         metrics=MetricsSettings(timing.resolution_s),
     )

@@ -13,7 +13,7 @@ from stowage_testbed.run.outcome import (
 from stowage_testbed.scenario.steps.waiting import END
 
 
-def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
+def find_divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
     """Compare every round's first checkpoint with that of the scenario's first round.
 
     Only those that a file names, or has before it lets the optimiser pack: what a plan
@@ -27,11 +27,11 @@ def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
             continue
         reference = first.setdefault(outcome.scenario.scenario_id, reached)
         if reference.placement_hash != reached.placement_hash:
-            found.append(_difference(outcome, reference, reached))
+            found.append(_compare(outcome, reference, reached))
     return tuple(found)
 
 
-def _difference(
+def _compare(
     outcome: ScenarioOutcome, reference: CheckpointRecord, other: CheckpointRecord
 ) -> Divergence:
     then, now = list_placements(reference.state), list_placements(other.state)

@@ -33,7 +33,7 @@ def prepare(
     context: RunContext, scenario: Scenario, repeat: int
 ) -> ScenarioEnvironment:
     """Make namespace, priority classes and nodes; all are ready on return."""
-    namespace = namespace_of(context, scenario, repeat)
+    namespace = name_namespace(context, scenario, repeat)
     make_namespace(context, namespace)
     for manifest in priority_class_manifests(scenario):
         context.objects.create(manifest, or_keep=True)
@@ -64,11 +64,11 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     namespace is then empty, and nothing waits for it: the namespace controller lets
     five seconds pass before it looks.
     """
-    namespace = namespace_of(context, scenario, repeat)
+    namespace = name_namespace(context, scenario, repeat)
     nodes = [name for pool in scenario.node_pools for name in pool.node_names()]
     objects, wait_for = context.objects, context.observer.wait_for
     # The last first: what an object needs was made before it.
-    wide = list(_deleted(context, scenario, namespace))
+    wide = list(_delete_objects(context, scenario, namespace))
     controllers = {"Deployment", *(one.kind for one in scenario.workload)}
     for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
@@ -93,7 +93,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     )
     wait_until(
         f"the objects of {scenario.scenario_id} to go",
-        lambda: list(_left(objects, wide)),
+        lambda: list(_list_left(objects, wide)),
         lambda left: not left,
         timeout_s=context.timeouts.cleanup_s,
     )
@@ -110,7 +110,7 @@ def clear_plans(context: RunContext) -> None:
     )
 
 
-def _left(objects: Objects, wide: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _list_left(objects: Objects, wide: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield which of these objects are there, and kinds whose definition has gone."""
     for kind, name in wide:
         if objects.exists(kind, name):
@@ -134,7 +134,7 @@ def delete_object(objects: Objects, item: ObjectSpec, namespace: str) -> Kind | 
     return kind
 
 
-def _deleted(
+def _delete_objects(
     context: RunContext, scenario: Scenario, namespace: str
 ) -> Iterator[tuple[str, str]]:
     """Delete the scenario's objects; yield kind and name of those in no namespace.
@@ -147,12 +147,14 @@ def _deleted(
             context.observer.forget(f"{spec['names']['kind']}.{spec['group']}")
         kind = delete_object(context.objects, item, namespace)
         if kind is not None and item.manifest["metadata"].get("finalizers"):
-            _release(context.objects, item, kind, namespace)
+            _drop_finalizers(context.objects, item, kind, namespace)
         if kind is not None and not kind.namespaced:
             yield kind.full_name, item.object_name
 
 
-def _release(objects: Objects, item: ObjectSpec, kind: Kind, namespace: str) -> None:
+def _drop_finalizers(
+    objects: Objects, item: ObjectSpec, kind: Kind, namespace: str
+) -> None:
     """Take off the finalizers that a manifest brings: nobody else here would."""
     name, where = item.object_name, item.namespace or namespace
     if objects.exists(kind.full_name, name, namespace=where):
@@ -176,7 +178,7 @@ def _create_nodes(context: RunContext, scenario: Scenario) -> list[str]:
     return create_nodes(context.api, scenario.nodes, timeout_s=timeout_s)
 
 
-def namespace_of(context: RunContext, scenario: Scenario, repeat: int) -> str:
+def name_namespace(context: RunContext, scenario: Scenario, repeat: int) -> str:
     """Return the name of the namespace of one scenario run."""
     name = scenario.scenario_id.replace("/", "-").replace("@", "-").replace("_", "-")
     suffix = f"-{context.tag}-r{repeat}"

@@ -13,7 +13,7 @@ from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.invariant_checks import WATCHED
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recorder import RunRecorder
-from stowage_testbed.run.release import optimizer_values, switch_release
+from stowage_testbed.run.release import make_optimizer_values, switch_release
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.scheduling import Release
@@ -68,7 +68,9 @@ class Harness:
         recorder: RunRecorder,
     ) -> None:
         """Install a release, or bring it to its settings, and watch what it brings."""
-        of_optimizer = optimizer_values(scenario.optimizer) if release.optimizer else {}
+        of_optimizer = (
+            make_optimizer_values(scenario.optimizer) if release.optimizer else {}
+        )
         # The logs of the release before go with its pod.
         recorder.read_logs()
         serving = switch_release(

@@ -21,7 +21,7 @@ WATCHED = (PACKING_PLANS, RESERVATIONS, BUDGETS, REPLICA_SETS, STATEFUL_SETS)
 NAME = "invariants"
 
 
-def invariant_checks(
+def check_invariants(
     context: RunContext, recorder: RunRecorder
 ) -> tuple[CheckResult, ...]:
     """Check a run that has come to rest; every violation is a failed check."""

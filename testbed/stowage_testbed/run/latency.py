@@ -33,7 +33,7 @@ class Latency:
     audit_lag_s: float | None = None
 
 
-def latency_of(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
+def make_latency(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> Latency:
     """Return the percentiles of the samples; those with too small an n are empty.
 
     Parameters

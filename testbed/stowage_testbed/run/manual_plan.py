@@ -9,7 +9,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.model import Scenario
 
 
-def manual_plan(
+def make_manual_plan(
     metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute"
 ) -> Manifest:
     """Return a PackingPlan as a user creates it."""
@@ -34,7 +34,7 @@ def execute_manual_plan(context: RunContext, scenario: Scenario) -> ObservedPlan
         It did not finish in time.
     """
     made = context.objects.create(
-        manual_plan(
+        make_manual_plan(
             {"generateName": "manual-"}, time_limit_s=scenario.optimizer.time_limit_s
         )
     )

@@ -20,7 +20,7 @@ def in_words(problem: Exception) -> str:
     return f"the API server failed: {problem}"
 
 
-def problem_of(act: Callable[[], object]) -> str:
+def catch_problem(act: Callable[[], object]) -> str:
     """Do it, and return what went wrong in words; empty if nothing did."""
     try:
         act()

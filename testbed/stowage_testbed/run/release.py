@@ -59,20 +59,20 @@ def switch_release(
     )
 
 
-def optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
+def make_optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:
     """Return the Helm values that carry a scenario's optimiser settings."""
     return {
         "priorityOptimizer": {
-            "trigger": _in_chart(settings.trigger),
+            "trigger": _spell_for_chart(settings.trigger),
             "settleSeconds": settings.settle_s,
             "timeLimitSeconds": settings.time_limit_s,
-            "policy": _in_chart(settings.policy),
+            "policy": _spell_for_chart(settings.policy),
             "strategy": settings.strategy,
             **(NO_PROTECTION if settings.harm == "any" else {}),
         }
     }
 
 
-def _in_chart(word: str) -> str:
+def _spell_for_chart(word: str) -> str:
     """Return a word of a scenario as the chart spells it: ``OnUnschedulable``."""
     return word.title().replace("-", "")

@@ -84,7 +84,7 @@ def choose_scenarios(
     found = select(asked, folder=folder, labels=labels)
     # A fault is no run with an expected end: `stowage fault` tries it again and again.
     chosen = tuple(item for item in found if item.fault is None)
-    named = {item.name for word in asked for item in found if _names(word, item)}
+    named = {item.name for word in asked for item in found if _is_meant(word, item)}
     apart = APART - set(labels)
     chosen = tuple(i for i in chosen if not apart & set(i.labels) or i.name in named)
     if variant is not None:
@@ -102,7 +102,7 @@ def choose_scenarios(
     return chosen
 
 
-def _names(word: str, scenario: Scenario) -> bool:
+def _is_meant(word: str, scenario: Scenario) -> bool:
     """Return whether a word means this very scenario, and not one of many."""
     path = Path(word)
     if path.suffix in {".yaml", ".yml"}:

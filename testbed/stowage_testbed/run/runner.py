@@ -8,12 +8,12 @@ from stowage_testbed.clock import Clock
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.divergence import divergences
+from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
 
 
@@ -75,7 +75,7 @@ class Runner:
 
     def _run_on_cluster(self) -> None:
         request, listener, stopwatch = self._request, self._listener, self._stopwatch
-        with cluster_session(request, listener, stopwatch) as cluster:
+        with open_cluster(request, listener, stopwatch) as cluster:
             self._cluster = cluster.name
             with (
                 cluster.api_client() as api,
@@ -104,7 +104,7 @@ class Runner:
             started=self._started,
             cluster=self._cluster,
             outcomes=tuple(self._outcomes),
-            divergences=divergences(self._outcomes),
+            divergences=find_divergences(self._outcomes),
             durations_s=dict(self._stopwatch.durations_s),
             error=error,
             error_code=code,

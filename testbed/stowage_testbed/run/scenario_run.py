@@ -9,19 +9,19 @@ from dataclasses import replace
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.run.cluster_needs import missing_at
+from stowage_testbed.run.cluster_needs import find_missing
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import clear, namespace_of, prepare
+from stowage_testbed.run.environment import clear, name_namespace, prepare
 from stowage_testbed.run.harness import Harness
-from stowage_testbed.run.invariant_checks import invariant_checks
+from stowage_testbed.run.invariant_checks import check_invariants
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.problem import PROBLEMS, in_words
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.execution import carry_all_out
-from stowage_testbed.run.steps.observed_moment import values_at
-from stowage_testbed.run.window_record import window_record
+from stowage_testbed.run.steps.observed_moment import read_values
+from stowage_testbed.run.window_record import make_window_record
 from stowage_testbed.scenario.check import (
     CheckResult,
     check_expressions,
@@ -53,7 +53,7 @@ def run_scenario(
     harness
         What places the pods, and what else happens; without it the chart's release.
     """
-    if missing := missing_at(context.cluster.backend, scenario):
+    if missing := find_missing(context.cluster.backend, scenario):
         listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
         return ScenarioOutcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
@@ -61,10 +61,10 @@ def run_scenario(
     needed = needing_host_pods if harness.is_supervised else nullcontext
     try:
         with needed(context.cluster):
-            outcome = _carried_out(context, scenario, repeat, recorder, harness)
+            outcome = _carry_out(context, scenario, repeat, recorder, harness)
         if outcome.error:
             await_end(PATIENCE_S)
-        namespace = namespace_of(context, scenario, repeat)
+        namespace = name_namespace(context, scenario, repeat)
         listener.scenario_finished(outcome, recorder.material(namespace))
         with recorder.step("clean up"):
             clear(context, scenario, repeat)
@@ -79,7 +79,7 @@ def run_scenario(
     return outcome
 
 
-def _carried_out(
+def _carry_out(
     context: RunContext,
     scenario: Scenario,
     repeat: int,
@@ -94,7 +94,7 @@ def _carried_out(
         with harness.serving(environment, recorder):
             steps = StepContext(context, scenario, environment, recorder, harness)
             errors.append(carry_all_out(steps))
-            outcome = _outcome(outcome, steps, failed=bool(errors[0]))
+            outcome = _complete(outcome, steps, failed=bool(errors[0]))
     except PROBLEMS as problem:
         errors.append(in_words(problem))
     return replace(
@@ -105,7 +105,7 @@ def _carried_out(
     )
 
 
-def _outcome(
+def _complete(
     outcome: ScenarioOutcome, steps: StepContext, *, failed: bool
 ) -> ScenarioOutcome:
     """Return what came of the steps, with the metrics, and the checks of the end."""
@@ -118,23 +118,23 @@ def _outcome(
         recovery=steps.recovery,
         evidence=steps.evidence,
     )
-    record = window_record(steps)
+    record = make_window_record(steps)
     if not steps.harness.is_judged:
         return replace(outcome, record=record)
     metrics = metrics_of(record) if record else ()
     outcome = replace(outcome, record=record, metrics=metrics)
     # Unless the step that failed says it all.
-    of_end = () if failed else tuple(_last_checks(steps, outcome))
-    invariants = invariant_checks(steps.run, steps.recorder)
+    of_end = () if failed else tuple(_check_end(steps, outcome))
+    invariants = check_invariants(steps.run, steps.recorder)
     return replace(outcome, checks=(*outcome.checks, *of_end, *invariants))
 
 
-def _last_checks(steps: StepContext, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
+def _check_end(steps: StepContext, outcome: ScenarioOutcome) -> Iterator[CheckResult]:
     """Check the bounds on metrics, and the expressions about the end and metrics."""
     expect = steps.scenario.expect
     values = {metric.name: metric.value for metric in outcome.metrics}
     notes = {metric.name: metric.note for metric in outcome.metrics}
     yield from check_metrics(expect.metrics, values, notes)
     if expect.that:
-        there = steps.run.observer.read(lambda seen: values_at(seen, steps))
+        there = steps.run.observer.read(lambda seen: read_values(seen, steps))
         yield from check_expressions(expect.that, {**there, "metrics": values})

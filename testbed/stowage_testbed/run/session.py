@@ -12,7 +12,7 @@ from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.cluster.supervision import supervised
-from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.stopwatch import Stopwatch
@@ -20,7 +20,7 @@ from stowage_testbed.toolchain import tool_path
 
 
 @contextmanager
-def cluster_session(
+def open_cluster(
     request: RunRequest, listener: Listener, stopwatch: Stopwatch
 ) -> Iterator[Cluster]:
     """Yield the cluster of a run; one that was made for it is gone afterwards.
@@ -41,7 +41,7 @@ def cluster_session(
             return
         for name in purge_clusters():
             listener.stage(f"leftover cluster {name}: removed")
-        cluster = cluster_for(
+        cluster = make_cluster(
             f"run-{secrets.token_hex(3)}", request.scenarios, request.backend
         )
         try:

@@ -15,9 +15,9 @@ from stowage_testbed.recording.run_record import (
     make_node_records,
     make_record,
 )
-from stowage_testbed.run.catching_up import audit_of, counted
+from stowage_testbed.run.catching_up import count_pods, read_audit
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.observed_moment import optimizer_record
+from stowage_testbed.run.steps.observed_moment import sum_up_plans
 
 ARM = "release"
 """What stands for the scheduler's arm in the record of a run without comparison."""
@@ -29,7 +29,7 @@ TIMESTAMP_S = 1.0
 """Timestamps of objects have whole seconds."""
 
 
-def window_record(context: StepContext) -> RunRecord | None:
+def make_window_record(context: StepContext) -> RunRecord | None:
     """Return what there is of the measured window, as metrics are made from it.
 
     ``None`` is returned where the steps measured none. Moves and evictions are those of
@@ -44,27 +44,27 @@ def window_record(context: StepContext) -> RunRecord | None:
         lambda state: (state.bodies("Node"), state.plans())
     )
     changes = [*recorder.there_before, *recorder.changes()]
-    of_plans = optimizer_record(plans)
+    of_plans = sum_up_plans(plans)
     seen = Observations(
         namespace=context.namespace,
         start=window.start,
         stop=window.stop,
         nodes=make_node_records(b for b in bodies if b["metadata"]["name"] in ours),
         changes=changes,
-        audit=audit_of(run, recorder.audit_start, changes, context.namespace),
-        count=counted(run, context.namespace),
+        audit=read_audit(run, recorder.audit_start, changes, context.namespace),
+        count=count_pods(run, context.namespace),
     )
     record = make_record(RunLabel(context.scenario.scenario_id, ARM), seen)
     return replace(
         record,
         moves=of_plans.moves,
         evictions=of_plans.evictions,
-        bound_placed=proved_bound(record, plans, window.start),
+        bound_placed=find_proved_bound(record, plans, window.start),
         recovery=context.recovery,
     )
 
 
-def proved_bound(
+def find_proved_bound(
     record: RunRecord, plans: Sequence[ObservedPlan], start: Receipt
 ) -> int | None:
     """Return the most pods that could have been placed, as the last plan proves it.

@@ -20,7 +20,7 @@ from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import Find, Hold
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.cluster_needs import cluster_for
+from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import ScenarioOutcome
@@ -57,7 +57,7 @@ def scenario() -> Scenario:
 
 @pytest.fixture(scope="module")
 def cluster(scenario: Scenario) -> Iterator[Cluster]:
-    made = cluster_for(f"hpa-{secrets.token_hex(3)}", [scenario])
+    made = make_cluster(f"hpa-{secrets.token_hex(3)}", [scenario])
     with running_cluster(made) as running:
         yield running
 

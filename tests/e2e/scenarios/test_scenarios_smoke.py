@@ -9,9 +9,9 @@ import pytest
 
 from stowage_testbed.environment import environment
 from stowage_testbed.report.bundle import Bundle
-from stowage_testbed.report.junit import junit_xml
-from stowage_testbed.report.saved import saved_run
-from stowage_testbed.report.showing import run_screen
+from stowage_testbed.report.junit import make_junit
+from stowage_testbed.report.saved import make_saved_run
+from stowage_testbed.report.showing import write_screen
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.run.runner import Runner
@@ -36,7 +36,7 @@ def outcome(bundle: Bundle) -> RunOutcome:
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     """The main job: from files to verified placements."""
-    assert outcome.passed, run_screen(saved_run(outcome, {}))
+    assert outcome.passed, write_screen(make_saved_run(outcome, {}))
 
 
 def test_every_scenario_was_run(outcome: RunOutcome) -> None:
@@ -124,9 +124,9 @@ def test_the_bundle_holds_events_and_configuration(
 
 def test_the_reports_can_be_made(outcome: RunOutcome) -> None:
     """Real outcomes are richer than the ones that unit tests make up."""
-    shown = run_screen(saved_run(outcome, environment()))
+    shown = write_screen(make_saved_run(outcome, environment()))
 
     assert "paper/figure-1" in shown
-    assert "figure-1 round 1" in junit_xml(outcome)
+    assert "figure-1 round 1" in make_junit(outcome)
     assert "reservation/migration" in shown
-    assert "migration round 1" in junit_xml(outcome)
+    assert "migration round 1" in make_junit(outcome)

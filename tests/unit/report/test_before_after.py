@@ -12,7 +12,7 @@ from amounts import GPU
 from outcomes import a_plan, an_outcome
 from rich.console import Console
 
-from stowage_testbed.report.before_after import comparison_screen, write_page
+from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.run.outcome import ScenarioOutcome
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -26,7 +26,7 @@ OUTCOME = an_outcome(
 
 def shown(outcome: ScenarioOutcome = OUTCOME) -> str:
     text = io.StringIO()
-    Console(width=160, file=text).print(comparison_screen(outcome))
+    Console(width=160, file=text).print(draw_comparison(outcome))
     return text.getvalue()
 
 

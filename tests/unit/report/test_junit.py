@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from outcomes import FAILED, a_run, an_outcome
 
-from stowage_testbed.report.junit import junit_xml, write_junit
+from stowage_testbed.report.junit import make_junit, write_junit
 
 
 def parsed(document: str) -> ET.Element:
@@ -23,7 +23,7 @@ def test_every_round_is_a_test_case() -> None:
     run = a_run(an_outcome(variant="tight"), an_outcome(variant="tight", repeat=2))
 
     names = [
-        (case.get("classname"), case.get("name")) for case in cases(junit_xml(run))
+        (case.get("classname"), case.get("name")) for case in cases(make_junit(run))
     ]
 
     assert names == [
@@ -34,7 +34,7 @@ def test_every_round_is_a_test_case() -> None:
 
 def test_a_failed_check_is_a_failure_with_both_values() -> None:
     """Nobody should have to open the log to see what was expected."""
-    document = junit_xml(a_run(an_outcome(checks=(FAILED,))))
+    document = make_junit(a_run(an_outcome(checks=(FAILED,))))
 
     failure = next(parsed(document).iter("failure"))
 
@@ -44,7 +44,7 @@ def test_a_failed_check_is_a_failure_with_both_values() -> None:
 
 def test_an_error_is_no_failure() -> None:
     """A cluster that broke says nothing about the scheduler under test."""
-    document = junit_xml(a_run(an_outcome(settled=False, error="no answer")))
+    document = make_junit(a_run(an_outcome(settled=False, error="no answer")))
 
     suite = next(parsed(document).iter("testsuite"))
 
@@ -55,12 +55,12 @@ def test_rounds_that_differ_fail() -> None:
     """Each round may pass its checks while the run as a whole is not deterministic."""
     run = a_run(an_outcome(), an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n1"]}))
 
-    assert cases(junit_xml(run))[-1].get("classname") == "stowage.determinism"
+    assert cases(make_junit(run))[-1].get("classname") == "stowage.determinism"
 
 
 def test_a_run_that_ended_early_is_an_error() -> None:
     """Else a report with no test cases would count as green."""
-    suite = next(parsed(junit_xml(a_run(error="gone"))).iter("testsuite"))
+    suite = next(parsed(make_junit(a_run(error="gone"))).iter("testsuite"))
 
     assert suite.get("errors") == "1"
 

@@ -11,11 +11,11 @@ import pytest
 from outcomes import a_material, a_run, an_outcome, saved_bundle
 from rich.console import Console
 
-from stowage_testbed.report.junit import junit_xml
+from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
-from stowage_testbed.report.saved import read_run, saved_run
-from stowage_testbed.report.showing import run_markdown, run_screen
+from stowage_testbed.report.saved import make_saved_run, read_run
+from stowage_testbed.report.showing import write_markdown, write_screen
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.scenario.check import CheckResult
 
@@ -37,11 +37,11 @@ def bad() -> RunOutcome:
 
 
 def markdown(run: RunOutcome) -> str:
-    return run_markdown(saved_run(run, {}))
+    return write_markdown(make_saved_run(run, {}))
 
 
 def junit_text(run: RunOutcome) -> str:
-    failure = ET.fromstring(junit_xml(run)).find(".//failure")  # noqa: S314 - our own
+    failure = ET.fromstring(make_junit(run)).find(".//failure")  # noqa: S314 - our own
     assert failure is not None
     return failure.text or ""
 
@@ -63,7 +63,7 @@ def test_a_saved_run_is_shown_within_bounds_and_kept_whole(
     folder = saved_bundle(tmp_path, bad)
     run = read_run(folder)
 
-    for text in (run_markdown(run), run_screen(run)):
+    for text in (write_markdown(run), write_screen(run)):
         assert LEFT_OUT in text
         assert len(text.splitlines()) < 2 * MOST_LINES
     (scenario,) = json.loads((folder / "run.json").read_text())["scenarios"]
@@ -87,6 +87,6 @@ def test_a_cell_that_names_every_node_is_cut() -> None:
     other = {"a": [f"node-{number + 1}" for number in range(PODS)], "b": ["n1"]}
     run = a_run(an_outcome(nodes=nodes), an_outcome(repeat=2, nodes=other))
 
-    for text in (junit_xml(run), markdown(run)):
+    for text in (make_junit(run), markdown(run)):
         assert "characters; all are in run.json" in text
         assert max(map(len, text.splitlines())) < 4 * MOST_CHARACTERS

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
 from stowage_testbed.errors import InputError
-from stowage_testbed.report.saved import read_run, saved_run
-from stowage_testbed.report.showing import run_markdown, run_screen
+from stowage_testbed.report.saved import make_saved_run, read_run
+from stowage_testbed.report.showing import write_markdown, write_screen
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.scenario.check import CheckResult
 
@@ -25,7 +25,7 @@ def saved(folder: Path, *outcomes: ScenarioOutcome) -> Path:
 
 
 def markdown_of(*outcomes: ScenarioOutcome, error: str = "") -> str:
-    return run_markdown(saved_run(a_run(*outcomes, error=error), ENVIRONMENT))
+    return write_markdown(make_saved_run(a_run(*outcomes, error=error), ENVIRONMENT))
 
 
 def edited(folder: Path, **changes: Any) -> Path:
@@ -130,7 +130,7 @@ def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
     folder = saved(tmp_path, outcome)
 
     name = "failed/paper-figure-1-mixed/round-2"
-    assert f"| {name} |" in run_markdown(read_run(folder))
+    assert f"| {name} |" in write_markdown(read_run(folder))
     assert (folder / name / "what-failed.txt").is_file()
 
 
@@ -140,7 +140,7 @@ def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
     document = json.loads((folder / "run.json").read_text())
     document["scenarios"][1]["skipped"] = "no usage is measured on kind"
 
-    text = run_markdown(read_run(edited(folder, **document)))
+    text = write_markdown(read_run(edited(folder, **document)))
 
     assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed, 1 skipped")
     assert "| b/c | 1 | no usage is measured on kind |" in text
@@ -175,13 +175,13 @@ def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> 
     )
 
     folder = saved(tmp_path, *outcomes)
-    assert markdown_of(*outcomes) == run_markdown(read_run(folder))
-    said = run_screen(read_run(folder))
+    assert markdown_of(*outcomes) == write_markdown(read_run(folder))
+    said = write_screen(read_run(folder))
     assert said.endswith("FAILED, 1 of 2 scenario runs passed")
     assert "pod c is pending" in said
     assert "|" not in said
     edited(folder, environment={"source": None})
-    assert "commit" not in run_markdown(read_run(folder))
+    assert "commit" not in write_markdown(read_run(folder))
 
 
 def test_report_writes_markdown_of_a_run_where_it_is_wanted(
@@ -196,7 +196,7 @@ def test_report_writes_markdown_of_a_run_where_it_is_wanted(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
     document = stowage("report", folder, "--markdown", "-")
-    assert document == run_markdown(read_run(folder))
+    assert document == write_markdown(read_run(folder))
     assert not (folder / "report.md").exists()
     summary.unlink(missing_ok=True)
     said = stowage("report", folder, "--markdown", file)

@@ -7,9 +7,9 @@ from pathlib import Path
 from amounts import GPU
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome
 
-from stowage_testbed.report.saved import saved_run
-from stowage_testbed.report.showing import placement_table, screen
-from stowage_testbed.report.tables import run_tables
+from stowage_testbed.report.saved import make_saved_run
+from stowage_testbed.report.showing import make_placement_table, show_run
+from stowage_testbed.report.tables import make_tables
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.text.table import Table
 
@@ -18,7 +18,7 @@ AFTER = {"a": ["n1"], "b": ["n1"], "c": ["n2"]}
 
 
 def summary(*outcomes: ScenarioOutcome) -> Table:
-    return run_tables(saved_run(a_run(*outcomes), {}))[-1]
+    return make_tables(make_saved_run(a_run(*outcomes), {}))[-1]
 
 
 def row(*outcomes: ScenarioOutcome) -> dict[str, str]:
@@ -29,7 +29,7 @@ def row(*outcomes: ScenarioOutcome) -> dict[str, str]:
 
 
 def shown(run: RunOutcome) -> str:
-    return screen(saved_run(run, {}), run.outcomes, Path("results"))
+    return show_run(make_saved_run(run, {}), run.outcomes, Path("results"))
 
 
 def test_the_summary_shows_before_and_after() -> None:
@@ -86,7 +86,7 @@ def test_the_screen_ends_with_what_went_wrong_and_the_verdict() -> None:
 
 def test_small_scenarios_show_who_stands_where() -> None:
     """Figure 1 of the paper, in letters."""
-    table = placement_table(an_outcome(nodes=BEFORE, after=AFTER))
+    table = make_placement_table(an_outcome(nodes=BEFORE, after=AFTER))
 
     assert [line.split() for line in table.splitlines()[3:]] == [
         ["n1", "a", "a,", "b"],
@@ -99,7 +99,7 @@ def test_large_scenarios_show_no_placement_table() -> None:
     """256 pods on 32 nodes are for the bundle, not for the screen."""
     many = {f"w{number}": ["n1"] for number in range(20)}
 
-    assert placement_table(an_outcome(nodes=many)) == ""
+    assert make_placement_table(an_outcome(nodes=many)) == ""
 
 
 def test_a_stepped_scenario_shows_how_it_ended() -> None:
@@ -107,14 +107,14 @@ def test_a_stepped_scenario_shows_how_it_ended() -> None:
     outcome = a_stepped_outcome()
 
     cells = row(outcome)
-    table = placement_table(outcome)
+    table = make_placement_table(outcome)
 
     assert (cells["scenario"], cells["placed"]) == ("burst/small", "1")
     assert (cells["pending"], cells["result"]) == ("1", "passed")
     assert table.splitlines()[1].split() == ["node", "end"]
     assert table.splitlines()[-1].split() == ["(pending)", "web"]
     # Also workloads that only a trace names, and the scenario's own list has not.
-    traced = placement_table(a_stepped_outcome(nodes={"shop": ["n1", "n1"]}))
+    traced = make_placement_table(a_stepped_outcome(nodes={"shop": ["n1", "n1"]}))
     assert "shop x2" in traced
 
 

@@ -9,7 +9,7 @@ from outcomes import GB, an_outcome
 from seen_states import state_of
 
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.run.steps.observed_moment import observed_state
+from stowage_testbed.run.steps.observed_moment import observe_state
 
 SCENARIO = an_outcome().scenario
 
@@ -38,7 +38,7 @@ def a_pod(name: str, workload: str, **status: Any) -> dict[str, Any]:
 
 
 def captured(*objects: tuple[str, dict[str, Any]]) -> Any:
-    return observed_state(state_of(*objects), SCENARIO, "ns")
+    return observe_state(state_of(*objects), SCENARIO, "ns")
 
 
 def test_nodes_of_the_scenario_count_with_what_they_really_offer() -> None:

@@ -75,7 +75,7 @@ def test_a_log_that_is_waited_for_is_read_once(
         change for number in range(BINDINGS) for change in life(f"p{number}", 1, 2, 3)
     ]
 
-    entries = catching_up.audit_of(context, BEGINNING, changes, NAMESPACE)
+    entries = catching_up.read_audit(context, BEGINNING, changes, NAMESPACE)
 
     assert [entry.name for entry in entries] == [f"p{n}" for n in range(BINDINGS)]
     assert len(parsed) == BINDINGS

@@ -11,7 +11,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import InputError
-from stowage_testbed.run.cluster_needs import cluster_for, missing_at
+from stowage_testbed.run.cluster_needs import find_missing, make_cluster
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 
@@ -28,7 +28,7 @@ def settings_of(cluster: Cluster) -> MetricsSettings | None:
 
 
 def test_scenarios_that_measure_no_usage_pay_nothing_for_it() -> None:
-    cluster = cluster_for("one", variants("burst/deployment-200").values())
+    cluster = make_cluster("one", variants("burst/deployment-200").values())
 
     assert settings_of(cluster) is None
 
@@ -38,9 +38,9 @@ def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
     recovery = variants("hpa/recovery")
     plain = variants("burst/deployment-200")[None]
 
-    both = cluster_for("one", [plain, recovery[None]])
+    both = make_cluster("one", [plain, recovery[None]])
     assert settings_of(both) == MetricsSettings(10)
-    assert settings_of(cluster_for("one", [recovery["full"]])) == MetricsSettings(15)
+    assert settings_of(make_cluster("one", [recovery["full"]])) == MetricsSettings(15)
 
 
 def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
@@ -48,7 +48,7 @@ def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
     recovery = variants("hpa/recovery")
 
     with pytest.raises(InputError) as caught:
-        cluster_for("one", recovery.values())
+        make_cluster("one", recovery.values())
 
     assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)
     assert "--variant" in str(caught.value)
@@ -60,15 +60,15 @@ def test_a_scenario_is_reported_what_a_backend_lacks(backend: Backend) -> None:
     recovery = variants("hpa/recovery")[None]
     plain = variants("burst/deployment-200")[None]
 
-    assert missing_at(backend, recovery).startswith(f"{backend} has no usage: ")
-    assert missing_at(backend, plain) == ""
-    assert missing_at(Backend.KWOK_BINARY, recovery) == ""
+    assert find_missing(backend, recovery).startswith(f"{backend} has no usage: ")
+    assert find_missing(backend, plain) == ""
+    assert find_missing(Backend.KWOK_BINARY, recovery) == ""
 
 
 def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
     """Else its periods would be asked of a backend that measures nothing."""
     recovery = variants("hpa/recovery")
 
-    cluster = cluster_for("one", recovery.values(), Backend.KWOK_DOCKER)
+    cluster = make_cluster("one", recovery.values(), Backend.KWOK_DOCKER)
 
     assert cluster.backend is Backend.KWOK_DOCKER

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from outcomes import a_stepped_outcome, an_outcome
 
-from stowage_testbed.run.divergence import divergences
+from stowage_testbed.run.divergence import find_divergences
 
 
 def test_equal_rounds_do_not_diverge() -> None:
     """The promise that ten rounds keep."""
     rounds = [an_outcome(repeat=1), an_outcome(repeat=2)]
 
-    assert divergences(rounds) == ()
+    assert find_divergences(rounds) == ()
 
 
 def test_the_first_workload_that_differs_is_named() -> None:
@@ -21,7 +21,7 @@ def test_the_first_workload_that_differs_is_named() -> None:
         an_outcome(repeat=2, nodes={"a": ["n1"], "b": ["n1"], "c": ["n2"]}),
     ]
 
-    (divergence,) = divergences(rounds)
+    (divergence,) = find_divergences(rounds)
 
     assert divergence.repeat == 2
     assert divergence.workload == "b"
@@ -35,12 +35,12 @@ def test_scenarios_are_not_compared_with_each_other() -> None:
         an_outcome(name="paper/b", nodes={"a": ["n2"]}),
     ]
 
-    assert divergences(outcomes) == ()
+    assert find_divergences(outcomes) == ()
 
 
 def test_a_round_that_never_settled_has_no_hash_to_differ() -> None:
     """Its error already fails the run."""
-    assert divergences([an_outcome(), an_outcome(repeat=2, settled=False)]) == ()
+    assert find_divergences([an_outcome(), an_outcome(repeat=2, settled=False)]) == ()
 
 
 def test_stepped_scenarios_need_not_place_alike() -> None:
@@ -50,4 +50,4 @@ def test_stepped_scenarios_need_not_place_alike() -> None:
         a_stepped_outcome(repeat=2, nodes={"web": ["n2", ""]}),
     ]
 
-    assert divergences(rounds) == ()
+    assert find_divergences(rounds) == ()

@@ -14,7 +14,7 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.source import CORE_SOURCES, PODS, REPLICA_SETS
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.invariant_checks import WATCHED, invariant_checks
+from stowage_testbed.run.invariant_checks import WATCHED, check_invariants
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.recorder import RunRecorder
 
@@ -49,7 +49,7 @@ def test_a_pod_that_was_there_before_the_run_is_watched_over(tmp_path: Path) -> 
         cluster.audit_log.write_text(an_eviction("old", observer.clock.now()))
         server.send("DELETED", a_pod("old", node="n1", version="2"))
         observer.wait_for("the eviction", pods_gone("ns"), timeout_s=SOON_S)
-        checks = invariant_checks(context, recorder)
+        checks = check_invariants(context, recorder)
 
     assert "planned-eviction" in {check.actual for check in checks}
     assert not any(check.passed for check in checks)
@@ -70,7 +70,7 @@ def test_pods_that_were_there_before_the_run_are_not_lost(tmp_path: Path) -> Non
         metadata = {"namespace": "ns", "name": "rs", "uid": "uid-rs"}
         server.items = [{"metadata": metadata, "spec": {"replicas": 1}}]
         observer.watch(REPLICA_SETS)
-        (check,) = invariant_checks(context, recorder)
+        (check,) = check_invariants(context, recorder)
 
     assert check.passed, check.message
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from outcomes import a_plan
 
-from stowage_testbed.run.release import optimizer_values
-from stowage_testbed.run.steps.observed_moment import optimizer_record
+from stowage_testbed.run.release import make_optimizer_values
+from stowage_testbed.run.steps.observed_moment import sum_up_plans
 from stowage_testbed.scenario.check import OptimizerRecord
 from stowage_testbed.scenario.model import OptimizerSettings
 from stowage_testbed.simulate import NO_PROTECTION
@@ -21,7 +21,7 @@ def test_settings_become_the_plugins_own_arguments() -> None:
         strategy="first-fit-decreasing",
     )
 
-    assert optimizer_values(settings)["priorityOptimizer"] == {
+    assert make_optimizer_values(settings)["priorityOptimizer"] == {
         "trigger": "Manual",
         "settleSeconds": 0.2,
         "timeLimitSeconds": 10,
@@ -32,8 +32,8 @@ def test_settings_become_the_plugins_own_arguments() -> None:
 
 def test_the_chart_s_care_is_lifted_only_where_a_scenario_says_so() -> None:
     """A set-up that only scenarios use proves nothing about an installation."""
-    careful = optimizer_values(OptimizerSettings())["priorityOptimizer"]
-    anybody = optimizer_values(OptimizerSettings(harm="any"))["priorityOptimizer"]
+    careful = make_optimizer_values(OptimizerSettings())["priorityOptimizer"]
+    anybody = make_optimizer_values(OptimizerSettings(harm="any"))["priorityOptimizer"]
 
     assert not careful.keys() & NO_PROTECTION.keys()
     assert anybody == careful | NO_PROTECTION
@@ -43,11 +43,11 @@ def test_moves_are_summed_over_plans() -> None:
     """A scheduler may need several plans to get there; each move is a disruption."""
     plans = [a_plan("plan-1"), a_plan("plan-2")]
 
-    assert optimizer_record(plans) == OptimizerRecord(
+    assert sum_up_plans(plans) == OptimizerRecord(
         solves=2, moves=2, evictions=0, optimal=True, phases={"Completed": 2}
     )
 
 
 def test_without_a_plan_nothing_is_proved() -> None:
     """No certificate is not a certificate."""
-    assert optimizer_record([]) == OptimizerRecord(0, 0, 0, optimal=False)
+    assert sum_up_plans([]) == OptimizerRecord(0, 0, 0, optimal=False)

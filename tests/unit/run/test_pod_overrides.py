@@ -5,7 +5,7 @@ from __future__ import annotations
 from amounts import asked
 
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.scenario.manifests import (
     bare_pod_manifest,
     workload_manifest,
@@ -22,12 +22,12 @@ def test_without_overrides_nothing_is_changed() -> None:
     """`stowage run` uses the scheduler that every pod asks for by default."""
     manifest = workload_manifest(WEB, "ns")
 
-    assert with_overrides(manifest, None) is manifest
+    assert apply_overrides(manifest, None) is manifest
 
 
 def test_the_pods_of_a_controller_are_overridden() -> None:
     """Its own labels, by which it finds its pods, stay as they are."""
-    manifest = with_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
+    manifest = apply_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
 
     template = manifest["spec"]["template"]
     assert template["spec"]["schedulerName"] == "yunikorn"
@@ -41,9 +41,9 @@ def test_the_pods_of_a_controller_are_overridden() -> None:
 
 def test_pods_without_a_controller_are_overridden_too() -> None:
     """Those of bursts and traces, and those that are written out."""
-    burst = with_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
+    burst = apply_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
     lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
-    written = with_overrides(lone, OVERRIDES)
+    written = apply_overrides(lone, OVERRIDES)
 
     for pod in (burst, written):
         assert pod["spec"]["schedulerName"] == "yunikorn"
@@ -58,13 +58,13 @@ def test_a_reservation_is_no_pod() -> None:
     template = {"spec": {"containers": [{"name": "main"}]}}
     manifest = {"kind": "Reservation", "spec": {"template": template, "owners": []}}
 
-    assert with_overrides(manifest, OVERRIDES) == manifest
+    assert apply_overrides(manifest, OVERRIDES) == manifest
 
 
 def test_the_scenario_is_not_changed() -> None:
     """The same manifest gets the next scheduler's overrides."""
     manifest = workload_manifest(WEB, "ns")
 
-    with_overrides(manifest, OVERRIDES)
+    apply_overrides(manifest, OVERRIDES)
 
     assert manifest == workload_manifest(WEB, "ns")

@@ -8,7 +8,7 @@ from run_records import a_record, pod_on
 from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
-from stowage_testbed.run.window_record import proved_bound
+from stowage_testbed.run.window_record import find_proved_bound
 
 START = Receipt(0, 1_767_225_600 * NS_PER_S)
 """2026-01-01T00:00:00Z, when the window begins."""
@@ -54,4 +54,4 @@ def test_a_bound_is_one_of_the_state_at_the_end(
     """A bound of another state, told as proved, would make a run look worse or best."""
     record = a_record([pod_on("a"), *waiting])
 
-    assert proved_bound(record, plans, START) == bound
+    assert find_proved_bound(record, plans, START) == bound

@@ -34,7 +34,7 @@ from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
 
 SELECTOR = "app.kubernetes.io/component=scheduler,app.kubernetes.io/managed-by=Helm"
@@ -113,7 +113,7 @@ def _open_context(
         (request.scenario,), cluster=request.cluster, folders=(request.folder,)
     )
     with (
-        cluster_session(asked, listener, Stopwatch()) as cluster,
+        open_cluster(asked, listener, Stopwatch()) as cluster,
         cluster.api_client() as api,
         Observer(api) as observer,
     ):

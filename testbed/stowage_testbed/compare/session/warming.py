@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stowage_testbed.observe.settled import pods_gone, pods_placed
 from stowage_testbed.resources import Resources
-from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
 from stowage_testbed.scenario.manifests import workload_manifest
@@ -34,7 +34,7 @@ def warm_up(
     try:
         await_account(context, namespace)
         objects.create(
-            with_overrides(workload_manifest(workload, namespace), pod_overrides)
+            apply_overrides(workload_manifest(workload, namespace), pod_overrides)
         )
         context.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",

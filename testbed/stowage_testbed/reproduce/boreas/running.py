@@ -27,7 +27,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import clear_plans
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.session import cluster_session
+from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
 
 KIND = "boreas"
@@ -86,7 +86,7 @@ def _run_all(
 def _context(path: Path) -> Iterator[RunContext]:
     asked = RunRequest((), folders=(path,))
     with (
-        cluster_session(asked, Listener(), Stopwatch()) as cluster,
+        open_cluster(asked, Listener(), Stopwatch()) as cluster,
         cluster.api_client() as api,
         Observer(api) as observer,
     ):

@@ -22,7 +22,7 @@ from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.run_id import new_run_id
+from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
@@ -124,7 +124,7 @@ def _run(
         writer = _OutcomeWriter(sample, journal, simulator)
         scenarios = tuple(live_scenario(one) for one in sample)
         runner = Runner(
-            RunRequest(scenarios), new_run_id(), Listeners(listener, writer)
+            RunRequest(scenarios), make_run_id(), Listeners(listener, writer)
         )
         outcome = runner.run()
     if outcome.error:

@@ -33,7 +33,7 @@ def await_scrape(api: ApiClient, namespace: str, pods: int, timing: Timing) -> N
         There were no readings in the time that a few scrapes take.
     """
     await_fresh(
-        lambda: _readings(api, namespace),
+        lambda: _list_readings(api, namespace),
         pods,
         timeout_s=float(SCRAPES * timing.resolution_s),
     )
@@ -88,7 +88,7 @@ def await_fresh(
     )
 
 
-def _readings(api: ApiClient, namespace: str) -> Readings:
+def _list_readings(api: ApiClient, namespace: str) -> Readings:
     from kubernetes.client import CustomObjectsApi  # noqa: PLC0415 - slow to import
 
     custom: Any = CustomObjectsApi(api)

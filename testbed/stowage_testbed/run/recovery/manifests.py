@@ -5,13 +5,13 @@ from __future__ import annotations
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.run.arm import PodOverrides, with_overrides
+from stowage_testbed.run.arm import PodOverrides, apply_overrides
 
 NAME = "php-apache"
 IMAGE = "registry.k8s.io/hpa-example"
 
 
-def deployment(
+def make_deployment(
     namespace: str, settings: RecoverySettings, pod_overrides: PodOverrides
 ) -> Manifest:
     """Return the web service's Deployment, as the scheduler's arm wants its pods."""
@@ -39,10 +39,10 @@ def deployment(
             "template": pod,
         },
     }
-    return with_overrides(manifest, pod_overrides)
+    return apply_overrides(manifest, pod_overrides)
 
 
-def autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
+def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
     """Return the HorizontalPodAutoscaler of that Deployment."""
     plan = settings.autoscaling
     target = {"type": "Utilization", "averageUtilization": plan.target_percent}

@@ -21,7 +21,11 @@ from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.run.recovery.alignment import await_scrape
 from stowage_testbed.run.recovery.live_target import LiveTarget, SimulatedUsage
-from stowage_testbed.run.recovery.manifests import NAME, autoscaler, deployment
+from stowage_testbed.run.recovery.manifests import (
+    NAME,
+    make_autoscaler,
+    make_deployment,
+)
 
 READY_S = 120.0
 """Many times what a scheduler takes for a few pods on an idle cluster."""
@@ -40,7 +44,7 @@ def run_recovery(
     Parameters
     ----------
     context
-        The cluster, brought up by `recovery_cluster` with the same timing.
+        The cluster, brought up by `make_recovery_cluster` with the same timing.
     environment
         An empty namespace, and the nodes, which are ready.
     pod_overrides
@@ -61,12 +65,12 @@ def run_recovery(
         context.cluster.api_client() as api,
         # A journal has one reader, and the context's observer has its own already.
         Observer(api, (PODS, AUTOSCALERS), context.observer.clock) as observer,
-        _deployed(context, settings, pod_overrides, usage),
+        _deploy(context, settings, pod_overrides, usage),
     ):
         if settings.aligned:
             first = settings.autoscaling.min_replicas
             await_scrape(api, environment.namespace, first, settings.timing)
-        context.objects.create(autoscaler(environment.namespace, settings))
+        context.objects.create(make_autoscaler(environment.namespace, settings))
         target = LiveTarget(observer, usage, observer.clock.now())
         levels = find(target, settings)
         window_listener.open()
@@ -84,7 +88,7 @@ def run_recovery(
 
 
 @contextmanager
-def _deployed(
+def _deploy(
     context: RunContext,
     settings: RecoverySettings,
     pod_overrides: PodOverrides,
@@ -99,7 +103,7 @@ def _deployed(
     """
     namespace, first = usage.namespace, settings.autoscaling.min_replicas
     try:
-        context.objects.create(deployment(namespace, settings, pod_overrides))
+        context.objects.create(make_deployment(namespace, settings, pod_overrides))
         context.observer.wait_for(
             f"{first} replicas to be ready",
             _pods_ready(namespace, first),

@@ -6,7 +6,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object
-from stowage_testbed.run.manual_plan import manual_plan
+from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.run.steps.conditions import some_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.manifests import controller_manifests
@@ -87,7 +87,7 @@ def evict(context: StepContext, step: Evict) -> None:
     bound = context.run.observer.read(
         lambda state: [
             pod
-            for pod in _pods(state, context, step.workload)
+            for pod in _list_pods(state, context, step.workload)
             if pod.bound and pod.live and step.node in {"", pod.node}
         ]
     )
@@ -108,7 +108,7 @@ def usage(context: StepContext, step: Usage) -> None:
     if step.memory_bytes is not None:
         annotations[USAGE_MEMORY] = str(step.memory_bytes)
     pods = context.run.observer.read(
-        lambda state: [p for p in _pods(state, context, step.workload) if p.live]
+        lambda state: [p for p in _list_pods(state, context, step.workload) if p.live]
     )
     for pod in pods:
         context.objects.patch(
@@ -124,7 +124,7 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     """Create a PackingPlan; what becomes of it is for other steps to wait for."""
     time_limit_s = step.time_limit_s or context.scenario.optimizer.time_limit_s
     context.objects.create(
-        manual_plan(
+        make_manual_plan(
             {"name": step.plan},
             execution_mode=step.execution_mode,
             time_limit_s=time_limit_s,
@@ -132,12 +132,12 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
     )
 
 
-def _pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
+def _list_pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
     pods = state.all_pods(context.namespace)
     return [pod for pod in pods if pod.workload == workload]
 
 
 def _delete_bare_pods(context: StepContext, workload: str) -> None:
-    pods = context.run.observer.read(lambda state: _pods(state, context, workload))
+    pods = context.run.observer.read(lambda state: _list_pods(state, context, workload))
     for pod in pods:
         context.objects.delete("Pod", pod.name, namespace=context.namespace)

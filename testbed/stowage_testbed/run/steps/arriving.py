@@ -18,16 +18,18 @@ def burst(context: StepContext, step: Burst) -> None:
     """Create pods like a workload's, at the times that the process draws."""
     workload = context.existing_workload(step.workload)
     at_once = step.arrival.process == "at-once"
-    _create(context, _burst_dues(context, step, workload), paced=not at_once)
+    _create(context, _make_burst_dues(context, step, workload), paced=not at_once)
     context.made[step.workload] += step.pods
 
 
 def replay(context: StepContext, step: Replay) -> None:
     """Create the pods of a trace when they came."""
-    _create(context, _replay_dues(context, step), paced=True)
+    _create(context, _make_replay_dues(context, step), paced=True)
 
 
-def _burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterator[Due]:
+def _make_burst_dues(
+    context: StepContext, step: Burst, workload: Workload
+) -> Iterator[Due]:
     count, first = step.pods, context.made[workload.name]
     lifetimes = step.lifetime.draws_s(count) if step.lifetime else repeat(None, count)
     pairs = zip(step.arrival.times_s(count), lifetimes, strict=True)
@@ -37,7 +39,7 @@ def _burst_dues(context: StepContext, step: Burst, workload: Workload) -> Iterat
         yield Due(at_s, name, partial(context.create, manifest))
 
 
-def _replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
+def _make_replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
     for pod in step.pods:
         workload = Workload(
             name=pod.owner,

@@ -14,17 +14,17 @@ from stowage_testbed.observe.timeline import (
     measure_bind_latencies_s,
     read_pod_timelines,
 )
-from stowage_testbed.run.latency import Latency, latency_of
+from stowage_testbed.run.latency import Latency, make_latency
 from stowage_testbed.run.outcome import CheckpointRecord
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.observed_moment import observed_state
+from stowage_testbed.run.steps.observed_moment import observe_state
 
 
 def note_checkpoint(context: StepContext, name: str) -> None:
     """Add the checkpoint to those of the context."""
     recorder, namespace = context.recorder, context.namespace
     state = context.run.observer.read(
-        lambda seen: observed_state(seen, context.scenario, namespace)
+        lambda seen: observe_state(seen, context.scenario, namespace)
     )
     changes = recorder.changes()
     since, context.noted_changes = context.noted_changes, len(changes)
@@ -42,14 +42,14 @@ def note_checkpoint(context: StepContext, name: str) -> None:
             state=state,
             utilisation=compute_utilisation(state),
             placement_hash=hash_placement(state),
-            latency=_latency(context, read_pod_timelines(changes, namespace)),
+            latency=_make_latency(context, read_pod_timelines(changes, namespace)),
             duration_s=duration_s,
             is_planned=context.is_planned,
         )
     )
 
 
-def _latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
+def _make_latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
     """Return the latencies, checked against the audit log if there is one."""
     try:
         entries = read_audit_entries(
@@ -58,4 +58,4 @@ def _latency(context: StepContext, timelines: list[PodTimeline]) -> Latency:
         lags_s = measure_binding_lags_s(timelines, read_binding_times_ns(entries))
     except AuditLogMissingError:
         lags_s = []
-    return latency_of(measure_bind_latencies_s(timelines), lags_s)
+    return make_latency(measure_bind_latencies_s(timelines), lags_s)

@@ -36,9 +36,9 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
     is_such = _KINDS[kind]
 
     def condition(state: State) -> Verdict:
-        pods = _pods(state, namespace, of)
+        pods = _list_pods(state, namespace, of)
         number = sum(is_such(pod) for pod in pods)
-        words = f"{number} of {count} pods are {kind}; {_why_not(pods)}"
+        words = f"{number} of {count} pods are {kind}; {_explain(pods)}"
         return Verdict(number >= count, words)
 
     return condition
@@ -61,7 +61,7 @@ def in_phase(
             return Verdict(False, f"{kind} {name} is not there")
         status = body.get("status") or {}
         now = str(status.get("phase", ""))
-        words = f"{kind} {name} is {now or 'in no phase yet'}{_reasons(status)}"
+        words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
         if now == phase or (kind == "PackingPlan" and _is_past(now, phase)):
             return Verdict(True, words)
         return Verdict(False, words, error=words if now in FINAL_PHASES else "")
@@ -71,7 +71,7 @@ def in_phase(
 
 def _gone(namespace: str, of: Collection[str]) -> Condition:
     def condition(state: State) -> Verdict:
-        left = [p for p in _pods(state, namespace, of) if not p.finished]
+        left = [p for p in _list_pods(state, namespace, of) if not p.finished]
         names = ", ".join(pod.name for pod in left[:SHOWN])
         return Verdict(not left, f"{len(left)} pods are left: {names}")
 
@@ -80,17 +80,17 @@ def _gone(namespace: str, of: Collection[str]) -> Condition:
 
 def _decided(namespace: str, of: Collection[str], count: int) -> Condition:
     def condition(state: State) -> Verdict:
-        pods = _pods(state, namespace, of)
+        pods = _list_pods(state, namespace, of)
         leaving = sum(pod.terminating for pod in pods)
         number = sum(_is_bound(pod) or _is_refused(pod) for pod in pods)
         holds = number >= count and not leaving and number == len(pods)
         words = f"{number} of {count} pods are decided, {leaving} are leaving"
-        return Verdict(holds, f"{words}; {_why_not(pods)}")
+        return Verdict(holds, f"{words}; {_explain(pods)}")
 
     return condition
 
 
-def _pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod]:
+def _list_pods(state: State, namespace: str, of: Collection[str]) -> list[ObservedPod]:
     pods = state.all_pods(namespace)
     return [pod for pod in pods if pod.workload in of] if of else pods
 
@@ -112,7 +112,7 @@ _KINDS: dict[str, Callable[[ObservedPod], bool]] = {
 }
 
 
-def _why_not(pods: list[ObservedPod]) -> str:
+def _explain(pods: list[ObservedPod]) -> str:
     pending = [pod for pod in pods if not pod.bound]
     text = f"{len(pods)} exist, {len(pending)} without a node"
     named = "; ".join(pod.why_pending() for pod in pending[:SHOWN])
@@ -125,7 +125,7 @@ def _is_past(now: str, phase: str) -> bool:
     return known and PLAN_ORDER.index(now) > PLAN_ORDER.index(phase)
 
 
-def _reasons(status: object) -> str:
+def _list_reasons(status: object) -> str:
     """Return what the conditions that do not hold say."""
     conditions = status.get("conditions") if isinstance(status, dict) else None
     said = [

@@ -18,7 +18,7 @@ from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
-from stowage_testbed.run.arm import with_overrides
+from stowage_testbed.run.arm import apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment, await_account
 from stowage_testbed.run.harness import Harness
@@ -117,7 +117,7 @@ class StepContext:
         for workload in self.scenario.workload:
             # Its controllers are equal.
             for manifest in controller_manifests(workload, self.namespace)[:1]:
-                with _placed(f"workload {workload.name}"):
+                with _say_where(f"workload {workload.name}"):
                     self._offer(manifest, dry_run=True)
 
     def create_object(self, item: ObjectSpec) -> None:
@@ -128,7 +128,7 @@ class StepContext:
         ApiRefusedError
             The server refused it, or serves no such kind; says where it is written.
         """
-        with _placed(item.place):
+        with _say_where(item.place):
             kind = self.objects.kinds.of(item.manifest)
         self.run.observer.watch(source_of(kind))
         self._create(item, kind)
@@ -139,13 +139,13 @@ class StepContext:
             await_account(self.run, item.object_name)
 
     def _create(self, item: ObjectSpec, kind: Kind, *, dry_run: bool = False) -> None:
-        with _placed(item.place):
+        with _say_where(item.place):
             self._offer(item.in_namespace(kind, self.namespace), dry_run=dry_run)
 
     def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
         try:
             self.objects.create(
-                with_overrides(manifest, self.harness.pod_overrides),
+                apply_overrides(manifest, self.harness.pod_overrides),
                 strict=True,
                 dry_run=dry_run,
             )
@@ -228,7 +228,7 @@ class StepContext:
 
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""
-        self.objects.create(with_overrides(manifest, self.harness.pod_overrides))
+        self.objects.create(apply_overrides(manifest, self.harness.pod_overrides))
 
     def timeout_s(self) -> float:
         """Return the deadline of the step, its own or that of its kind."""
@@ -251,7 +251,7 @@ class StepContext:
 
 
 @contextmanager
-def _placed(place: str) -> Iterator[None]:
+def _say_where(place: str) -> Iterator[None]:
     """Say of a refusal where the object is written."""
     try:
         yield

@@ -22,42 +22,42 @@ def collect(context: StepContext, logs: Logs) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in context.scenario.catch:
         try:
-            found.update(_collected(context, item, logs))
+            found.update(_collect_item(context, item, logs))
         except StowageError as error:
             found[f"{item.what}-{item.of or 'all'}.txt"] = f"{error}\n"
     return found
 
 
-def _collected(
+def _collect_item(
     context: StepContext, item: CatchItem, logs: Logs
 ) -> Iterator[tuple[str, str]]:
     match item.what:
         case "events":
-            yield "events.txt", write_event_table(_events(context))
+            yield "events.txt", write_event_table(_list_events(context))
         case "logs":
             for name, text in logs().items():
                 yield f"{name}.log", text
         case "objects":
-            yield f"objects-{item.of}.yaml", _dump(_listed(context, item.of))
+            yield f"objects-{item.of}.yaml", _dump(_list_bodies(context, item.of))
         case "describe":
-            yield f"describe-{item.of}.txt", _description(context, item.of)
+            yield f"describe-{item.of}.txt", _describe(context, item.of)
 
 
-def _events(context: StepContext) -> list[JsonObject]:
+def _list_events(context: StepContext) -> list[JsonObject]:
     read = context.run.observer.read
     return read(lambda state: state.bodies("Event", context.namespace))
 
 
-def _listed(context: StepContext, kind: str) -> list[JsonObject]:
+def _list_bodies(context: StepContext, kind: str) -> list[JsonObject]:
     # A kind without namespaces passes over this one.
     return list(context.objects.each(kind, context.namespace))
 
 
-def _description(context: StepContext, name: str) -> str:
+def _describe(context: StepContext, name: str) -> str:
     """Return the object and the events about it, or about pods of that workload."""
     item, workload = context.object(name), context.workload(name)
     kind = item.kind if item else workload.kind if workload else "PackingPlan"
-    bodies = [b for b in _listed(context, kind) if b["metadata"]["name"] == name]
+    bodies = [b for b in _list_bodies(context, kind) if b["metadata"]["name"] == name]
     about = context.run.observer.read(
         lambda state: {
             pod.name
@@ -66,7 +66,9 @@ def _description(context: StepContext, name: str) -> str:
         }
     )
     names = {name, *about}
-    events = [e for e in _events(context) if e["involvedObject"].get("name") in names]
+    events = [
+        e for e in _list_events(context) if e["involvedObject"].get("name") in names
+    ]
     there = _dump(bodies) if bodies else f"there is no {kind} {name}\n"
     return f"{there}\n{write_event_table(events)}"
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from stowage_testbed.run.outcome import StepRecord
-from stowage_testbed.run.problem import problem_of
+from stowage_testbed.run.problem import catch_problem
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
 from stowage_testbed.scenario.steps.action import Action, Step
@@ -44,8 +44,8 @@ def carry_all_out(context: StepContext) -> str:
     A step that fails ends them, and nothing is raised for it. What they produced is in
     the context, also the evidence of a failure.
     """
-    error = problem_of(context.try_objects) or problem_of(context.try_workloads)
-    names = _next_checkpoints(context.scenario.steps)
+    error = catch_problem(context.try_objects) or catch_problem(context.try_workloads)
+    names = _name_next_checkpoints(context.scenario.steps)
     for step, name in zip(context.scenario.steps, names, strict=True):
         if not error:
             context.records.append(_record(context, step, name))
@@ -56,7 +56,7 @@ def carry_all_out(context: StepContext) -> str:
     return error
 
 
-def _next_checkpoints(steps: Sequence[Step]) -> list[str]:
+def _name_next_checkpoints(steps: Sequence[Step]) -> list[str]:
     """Return, for each step, what its time counts for."""
     names, name = [], "steps"
     for step in reversed(steps):
@@ -75,7 +75,7 @@ def _record(context: StepContext, step: Step, counts_for: str) -> StepRecord:
     began, context.facts = clock.now(), {}
     recorder.report(step.in_words())
     with recorder.timed(counts_for):
-        error = problem_of(lambda: carry_out(context, step))
+        error = catch_problem(lambda: carry_out(context, step))
     if error:
         file = context.scenario.path
         where = f"{step}" if file is None or not step.line else f"{step} of {file}"

@@ -45,14 +45,16 @@ def taint(context: StepContext, step: TaintNodes) -> None:
     new = {"key": step.key, "value": step.value, "effect": step.effect}
     for name in step.nodes:
         _change_taints(
-            context, name, lambda old: [*_without(old, step.key, step.effect), new]
+            context, name, lambda old: [*_drop_taint(old, step.key, step.effect), new]
         )
 
 
 def untaint(context: StepContext, step: UntaintNodes) -> None:
     """Take the taints of a key, and of an effect if one is named, from nodes."""
     for name in step.nodes:
-        _change_taints(context, name, lambda old: _without(old, step.key, step.effect))
+        _change_taints(
+            context, name, lambda old: _drop_taint(old, step.key, step.effect)
+        )
 
 
 def add_nodes(context: StepContext, step: AddNodes) -> None:
@@ -106,7 +108,7 @@ def _change_taints(
             return
 
 
-def _without(taints: Taints, key: str, effect: str | None) -> Taints:
+def _drop_taint(taints: Taints, key: str, effect: str | None) -> Taints:
     """Return the taints without those of a key, and of an effect if one is named."""
     return [
         one

@@ -25,27 +25,27 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.kinds import asked_plans
 
 
-def observed_moment(
+def observe_moment(
     state: State, context: StepContext, expect: ExpectedMoment, *, told: bool
 ) -> Moment:
     """Return nodes, pods, plans and objects as they are now, as far as it is asked.
 
     Only what is ``told`` has the events: a look while waiting does without.
     """
-    objects = _objects(state, context, expect.objects)
+    objects = _find_objects(state, context, expect.objects)
     return Moment(
-        state=observed_state(state, context.scenario, context.namespace),
-        plans=optimizer_record(state.plans()),
+        state=observe_state(state, context.scenario, context.namespace),
+        plans=sum_up_plans(state.plans()),
         objects=objects,
-        events=_events(state, context.namespace) if told else {},
+        events=_list_events(state, context.namespace) if told else {},
         workload_of={
             pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
-        values=_values(state, context, objects) if expect.that else {},
+        values=_make_values(state, context, objects) if expect.that else {},
     )
 
 
-def _events(state: State, namespace: str) -> dict[str, list[str]]:
+def _list_events(state: State, namespace: str) -> dict[str, list[str]]:
     """Return what events say of each object, in the order in which they came."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for body in state.bodies("Event", namespace):
@@ -54,49 +54,52 @@ def _events(state: State, namespace: str) -> dict[str, list[str]]:
     return said
 
 
-def values_at(state: State, context: StepContext) -> dict[str, Any]:
+def read_values(state: State, context: StepContext) -> dict[str, Any]:
     """Return what expressions read of a moment: pods, nodes, plans and objects."""
-    return _values(state, context, _objects(state, context, ()))
+    return _make_values(state, context, _find_objects(state, context, ()))
 
 
-def _values(
+def _make_values(
     state: State, context: StepContext, objects: Mapping[str, JsonObject]
 ) -> dict[str, Any]:
     """Return what expressions read; lists are in the order of names."""
     lists = {
         "pods": state.bodies("Pod", context.namespace),
-        "nodes": _nodes(state, context.scenario),
+        "nodes": _list_nodes(state, context.scenario),
         "plans": state.bodies("PackingPlan"),
     }
     plain = {key: drop_bookkeeping(dict(body)) for key, body in objects.items()}
     return {
         **{
-            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=_name)]
+            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=_name_of)]
             for name, bodies in lists.items()
         },
         "objects": plain,
     }
 
 
-def observed_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
+def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
     """Return the scenario's nodes that are there, and the pods that claim room.
 
     Both by name. What counts is what the API server has, not what the file asks for.
     """
     pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
-        nodes=tuple(_node(body) for body in sorted(_nodes(state, scenario), key=_name)),
-        pods=tuple(_pod(body) for body in sorted(pods, key=_name)),
+        nodes=tuple(
+            _make_node(body)
+            for body in sorted(_list_nodes(state, scenario), key=_name_of)
+        ),
+        pods=tuple(_make_pod(body) for body in sorted(pods, key=_name_of)),
     )
 
 
-def _nodes(state: State, scenario: Scenario) -> list[JsonObject]:
+def _list_nodes(state: State, scenario: Scenario) -> list[JsonObject]:
     """Return the scenario's nodes that are there."""
     ours = {name for pool in scenario.node_pools for name in pool.node_names()}
-    return [body for body in state.bodies("Node") if _name(body) in ours]
+    return [body for body in state.bodies("Node") if _name_of(body) in ours]
 
 
-def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
+def sum_up_plans(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
     """Sum the plans up; without any, nothing was moved and nothing is proved."""
     return OptimizerRecord(
         solves=len(plans),
@@ -107,7 +110,7 @@ def optimizer_record(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
     )
 
 
-def _objects(
+def _find_objects(
     state: State, context: StepContext, asked: Iterable[str]
 ) -> dict[str, JsonObject]:
     plans = asked_plans(context.scenario.steps)
@@ -116,20 +119,20 @@ def _objects(
     return {name: body for name, body in seen.items() if body is not None}
 
 
-def _node(body: JsonObject) -> NodeState:
-    return NodeState(_name(body), allocatable_of(body))
+def _make_node(body: JsonObject) -> NodeState:
+    return NodeState(_name_of(body), allocatable_of(body))
 
 
-def _pod(body: JsonObject) -> PodState:
+def _make_pod(body: JsonObject) -> PodState:
     labels: dict[str, Any] = body["metadata"].get("labels") or {}
     return PodState(
         workload=labels.get(WORKLOAD_LABEL, ""),
         node=node_of(body) or None,
         requests=requests_of(body),
         priority=priority_of(body),
-        name=_name(body),
+        name=_name_of(body),
     )
 
 
-def _name(body: JsonObject) -> str:
+def _name_of(body: JsonObject) -> str:
     return str(body["metadata"]["name"])

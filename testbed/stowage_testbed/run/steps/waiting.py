@@ -9,7 +9,7 @@ from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.observed_moment import observed_moment
+from stowage_testbed.run.steps.observed_moment import observe_moment
 from stowage_testbed.scenario.check import CheckResult, check_moment
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.model import QUIET_S
@@ -60,7 +60,7 @@ def checkpoint(context: StepContext, step: Checkpoint) -> None:
         )
     else:
         results = context.run.observer.read(
-            lambda state: results_at(state, context, step.expect, step.since)
+            lambda state: check_state_now(state, context, step.expect, step.since)
         )
     note_checkpoint(context, step.name)
     name = "" if step.name == END else f"{step.name}: "
@@ -85,7 +85,7 @@ def await_moment(
     context.watch_named(expect.objects)
 
     def look(state: State, *, told: bool = True) -> list[CheckResult]:
-        return results_at(state, context, expect, since, told=told)
+        return check_state_now(state, context, expect, since, told=told)
 
     def condition(state: State) -> Verdict:
         failed = [one.message for one in look(state, told=False) if not one.passed]
@@ -106,7 +106,7 @@ def await_moment(
     return context.run.observer.read(look)
 
 
-def results_at(
+def check_state_now(
     state: State,
     context: StepContext,
     expect: ExpectedMoment,
@@ -116,9 +116,9 @@ def results_at(
 ) -> list[CheckResult]:
     """Return what of the expectations holds now, compared with a checkpoint if named.
 
-    As `observed_moment`, only what is ``told`` has the events.
+    As `observe_moment`, only what is ``told`` has the events.
     """
-    moment = observed_moment(state, context, expect, told=told)
+    moment = observe_moment(state, context, expect, told=told)
     noted = (one for one in context.checkpoints if one.name == since)
     before = next((one.state for one in noted), None)
     tolerance = context.scenario.expect.tolerance
