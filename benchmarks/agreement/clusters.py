@@ -13,7 +13,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.manifests import node_manifests, pod_manifests
+from stowage_testbed.scenario.manifests import make_nodes, make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Question, Simulator
 
 NAMESPACE = "default"
@@ -37,10 +37,10 @@ def mixed(rng: Random) -> Draft:
     )
     case = Case(Family.MIX, cell, rng.randrange(MOST_NUMBERS))
     scenario = case.scenario(attempt=0)
-    pods = pod_manifests(scenario, NAMESPACE)
+    pods = make_pods(scenario, NAMESPACE)
     for pod in pods:
         own(pod, "ReplicaSet", pod["metadata"]["labels"][WORKLOAD_LABEL])
-    return Draft(node_manifests(scenario), pods)
+    return Draft(make_nodes(scenario), pods)
 
 
 def related(rng: Random) -> Draft:

@@ -28,7 +28,7 @@ from stowage_testbed.observe.audit import (
 from stowage_testbed.observe.receipt import NS_PER_S
 from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import wait_until
 
@@ -177,4 +177,4 @@ class Burst:
 
     def submit(self, objects: Objects, namespace: str) -> None:
         """Create the Deployment."""
-        objects.create(workload_manifest(self.workload, namespace))
+        objects.create(make_controller(self.workload, namespace))

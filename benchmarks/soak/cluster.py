@@ -35,8 +35,8 @@ from stowage_testbed.run.environment import (
     make_namespace,
 )
 from stowage_testbed.scenario.manifests import (
-    priority_class_manifest,
-    workload_manifest,
+    make_controller,
+    make_priority_class,
 )
 from stowage_testbed.scenario.model import Workload
 
@@ -114,7 +114,7 @@ class SoakCluster:
         """Create all of it, and wait until every pod has a node."""
         make_namespace(self.run, NAMESPACE)
         for priority in (LOW, HIGH):
-            self.run.objects.create(priority_class_manifest(priority))
+            self.run.objects.create(make_priority_class(priority))
         self.add_nodes(self.nodes)
         await_account(self.run, NAMESPACE)
         self._create_budgets()
@@ -159,7 +159,7 @@ class SoakCluster:
 
     def apply(self, workload: Workload) -> None:
         """Create a workload of this namespace."""
-        self.run.objects.create(workload_manifest(workload, NAMESPACE))
+        self.run.objects.create(make_controller(workload, NAMESPACE))
 
     def fresh_name(self, word: str) -> str:
         """Return a name that was never used."""

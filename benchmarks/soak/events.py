@@ -19,7 +19,7 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resources import Resources
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import make_manual_plan
-from stowage_testbed.scenario.manifests import bare_pod_manifest
+from stowage_testbed.scenario.manifests import make_bare_pod
 from stowage_testbed.scenario.model import Workload
 
 BURST = 100
@@ -35,7 +35,7 @@ def burst(soak_cluster: SoakCluster, context: FaultContext) -> None:
     objects = soak_cluster.run.objects
     for _ in range(BURST):
         name = soak_cluster.fresh_name(TINY.name)
-        objects.create(bare_pod_manifest(TINY, name, NAMESPACE, LIFETIME_S))
+        objects.create(make_bare_pod(TINY, name, NAMESPACE, LIFETIME_S))
         context.on_end(partial(objects.delete, "Pod", name, namespace=NAMESPACE))
 
 

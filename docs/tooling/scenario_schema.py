@@ -6,7 +6,7 @@ from typing import Any
 
 from docs.tooling.markdown import page, table
 from docs.tooling.schema_tree import fields, type_of, words
-from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.scenario.schema import make_strict_schema
 
 NOTE = """\
 This page is generated from the schema that the loader uses, as the model declares it.
@@ -19,7 +19,7 @@ _HEADERS = ("field", "type", "default", "meaning")
 
 def scenario_schema_page() -> str:
     """Return the page."""
-    schema = strict_schema()
+    schema = make_strict_schema()
     defs = schema["$defs"]
     expect = schema["properties"]["expect"]
     # What is below it has a section of its own.

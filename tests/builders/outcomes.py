@@ -26,7 +26,7 @@ from stowage_testbed.run.outcome import (
     Window,
 )
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, place_and_pack
+from stowage_testbed.scenario.implied_steps import AFTER, BEFORE, imply_steps
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
@@ -98,7 +98,7 @@ def an_outcome(
         nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
         workload=workload,
         variant=variant,
-        steps=place_and_pack(workload),
+        steps=imply_steps(workload),
         path=path,
     )
     checkpoints = [a_checkpoint(nodes, gpus=gpus)] if settled else []

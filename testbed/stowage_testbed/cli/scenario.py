@@ -10,11 +10,11 @@ from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
-from stowage_testbed.scenario.catalogue import select, shipped_folder
+from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.explain import explain as explanation
 from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.schema import editor_schema_text
+from stowage_testbed.scenario.schema import write_editor_schema
 from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
 
 SCENARIOS = Path("scenarios")
@@ -63,7 +63,7 @@ def list_scenarios(
     ] = False,
 ) -> None:
     """Print the catalogue of scenarios and their variants."""
-    folder = shipped_folder() if shipped else folder
+    folder = find_shipped_folder() if shipped else folder
     found = select(asked or (), folder=folder, labels=label or ())
     rows = [_row(scenario) for scenario in found]
     headers = ["scenario", "nodes", "pods", "labels", "description"]
@@ -116,9 +116,9 @@ def schema(
 ) -> None:
     """Print the JSON Schema with which editors check and complete scenario files."""
     if write is None:
-        typer.echo(editor_schema_text(), nl=False)
+        typer.echo(write_editor_schema(), nl=False)
     else:
-        write.write_text(editor_schema_text(), "utf-8")
+        write.write_text(write_editor_schema(), "utf-8")
 
 
 def _row(scenario: Scenario) -> list[object]:

@@ -14,7 +14,7 @@ from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.scenario.implied_steps import place_and_pack
+from stowage_testbed.scenario.implied_steps import imply_steps
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
 from stowage_testbed.toolchain import install_tools
@@ -89,5 +89,5 @@ def tried_scenario(nodes: int, seed: int) -> Scenario:
         workload=drawn.workload,
         instance=drawn.spec,
         optimizer=OptimizerSettings(harm="any"),
-        steps=place_and_pack(drawn.workload),
+        steps=imply_steps(drawn.workload),
     )

@@ -25,7 +25,7 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.implied_steps import as_steps
+from stowage_testbed.scenario.implied_steps import make_steps
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
@@ -196,7 +196,7 @@ def bringing_steps(scenario: Scenario) -> tuple[Step, ...]:
     action = steps[last].action
     before = [one.action for one in steps[:last]]
     if isinstance(action, ApplyInTurn):
-        return as_steps(
+        return make_steps(
             (*before, ApplyInTurn(action.names[:-1]), Apply(action.names[-1:]))
         )
     return steps[: last + 1]

@@ -18,7 +18,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.scenario.fault_settings import FaultSettings
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Scenario, Workload
 
 
@@ -107,7 +107,7 @@ class FaultContext:
 
     def apply(self, workload: Workload) -> None:
         """Create one more workload."""
-        self.objects.create(workload_manifest(workload, self.namespace))
+        self.objects.create(make_controller(workload, self.namespace))
 
     def plan(self) -> JsonObject:
         """Return the newest plan.

@@ -29,7 +29,7 @@ from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.resources import Resources
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.wait import HANG_S
 
@@ -166,7 +166,7 @@ def _pod(
     context: FaultContext, name: str, labels: dict[str, str], taken: str, node: str
 ) -> Manifest:
     """Return a forged pod that may only go to one node."""
-    template = workload_manifest(SIZE, "")["spec"]["template"]
+    template = make_controller(SIZE, "")["spec"]["template"]
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
@@ -180,7 +180,7 @@ def _namesake(
     context: FaultContext, name: str, labels: dict[str, str], taken: str
 ) -> Manifest:
     """Return a controller that has the name of another one."""
-    made = workload_manifest(replace(SIZE, name=name), tenant_namespace(context))
+    made = make_controller(replace(SIZE, name=name), tenant_namespace(context))
     template = made["spec"]["template"]["metadata"]
     template["labels"] |= labels
     template["annotations"] = {TAKEN: taken}

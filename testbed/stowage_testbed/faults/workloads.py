@@ -9,7 +9,7 @@ from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resources import Resources
-from stowage_testbed.scenario.manifests import priority_class_manifest
+from stowage_testbed.scenario.manifests import make_priority_class
 from stowage_testbed.scenario.model import Workload
 
 NAME = "fault"
@@ -102,7 +102,7 @@ def compete(context: FaultContext) -> None:
     """Create rivals for the room that a plan frees, of equal or of higher priority."""
     priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
     if priority:
-        context.objects.create(priority_class_manifest(priority), or_keep=True)
+        context.objects.create(make_priority_class(priority), or_keep=True)
     context.apply(
         Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority)
     )

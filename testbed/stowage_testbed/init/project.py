@@ -7,8 +7,8 @@ from importlib import metadata, resources
 from pathlib import Path
 
 from stowage_testbed.errors import InputError
-from stowage_testbed.scenario.schema import editor_schema_text
-from stowage_testbed.scenario.starter import SCHEMA_FILE, starter_text
+from stowage_testbed.scenario.schema import write_editor_schema
+from stowage_testbed.scenario.starter import SCHEMA_FILE, make_starter
 
 SCENARIO = "web/scale-up"
 SCENARIO_FILE = Path("scenarios") / f"{SCENARIO}.yaml"
@@ -54,8 +54,8 @@ def write_project(folder: Path, *, force: bool = False) -> list[Path]:
 
 def _texts() -> Mapping[Path, str]:
     return {
-        SCENARIO_FILE: starter_text(SCENARIO),
-        SCENARIO_FILE.parents[1] / SCHEMA_FILE: editor_schema_text(),
+        SCENARIO_FILE: make_starter(SCENARIO),
+        SCENARIO_FILE.parents[1] / SCHEMA_FILE: write_editor_schema(),
         TEST_FILE: _template("test_scheduling.py.txt"),
         WORKFLOW_FILE: _template("workflow.yaml"),
     }

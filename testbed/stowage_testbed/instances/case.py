@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.instances.constraint_mix import with_constraints
-from stowage_testbed.scenario.implied_steps import place_and_pack
+from stowage_testbed.scenario.implied_steps import imply_steps
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import Scenario
 
@@ -71,4 +71,4 @@ class Case:
         )
         if self.family is Family.MIX:
             scenario = with_constraints(scenario)
-        return replace(scenario, steps=place_and_pack(scenario.workload))
+        return replace(scenario, steps=imply_steps(scenario.workload))

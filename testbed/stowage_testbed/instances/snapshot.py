@@ -12,7 +12,7 @@ from typing import Any
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resource_message import message_of
-from stowage_testbed.scenario.manifests import node_manifests
+from stowage_testbed.scenario.manifests import make_nodes
 from stowage_testbed.scenario.model import Scenario, Workload
 
 NAMESPACE = "scenario"
@@ -55,7 +55,7 @@ def _nodes(scenario: Scenario) -> list[pb.Node]:
         name: pool.resources for pool in scenario.nodes for name in pool.node_names()
     }
     nodes = []
-    for manifest in node_manifests(scenario):
+    for manifest in make_nodes(scenario):
         name = manifest["metadata"]["name"]
         nodes.append(
             pb.Node(

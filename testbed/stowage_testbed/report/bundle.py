@@ -17,7 +17,7 @@ from stowage_testbed.report.document import make_run_document, make_scenario_doc
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
-from stowage_testbed.scenario.steps.kinds import replayed_files
+from stowage_testbed.scenario.steps.kinds import list_replayed_files
 
 RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
@@ -56,18 +56,18 @@ class Bundle(Listener):
         if outcome.scenario.path is not None:
             shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
             self._hash("scenario", folder / "scenario.yaml", outcome)
-            for name in replayed_files(outcome.scenario.steps):
+            for name in list_replayed_files(outcome.scenario.steps):
                 copy = folder / Path(name).name
                 shutil.copyfile(outcome.scenario.path.parent / name, copy)
                 self._hash(name, copy, outcome)
-        for phase, values in material.values.items():
-            path = folder / f"values-{phase}.yaml"
+        for profile, values in material.values.items():
+            path = folder / f"values-{profile}.yaml"
             path.write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
-            self._hash(f"values-{phase}", path, outcome)
-        for phase, config in material.scheduler_config.items():
-            path = folder / f"scheduler-{phase}.yaml"
+            self._hash(f"values-{profile}", path, outcome)
+        for profile, config in material.scheduler_config.items():
+            path = folder / f"scheduler-{profile}.yaml"
             path.write_text(config, encoding="utf-8")
-            self._hash(f"scheduler-{phase}", path, outcome)
+            self._hash(f"scheduler-{profile}", path, outcome)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""

@@ -67,7 +67,7 @@ class LiveProgress(Listener):
         """Show the bar."""
         self.begin(f"run {run_id}: {total} scenario runs", total)
 
-    def stage(self, text: str) -> None:
+    def run_progress(self, text: str) -> None:
         """Show a step of the run as a whole."""
         self._show(text)
 
@@ -76,7 +76,7 @@ class LiveProgress(Listener):
         round_text = f" round {repeat}" if repeat > 1 else ""
         self.point(f"{scenario.scenario_id}{round_text}")
 
-    def phase(self, text: str) -> None:
+    def scenario_progress(self, text: str) -> None:
         """Show what the scenario waits for."""
         self._show(f"{self._current}: {text}")
 

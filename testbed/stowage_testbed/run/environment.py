@@ -11,8 +11,8 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.manifests import (
-    priority_class_manifests,
-    priority_class_name,
+    make_priority_classes,
+    name_priority_class,
 )
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec
@@ -35,7 +35,7 @@ def prepare(
     """Make namespace, priority classes and nodes; all are ready on return."""
     namespace = name_namespace(context, scenario, repeat)
     make_namespace(context, namespace)
-    for manifest in priority_class_manifests(scenario):
+    for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
     nodes = _create_nodes(context, scenario)
     await_account(context, namespace)
@@ -84,7 +84,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     for name in nodes:
         objects.delete("Node", name)
     for priority in scenario.priorities:
-        objects.delete("PriorityClass", priority_class_name(priority))
+        objects.delete("PriorityClass", name_priority_class(priority))
     objects.delete("Namespace", namespace)
     wait_for(
         f"the nodes of {scenario.scenario_id} to go",

@@ -1,4 +1,4 @@
-"""Percentiles of one phase's latencies, with all that is needed to trust them."""
+"""Percentiles of one checkpoint's latencies, with all that is needed to trust them."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ class Listener:
     def run_started(self, run_id: str, total: int) -> None:
         """Take note that so many scenario runs will come."""
 
-    def stage(self, text: str) -> None:
+    def run_progress(self, text: str) -> None:
         """Take note of a step of the run as a whole, as in "cluster x: up"."""
 
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
         """Take note that a scenario begins."""
 
-    def phase(self, text: str) -> None:
+    def scenario_progress(self, text: str) -> None:
         """Take note of what the scenario waits for now."""
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
@@ -43,20 +43,20 @@ class Listeners(Listener):
         for listener in self._listeners:
             listener.run_started(run_id, total)
 
-    def stage(self, text: str) -> None:
+    def run_progress(self, text: str) -> None:
         """Notify every listener."""
         for listener in self._listeners:
-            listener.stage(text)
+            listener.run_progress(text)
 
     def scenario_started(self, scenario: Scenario, repeat: int) -> None:
         """Notify every listener."""
         for listener in self._listeners:
             listener.scenario_started(scenario, repeat)
 
-    def phase(self, text: str) -> None:
+    def scenario_progress(self, text: str) -> None:
         """Notify every listener."""
         for listener in self._listeners:
-            listener.phase(text)
+            listener.scenario_progress(text)
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Notify every listener."""

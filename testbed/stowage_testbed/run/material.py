@@ -22,13 +22,13 @@ class Material:
         Objects as last seen, by kind: pods and events of the scenario's namespace, all
         nodes, all plans.
     log_texts
-        Logs of the release, by phase and container, as in ``optimizer-scheduler``.
+        Logs of the release, by profile and container, as in ``optimizer-scheduler``.
     audit_log, audit_start
         The API server's audit log, and where the scenario's part of it begins.
     values
-        Helm values of each phase.
+        Helm values of each profile.
     scheduler_config
-        The scheduler's configuration of each phase, as text.
+        The scheduler's configuration of each profile, as text.
     """
 
     namespace: str

@@ -61,7 +61,7 @@ class RunRecorder:
 
     def report(self, text: str) -> None:
         """Report to the listener what happens now."""
-        self._listener.phase(text)
+        self._listener.scenario_progress(text)
 
     @property
     def durations_s(self) -> dict[str, float]:
@@ -70,11 +70,11 @@ class RunRecorder:
 
     def released(self, serving: Serving) -> None:
         """Note which release serves from now on."""
-        phase = serving.profile
+        profile = serving.profile
         logs = serving.release.logs().items()
-        self.follow_logs({f"{phase}-{container}": log for container, log in logs})
-        self._values[phase] = serving.values
-        self._configs[phase] = serving.scheduler_config
+        self.follow_logs({f"{profile}-{container}": log for container, log in logs})
+        self._values[profile] = serving.values
+        self._configs[profile] = serving.scheduler_config
 
     def follow_logs(self, logs: Mapping[str, Log]) -> None:
         """Read these logs from now on, by name, in the place of those before."""

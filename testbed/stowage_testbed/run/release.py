@@ -16,7 +16,7 @@ from stowage_testbed.simulate import NO_PROTECTION
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The release as it serves one phase.
+    """The release as it serves with one profile.
 
     Attributes
     ----------

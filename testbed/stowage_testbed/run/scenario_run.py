@@ -54,7 +54,7 @@ def run_scenario(
         What places the pods, and what else happens; without it the chart's release.
     """
     if missing := find_missing(context.cluster.backend, scenario):
-        listener.stage(f"{scenario.scenario_id}: skipped: {missing}")
+        listener.run_progress(f"{scenario.scenario_id}: skipped: {missing}")
         return ScenarioOutcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)
     recorder, harness = RunRecorder(context, listener), harness or Harness()

@@ -40,12 +40,12 @@ def open_cluster(
                 yield cluster
             return
         for name in purge_clusters():
-            listener.stage(f"leftover cluster {name}: removed")
+            listener.run_progress(f"leftover cluster {name}: removed")
         cluster = make_cluster(
             f"run-{secrets.token_hex(3)}", request.scenarios, request.backend
         )
         try:
-            listener.stage(f"cluster {cluster.name}: up")
+            listener.run_progress(f"cluster {cluster.name}: up")
             with stopwatch.step("cluster up"):
                 cluster.up()
             if request.keep_cluster:
@@ -71,10 +71,10 @@ def check_tools(backend: Backend = Backend.KWOK_BINARY) -> None:
 
 def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:
     if request.keep_cluster:
-        listener.stage(
+        listener.run_progress(
             f"cluster {cluster.name} is kept; use it with KUBECONFIG="
             f"{cluster.kubeconfig}, end it with: stowage down {cluster.name}"
         )
     else:
-        listener.stage(f"cluster {cluster.name}: down")
+        listener.run_progress(f"cluster {cluster.name}: down")
         take_down(cluster)

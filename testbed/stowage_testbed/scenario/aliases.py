@@ -32,7 +32,7 @@ class _Value:
         self.height = max(self.height, 1 + inner.height)
 
 
-def alias_issue(path: Path, text: str) -> Issue | None:
+def find_alias_issue(path: Path, text: str) -> Issue | None:
     """Return where a file becomes too deep, or its aliases too large, if it does.
 
     Raises

@@ -44,8 +44,8 @@ def select(
         Nothing has a name that was asked for, or it cannot be read.
     """
     found: dict[str, Scenario] = {}
-    for word in asked or (str(folder if folder.is_dir() else shipped_folder()),):
-        for scenario in _meant(word, folder):
+    for word in asked or (str(folder if folder.is_dir() else find_shipped_folder()),):
+        for scenario in _find(word, folder):
             found.setdefault(scenario.scenario_id, scenario)
     wanted = set(labels)
     return tuple(
@@ -55,14 +55,14 @@ def select(
     )
 
 
-def _meant(word: str, folder: Path) -> tuple[Scenario, ...]:
+def _find(word: str, folder: Path) -> tuple[Scenario, ...]:
     path = Path(word)
     if path.is_dir():
         return load_folder(path)
     if path.suffix in {".yaml", ".yml"}:
         return load_file(path)
     names: list[str] = []
-    for catalogue in _catalogues(folder):
+    for catalogue in _load_catalogues(folder):
         meant = tuple(
             scenario
             for scenario in catalogue
@@ -79,14 +79,14 @@ def _meant(word: str, folder: Path) -> tuple[Scenario, ...]:
     )
 
 
-def _catalogues(folder: Path) -> Iterator[tuple[Scenario, ...]]:
+def _load_catalogues(folder: Path) -> Iterator[tuple[Scenario, ...]]:
     """Yield the user's scenarios, if there are any, then those that are shipped."""
     if any(folder.rglob("*.yaml")):
         yield load_folder(folder)
-    if not folder.is_dir() or not folder.samefile(shipped_folder()):
-        yield load_folder(shipped_folder())
+    if not folder.is_dir() or not folder.samefile(find_shipped_folder()):
+        yield load_folder(find_shipped_folder())
 
 
-def shipped_folder() -> Path:
+def find_shipped_folder() -> Path:
     """Return the folder of the scenarios that come with Stowage."""
     return layout.shipped("scenarios")

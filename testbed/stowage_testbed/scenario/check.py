@@ -26,7 +26,7 @@ from stowage_testbed.scenario.expected_moment import (
     ExpectedObject,
 )
 from stowage_testbed.scenario.expression import Expression
-from stowage_testbed.scenario.subset import differences
+from stowage_testbed.scenario.subset import find_differences
 
 Values = Mapping[str, float | None]
 """By the names of `stowage_testbed.metrics`; None where there is no value."""
@@ -103,19 +103,19 @@ def check_moment(
     one: placed by priority, compared from the highest priority down.
     """
     yield from check_state(expect, moment.state, tolerance)
-    yield from _plans(expect, moment.plans)
+    yield from _check_plans(expect, moment.plans)
     for name, wanted in expect.objects.items():
         body = moment.objects.get(name)
         if body is None or not wanted.there:
             there = body is not None
-            yield _equal(f"{name} is there", wanted.there, there)
+            yield _check_equal(f"{name} is there", wanted.there, there)
         else:
             said = moment.events.get(str(body["metadata"]["name"]), ())
-            for result in _object(name, wanted, body, moment.workload_of):
-                yield _with_events(result, said)
+            for result in _check_object(name, wanted, body, moment.workload_of):
+                yield _add_events(result, said)
     yield from check_expressions(expect.that, moment.values)
     if moment.before is not None:
-        yield from _change(expect, moment.before, moment.state, tolerance)
+        yield from _check_change(expect, moment.before, moment.state, tolerance)
 
 
 def check_state(
@@ -123,16 +123,18 @@ def check_state(
 ) -> Iterator[CheckResult]:
     """Yield a result for each thing that is expected of pods and nodes."""
     if expect.placed is not None:
-        yield _in_bounds("placed", expect.placed, len(state.bound))
+        yield _check_bounds("placed", expect.placed, len(state.bound))
     if expect.pending is not None:
-        yield _equal("pending", _some(expect.pending), count_pending_by_workload(state))
+        yield _check_equal(
+            "pending", _drop_zeros(expect.pending), count_pending_by_workload(state)
+        )
     if expect.placements is not None:
         found = list_placements(state)
         for workload, nodes in expect.placements.items():
             name = f"placements of {workload}"
-            yield _equal(name, list(nodes), list(found.get(workload, ())))
+            yield _check_equal(name, list(nodes), list(found.get(workload, ())))
     if expect.groups is not None:
-        yield _equal(
+        yield _check_equal(
             "groups",
             [list(group) for group in expect.groups],
             [list(group) for group in list_groups(state)],
@@ -141,13 +143,13 @@ def check_state(
         found_placed = count_placed_by_priority(state)
         for priority, bounds in expect.placed_by_priority.items():
             count = found_placed.get(priority, 0)
-            yield _in_bounds(f"placed of priority {priority}", bounds, count)
+            yield _check_bounds(f"placed of priority {priority}", bounds, count)
     if expect.utilisation is not None:
-        yield from _close(
+        yield from _check_close(
             "utilisation", expect.utilisation, compute_utilisation(state), tolerance
         )
     if expect.pods_per_node is not None:
-        yield _every_node(expect.pods_per_node, state)
+        yield _check_every_node(expect.pods_per_node, state)
 
 
 def check_metrics(
@@ -200,21 +202,25 @@ def check_expressions(
         yield CheckResult(one.text, held.holds, "true", actual, message)
 
 
-def _plans(expect: ExpectedMoment, record: OptimizerRecord) -> Iterator[CheckResult]:
+def _check_plans(
+    expect: ExpectedMoment, record: OptimizerRecord
+) -> Iterator[CheckResult]:
     for name, bounds, count in (
         ("moves", expect.moves, record.moves),
         ("evictions", expect.evictions, record.evictions),
         ("solves", expect.solves, record.solves),
     ):
         if bounds is not None:
-            yield _in_bounds(name, bounds, count)
+            yield _check_bounds(name, bounds, count)
     if expect.phases is not None:
-        yield _equal("phases of plans", _some(expect.phases), dict(record.phases))
+        yield _check_equal(
+            "phases of plans", _drop_zeros(expect.phases), dict(record.phases)
+        )
     if expect.optimal is not None:
-        yield _equal("optimal", expect.optimal, record.optimal)
+        yield _check_equal("optimal", expect.optimal, record.optimal)
 
 
-def _object(
+def _check_object(
     name: str,
     wanted: ExpectedObject,
     body: Mapping[str, Any],
@@ -222,32 +228,36 @@ def _object(
 ) -> Iterator[CheckResult]:
     status = body.get("status") or {}
     if wanted.phase is not None:
-        yield _equal(f"phase of {name}", wanted.phase, status.get("phase", "none"))
+        yield _check_equal(
+            f"phase of {name}", wanted.phase, status.get("phase", "none")
+        )
     if wanted.node_name is not None:
         node = status.get("nodeName") or (body.get("spec") or {}).get("nodeName")
-        yield _equal(f"node of {name}", wanted.node_name, node or "none")
+        yield _check_equal(f"node of {name}", wanted.node_name, node or "none")
     if wanted.owners is not None:
         owners = Counter(
             workload_of.get(str(owner.get("name")), str(owner.get("name")))
             for owner in status.get("currentOwners") or ()
         )
-        yield _equal(f"owners of {name}", _some(wanted.owners), dict(owners))
+        yield _check_equal(
+            f"owners of {name}", _drop_zeros(wanted.owners), dict(owners)
+        )
     if wanted.allocated is not None:
         found = Resources.of_list(status.get("allocated") or {})
-        yield _equal(
+        yield _check_equal(
             f"allocated of {name}",
             {key: spell(key, amount) for key, amount in wanted.allocated.items()},
             {key: spell(key, found[key]) for key in wanted.allocated},
         )
-    wrong = list(differences(wanted.has, body))
+    wrong = list(find_differences(wanted.has, body))
     for one in wrong:
         there = "none" if one.found is None else one.found
-        yield _equal(f"{one.path} of {name}", one.wanted, there)
+        yield _check_equal(f"{one.path} of {name}", one.wanted, there)
     if wanted.has and not wrong:
-        yield _equal(f"{', '.join(wanted.has)} of {name}", True, True)
+        yield _check_equal(f"{', '.join(wanted.has)} of {name}", True, True)
 
 
-def _with_events(result: CheckResult, said: Sequence[str]) -> CheckResult:
+def _add_events(result: CheckResult, said: Sequence[str]) -> CheckResult:
     """Return a result that tells the object's latest events, if it failed."""
     if result.passed or not said:
         return result
@@ -255,34 +265,34 @@ def _with_events(result: CheckResult, said: Sequence[str]) -> CheckResult:
     return replace(result, message=f"{result.message} (events: {events})")
 
 
-def _change(
+def _check_change(
     expect: ExpectedMoment, before: ClusterState, after: ClusterState, tolerance: float
 ) -> Iterator[CheckResult]:
     if expect.utilisation_delta is not None:
         was, now = compute_utilisation(before), compute_utilisation(after)
         delta = {name: share - was.get(name, 0) for name, share in now.items()}
-        yield from _close(
+        yield from _check_close(
             "utilisation_delta", expect.utilisation_delta, delta, tolerance
         )
     had, has = count_placed_by_priority(before), count_placed_by_priority(after)
     expected = f"at least {_show(had)}"
-    yield _result("not_worse", is_not_worse(had, has), expected, _show(has))
+    yield _make_result("not_worse", is_not_worse(had, has), expected, _show(has))
 
 
-def _some(counts: Mapping[str, int]) -> dict[str, int]:
+def _drop_zeros(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the counts that are not 0, which is what is not there."""
     return {name: count for name, count in counts.items() if count}
 
 
-def _equal(name: str, expected: object, actual: object) -> CheckResult:
-    return _result(name, expected == actual, _show(expected), _show(actual))
+def _check_equal(name: str, expected: object, actual: object) -> CheckResult:
+    return _make_result(name, expected == actual, _show(expected), _show(actual))
 
 
-def _in_bounds(name: str, bounds: Bounds, actual: int) -> CheckResult:
-    return _result(name, bounds.holds(actual), str(bounds), str(actual))
+def _check_bounds(name: str, bounds: Bounds, actual: int) -> CheckResult:
+    return _make_result(name, bounds.holds(actual), str(bounds), str(actual))
 
 
-def _close(
+def _check_close(
     name: str,
     expected: Mapping[str, float],
     actual: Mapping[str, Fraction],
@@ -295,20 +305,20 @@ def _close(
         shown = f"{float(found):.6g}"
         if resource not in actual:
             shown += ", for no node has any"
-        yield _result(f"{name} of {resource}", near, f"{share:.6g}", shown)
+        yield _make_result(f"{name} of {resource}", near, f"{share:.6g}", shown)
 
 
-def _every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
+def _check_every_node(bounds: Bounds, state: ClusterState) -> CheckResult:
     counts = count_pods_per_node(state)
     astray = {node: count for node, count in counts.items() if not bounds.holds(count)}
     low, high = min(counts.values(), default=0), max(counts.values(), default=0)
     actual = str(low) if low == high else f"{low} to {high}"
     if astray:
         actual += f" {_show(astray)}"
-    return _result("pods_per_node", not astray, str(bounds), actual)
+    return _make_result("pods_per_node", not astray, str(bounds), actual)
 
 
-def _result(name: str, passed: bool, expected: str, actual: str) -> CheckResult:
+def _make_result(name: str, passed: bool, expected: str, actual: str) -> CheckResult:
     message = "" if passed else f"{name}: expected {expected}, found {actual}"
     return CheckResult(name, passed, expected, actual, message)
 

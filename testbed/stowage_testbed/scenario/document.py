@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.scenario.aliases import alias_issue
+from stowage_testbed.scenario.aliases import find_alias_issue
 from stowage_testbed.scenario.errors import Issue
 
 Key = str | int
@@ -47,7 +47,7 @@ class Document:
 def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Issue]]:
     """Parse a text; issues are broken YAML, duplicate keys, and endless aliases."""
     try:
-        if too_large := alias_issue(path, text):
+        if too_large := find_alias_issue(path, text):
             return None, [too_large]
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -62,13 +62,13 @@ def compose(path: Path, text: str) -> tuple[yaml.Node | None, list[Issue]]:
     if root is None:
         message = "the file is empty; start it with `name:` and `description:`"
         return None, [Issue(path, 1, 1, message)]
-    return root, list(_duplicate_keys(path, root))
+    return root, list(_find_duplicate_keys(path, root))
 
 
-def read(node: yaml.Node) -> Document:
+def read_node(node: yaml.Node) -> Document:
     """Turn a node into plain values; mapping keys are always text."""
     document = Document()
-    document.data = _plain(node, (), document)
+    document.data = _read_plain(node, (), document)
     return document
 
 
@@ -77,14 +77,14 @@ def mark_of(node: yaml.Node) -> Mark:
     return Mark(node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-def entries(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]:
+def entries_of(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]:
     """Return a mapping node's key and value nodes by key; nothing for other nodes."""
     if not isinstance(node, yaml.MappingNode):
         return {}
     return {str(key.value): (key, value) for key, value in node.value}
 
 
-def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
+def _find_duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
     unseen, met = [root], {id(root)}
     while unseen:
         node = unseen.pop()
@@ -103,21 +103,21 @@ def _duplicate_keys(path: Path, root: yaml.Node) -> Iterator[Issue]:
         met.update(map(id, inner))
 
 
-def _plain(node: yaml.Node, place: Place, document: Document) -> object:
+def _read_plain(node: yaml.Node, place: Place, document: Document) -> object:
     document.values[place] = mark_of(node)
     if isinstance(node, yaml.MappingNode):
         mapping: dict[str, object] = {}
         for key, value in node.value:
             inner = (*place, str(key.value))
             document.keys[inner] = mark_of(key)
-            mapping[str(key.value)] = _plain(value, inner, document)
+            mapping[str(key.value)] = _read_plain(value, inner, document)
         return mapping
     if isinstance(node, yaml.SequenceNode):
-        return [_plain(n, (*place, i), document) for i, n in enumerate(node.value)]
-    return _scalar(node)
+        return [_read_plain(n, (*place, i), document) for i, n in enumerate(node.value)]
+    return _read_scalar(node)
 
 
-def _scalar(node: yaml.Node) -> object:
+def _read_scalar(node: yaml.Node) -> object:
     """Return a scalar's value; what is no number, truth value or null is text."""
     if not isinstance(node, yaml.ScalarNode):
         return None

@@ -17,19 +17,19 @@ from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.model import (
     InstanceSpec,
     Workload,
-    pods_brought,
+    count_pods_brought,
 )
 from stowage_testbed.scenario.objects import (
     ObjectSpec,
-    again,
     is_file,
-    object_of,
-    objects_of,
+    make_object_spec,
+    name_again,
+    read_objects,
 )
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.kinds import KINDS, replayed_owners
+from stowage_testbed.scenario.steps.kinds import KINDS, list_replayed_owners
 from stowage_testbed.scenario.steps.nodes import AddNodes
 from stowage_testbed.scenario.steps.waiting import Check
 
@@ -114,12 +114,12 @@ class Draft:
     @property
     def pods_by_name(self) -> dict[str, int]:
         """Return how many pods come with each workload and object that has any."""
-        return pods_brought(self.workload.values(), self.objects.values())
+        return count_pods_brought(self.workload.values(), self.objects.values())
 
     @property
     def pod_names(self) -> list[str]:
         """Return all names under which pods are known."""
-        return [*self.pods_by_name, *replayed_owners(self.steps)]
+        return [*self.pods_by_name, *list_replayed_owners(self.steps)]
 
     @property
     def moments(self) -> Iterator[tuple[Place, Mapping[str, Any]]]:
@@ -139,30 +139,30 @@ class Draft:
                 yield step, replace(one, place=step.place(*one.place))
 
 
-def draft(
+def make_draft(
     document: Document, schema_issues: Sequence[DocumentIssue], folder: Path = Path()
 ) -> Draft:
     """Build what can be built of a document, given what the schema said of it.
 
     The files that it names are looked up in ``folder``.
     """
-    gone = {c.place if c.harmless else _unit(c.place) for c in schema_issues}
+    gone = {c.place if c.harmless else _unit_of(c.place) for c in schema_issues}
     broken = {str(place[0]) for place in gone if place}
     if "instance" in broken:
         broken |= {"nodes", "workload"}
     data = document.data if isinstance(document.data, Mapping) else {}
-    valid = _without(data, (), gone - {()})
+    valid = _drop(data, (), gone - {()})
     made = Draft(document, valid, made_of(ScenarioFile, valid), broken=broken)
-    made.nodes.update(_placed("nodes", made.file.nodes))
+    made.nodes.update(_locate("nodes", made.file.nodes))
     nodes = sum(pool.count for pool in made.nodes.values())
-    for place, one in _placed("workload", made.file.workload):
+    for place, one in _locate("workload", made.file.workload):
         daemons = one.kind == "DaemonSet"
         counted = daemons and "replicas" not in valid["workload"][place[1]]
         made.workload[place] = replace(one, replicas=nodes) if counted else one
     if made.file.instance:
         _expand(made, made.file.instance)
     for name, item in made.file.objects.items():
-        made.objects[name] = object_of(
+        made.objects[name] = make_object_spec(
             name, item, document.mark(("objects", name)).line
         )
     _take_steps(made, folder)
@@ -172,13 +172,13 @@ def draft(
 def _take_steps(made: Draft, folder: Path) -> None:
     items = [
         (place, kind, plain)
-        for place, item in _placed("steps", made.file.steps)
+        for place, item in _locate("steps", made.file.steps)
         for kind, plain in item.items()
     ]
     for _, kind, plain in items:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
-    items = list(_without_files(made, items, folder))
+    items = list(_take_files(made, items, folder))
     rows = {name: trace.rows for name, trace in made.traces.items()}
     bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
     controllers = [name for name in made.workload_names if name not in bursts]
@@ -199,7 +199,7 @@ def _take_steps(made: Draft, folder: Path) -> None:
         made.broken.add("steps")
 
 
-def _without_files(
+def _take_files(
     made: Draft, items: Sequence[tuple[Place, str, Any]], folder: Path
 ) -> Iterator[tuple[Place, str, Any]]:
     """Take the objects of files that steps apply; yield the steps with their names."""
@@ -216,9 +216,9 @@ def _without_files(
             taken = {*made.workload_names, *made.objects}
             try:
                 if path in files:
-                    found = again(files[path], taken)
+                    found = name_again(files[path], taken)
                 else:
-                    found = files[path] = objects_of(path, folder, taken)
+                    found = files[path] = read_objects(path, folder, taken)
             except StowageError as error:
                 made.broken |= {"objects", "steps"}
                 issue = DocumentIssue((*place, kind), str(error))
@@ -238,27 +238,27 @@ def _expand(made: Draft, spec: InstanceSpec) -> None:
         made.workload[("instance", number)] = workload
 
 
-def _unit(place: Place) -> Place:
+def _unit_of(place: Place) -> Place:
     return place[: _UNIT_DEPTH.get(str(place[0]), 1)] if place else place
 
 
-def _without(value: Any, place: Place, gone: set[Place]) -> Any:
+def _drop(value: Any, place: Place, gone: set[Place]) -> Any:
     """Return a copy of a value without the places that are gone; None in lists."""
     if isinstance(value, Mapping):
         return {
-            key: _without(inner, (*place, key), gone)
+            key: _drop(inner, (*place, key), gone)
             for key, inner in value.items()
             if (*place, key) not in gone
         }
     if isinstance(value, list):
         return [
-            None if (*place, i) in gone else _without(inner, (*place, i), gone)
+            None if (*place, i) in gone else _drop(inner, (*place, i), gone)
             for i, inner in enumerate(value)
         ]
     return value
 
 
-def _placed(section: str, items: Iterable[Part | None]) -> Iterator[tuple[Place, Part]]:
+def _locate(section: str, items: Iterable[Part | None]) -> Iterator[tuple[Place, Part]]:
     """Yield the parts of a section that could be read, with their places."""
     for number, item in enumerate(items):
         if item is not None:

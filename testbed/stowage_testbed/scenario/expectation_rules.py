@@ -11,8 +11,8 @@ from stowage_testbed.resources import names_of
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue
-from stowage_testbed.scenario.steps.demand import most_pods_each
-from stowage_testbed.scenario.steps.kinds import replayed_pods
+from stowage_testbed.scenario.steps.demand import count_most_pods_each
+from stowage_testbed.scenario.steps.kinds import list_replayed_pods
 from stowage_testbed.scenario.steps.measuring import Measure, Overload
 
 ROUNDING = 0.05
@@ -28,15 +28,15 @@ def expected_counts_are_possible(draft: Draft) -> Iterator[DocumentIssue]:
         return
     replicas = draft.pods_by_name
     if draft.stepped:
-        replicas = most_pods_each([s.action for s in draft.steps], replicas)
+        replicas = count_most_pods_each([s.action for s in draft.steps], replicas)
     by_priority = Counter(
-        str(pod.template.priority) for pod in replayed_pods(draft.steps)
+        str(pod.template.priority) for pod in list_replayed_pods(draft.steps)
     )
     for workload in draft.workload.values():
         count = replicas.get(workload.name, 0)
         by_priority[str(workload.priority)] += count
     for base, state in draft.moments:
-        for place, whose, count in _counts(base, state):
+        for place, whose, count in _list_counts(base, state):
             have = sum(replicas.values())
             if "placed_by_priority" in place:
                 have = by_priority[str(place[-1])]
@@ -84,14 +84,14 @@ def metrics_are_measured(draft: Draft) -> Iterator[DocumentIssue]:
 
 def bounds_bound_something(draft: Draft) -> Iterator[DocumentIssue]:
     """A bound on a metric has an end."""
-    for place, bound in _metric_bounds(draft):
+    for place, bound in _list_metric_bounds(draft):
         if not {"min", "max"} & set(bound):
             yield DocumentIssue(place, "there is no bound; write `min` or `max`")
 
 
 def bounds_follow_from_their_origin(draft: Draft) -> Iterator[DocumentIssue]:
     """A bound is the worst value that was seen, times its margin."""
-    for place, bound in _metric_bounds(draft):
+    for place, bound in _list_metric_bounds(draft):
         low, high = bound["spread"]
         if low > high:
             message = f"the lowest value {low} is above the highest {high}"
@@ -121,21 +121,23 @@ EXPECTATION_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 )
 
 
-def _counts(base: Place, state: Mapping[str, Any]) -> Iterator[tuple[Place, str, int]]:
+def _list_counts(
+    base: Place, state: Mapping[str, Any]
+) -> Iterator[tuple[Place, str, int]]:
     for name, count in state.get("pending", {}).items():
         yield (*base, "pending", name), f"workload {name!r}", count
     for name, nodes in state.get("placements", {}).items():
         yield (*base, "placements", name), f"workload {name!r}", len(nodes)
     for priority, bounds in state.get("placed_by_priority", {}).items():
         place = (*base, "placed_by_priority", priority)
-        yield place, f"priority {priority}", _least(bounds)
-    yield (*base, "placed"), "the scenario", _least(state.get("placed", 0))
+        yield place, f"priority {priority}", _least_of(bounds)
+    yield (*base, "placed"), "the scenario", _least_of(state.get("placed", 0))
 
 
-def _least(bounds: Any) -> int:
+def _least_of(bounds: Any) -> int:
     return int(bounds.get("min", 0) if isinstance(bounds, Mapping) else bounds)
 
 
-def _metric_bounds(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _list_metric_bounds(draft: Draft) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     for name, bound in draft.valid.get("expect", {}).get("metrics", {}).items():
         yield ("expect", "metrics", name), bound

@@ -11,7 +11,7 @@ from stowage_testbed.scenario.expected_moment import (
     Condition,
     ExpectedMoment,
     WrittenMoment,
-    within,
+    is_within,
 )
 from stowage_testbed.scenario.manifest_forms import Filled
 from stowage_testbed.scenario.words import HALVES, STEPS
@@ -43,7 +43,7 @@ class MetricBound:
 
     def holds(self, value: float) -> bool:
         """Return whether a value keeps the bound."""
-        return within(self.minimum, value, self.maximum)
+        return is_within(self.minimum, value, self.maximum)
 
     def in_words(self, name: str) -> str:
         """Return the bound on the metric of this name, with its origin."""

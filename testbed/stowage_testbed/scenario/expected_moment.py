@@ -13,7 +13,7 @@ from stowage_testbed.declaration import form, make_object, setting
 from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.manifest_forms import Anything, Filled
-from stowage_testbed.scenario.subset import differences
+from stowage_testbed.scenario.subset import find_differences
 
 Plain = Mapping[str, Any]
 """Values of a file that passed the schema."""
@@ -39,7 +39,7 @@ class Bounds:
 
     def holds(self, value: int) -> bool:
         """Return whether ``value`` lies in the range."""
-        return within(self.minimum, value, self.maximum)
+        return is_within(self.minimum, value, self.maximum)
 
     def __str__(self) -> str:
         if self.minimum == self.maximum:
@@ -108,10 +108,10 @@ class ExpectedObject:
         if self.node_name is not None:
             yield f"{name} has node {self.node_name}"
         if self.owners is not None:
-            yield f"pods that took of {name}: {_counts(self.owners) or 'none'}"
+            yield f"pods that took of {name}: {_spell(self.owners) or 'none'}"
         if self.allocated is not None:
             yield f"they took {self.allocated}"
-        for one in differences(self.has, {}):
+        for one in find_differences(self.has, {}):
             yield f"{name} has {one.path}: {one.wanted}"
 
 
@@ -126,12 +126,12 @@ OfObject = Annotated[
 ]
 
 
-def _in_order(values: Iterable[Any]) -> tuple[Any, ...]:
+def _sort(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted(values))
 
 
-def _groups_in_order(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
-    return _in_order(map(_in_order, groups))
+def _sort_groups(groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    return _sort(map(_sort, groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,12 @@ class ExpectedMoment:
         ),
     ] = None
     placements: Annotated[
-        Mapping[str, Annotated[tuple[str, ...], form(parse=_in_order)]] | None,
+        Mapping[str, Annotated[tuple[str, ...], form(parse=_sort)]] | None,
         setting("The nodes of a workload's bound pods, one entry a pod, in any order."),
     ] = None
     groups: Annotated[
         tuple[Annotated[tuple[str, ...], form(minItems=1)], ...] | None,
-        form(parse=_groups_in_order),
+        form(parse=_sort_groups),
         setting(
             "What shares a node, whatever the node is called: for each node with pods, "
             "the workloads of its pods, one entry a pod."
@@ -226,7 +226,7 @@ class ExpectedMoment:
             yield f"pods with a node: {self.placed}"
         if self.pending is not None:
             waiting = {name: count for name, count in self.pending.items() if count}
-            yield f"pods without a node: {_counts(waiting) or 'none'}, and no others"
+            yield f"pods without a node: {_spell(waiting) or 'none'}, and no others"
         for workload, nodes in (self.placements or {}).items():
             yield f"{workload} is on {', '.join(nodes) or 'no node'}"
         if self.groups is not None:
@@ -262,12 +262,12 @@ WrittenMoment = Annotated[
 """How it is written, where nothing comes before that it could be compared with."""
 
 
-def within(minimum: float | None, value: float, maximum: float | None) -> bool:
+def is_within(minimum: float | None, value: float, maximum: float | None) -> bool:
     """Return whether a value lies between two ends, of which each may be open."""
     if minimum is not None and value < minimum:
         return False
     return maximum is None or value <= maximum
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _spell(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in counts.items())

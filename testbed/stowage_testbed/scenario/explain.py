@@ -29,16 +29,16 @@ def explain(scenario: Scenario, deadlines: Deadlines) -> str:
     deadlines
         The deadlines that hold where the file names none.
     """
-    return "\n".join(_lines(scenario, deadlines)) + "\n"
+    return "\n".join(_write_lines(scenario, deadlines)) + "\n"
 
 
-def _lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
-    yield from _about(scenario)
-    yield from _world(scenario)
-    yield from _steps(scenario, deadlines)
+def _write_lines(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
+    yield from _write_head(scenario)
+    yield from _write_world(scenario)
+    yield from _write_steps(scenario, deadlines)
 
 
-def _about(scenario: Scenario) -> Iterator[str]:
+def _write_head(scenario: Scenario) -> Iterator[str]:
     yield scenario.scenario_id
     yield f"  {scenario.description}"
     if scenario.source:
@@ -49,7 +49,7 @@ def _about(scenario: Scenario) -> Iterator[str]:
         yield f"  parameter {name} = {value}"
 
 
-def _world(scenario: Scenario) -> Iterator[str]:
+def _write_world(scenario: Scenario) -> Iterator[str]:
     yield "Nodes"
     for pool in scenario.nodes:
         yield f"  {pool_in_words(pool)}"
@@ -58,17 +58,17 @@ def _world(scenario: Scenario) -> Iterator[str]:
     bursts = {burst.workload for burst in actions_of(scenario.steps, Burst)}
     for workload in scenario.workload[:_SHOWN]:
         alone = workload.name in bursts
-        noun = "pods of bursts" if alone else _controller(workload)
-        yield f"  {workload.name}: {noun}, {_pod(workload)}"
+        noun = "pods of bursts" if alone else _write_controller(workload)
+        yield f"  {workload.name}: {noun}, {_write_pod(workload)}"
     if len(scenario.workload) > _SHOWN:
         yield f"  and {len(scenario.workload) - _SHOWN} more"
     if scenario.objects:
         yield "Objects"
     for item in scenario.objects.values():
-        yield f"  {item.name}: {_object(item)}"
+        yield f"  {item.name}: {_write_object(item)}"
 
 
-def _controller(workload: Workload) -> str:
+def _write_controller(workload: Workload) -> str:
     noun = "pod" if workload.replicas == 1 else "pods"
     if workload.kind == "Pod":
         return f"{workload.replicas} {noun} without a controller"
@@ -78,7 +78,7 @@ def _controller(workload: Workload) -> str:
     return f"{workload.kind} of {workload.replicas} {noun}"
 
 
-def _pod(workload: Workload) -> str:
+def _write_pod(workload: Workload) -> str:
     takes = workload.takes.without(PODS)
     asks = " and ".join(f"{name} {spell(name, takes[name])}" for name in takes)
     text = f"each asks for {asks or 'nothing'}"
@@ -90,17 +90,17 @@ def _pod(workload: Workload) -> str:
     return text
 
 
-def _object(item: ObjectSpec) -> str:
+def _write_object(item: ObjectSpec) -> str:
     return f"{item.kind} [{item.place}]"
 
 
-def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
+def _write_steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
     if scenario.is_planned:
         yield "Optimiser"
-        yield f"  {_optimizer(scenario)}"
+        yield f"  {_write_optimizer(scenario)}"
     yield "Steps"
     for step in scenario.steps:
-        yield from _step(scenario, step, deadlines)
+        yield from _write_step(scenario, step, deadlines)
     if scenario.fault is not None:
         yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
     if scenario.expect.metrics:
@@ -114,17 +114,17 @@ def _steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
     yield "Always"
     yield "  no invariant of `stowage_testbed.invariants` is broken"
     if scenario.catch:
-        caught = ", ".join(_caught(item) for item in scenario.catch)
+        caught = ", ".join(_write_caught(item) for item in scenario.catch)
         yield f"If something fails, also kept as evidence: {caught}"
 
 
-def _step(scenario: Scenario, step: Step, deadlines: Deadlines) -> Iterator[str]:
+def _write_step(scenario: Scenario, step: Step, deadlines: Deadlines) -> Iterator[str]:
     action, indent = step.action, "       "
     if isinstance(action, Checkpoint) and action.awaited:
         yield f"At the end, within {deadlines(scenario, END, 0):g} s and at rest"
         indent = "  "
     else:
-        limit = _deadline(scenario, step, deadlines)
+        limit = _write_deadline(scenario, step, deadlines)
         place = f" [line {step.line}]" if step.line else ""
         yield f"  {step.number}. {action.in_words()}{limit}{place}"
     if isinstance(action, Check | Checkpoint):
@@ -134,7 +134,7 @@ def _step(scenario: Scenario, step: Step, deadlines: Deadlines) -> Iterator[str]
             yield f"{indent}no priority is worse off than at {action.since}"
 
 
-def _optimizer(scenario: Scenario) -> str:
+def _write_optimizer(scenario: Scenario) -> str:
     settings = scenario.optimizer
     asked = "asked when pods cannot be placed"
     if settings.trigger == "manual":
@@ -146,7 +146,7 @@ def _optimizer(scenario: Scenario) -> str:
     )
 
 
-def _deadline(scenario: Scenario, step: Step, deadlines: Deadlines) -> str:
+def _write_deadline(scenario: Scenario, step: Step, deadlines: Deadlines) -> str:
     action = step.action
     if action.deadline is None:
         return ""
@@ -156,7 +156,7 @@ def _deadline(scenario: Scenario, step: Step, deadlines: Deadlines) -> str:
     return action.deadline.words.format(seconds)
 
 
-def _caught(item: CatchItem) -> str:
+def _write_caught(item: CatchItem) -> str:
     return {
         "events": "events",
         "logs": "logs of the release",

@@ -55,7 +55,7 @@ class Expression:
     text: str
 
     def __post_init__(self) -> None:
-        _compiled(self.text)
+        _compile(self.text)
 
     def look(self, values: Mapping[str, Any]) -> Held:
         """Return whether it holds of these values, and if not what it has read.
@@ -64,14 +64,14 @@ class Expression:
         failure that says so.
         """
         try:
-            answer = _evaluated(self.text, values)
+            answer = _evaluate(self.text, values)
         except KeyError as error:
             return Held(False, f"there is no {error}")
         except _FAILURES as error:
             return Held(False, str(error).partition("\n")[0])
         if answer is True:
             return Held(True)
-        read = [] if answer is False else [f"it is {_shown(answer)}, not true or false"]
+        read = [] if answer is False else [f"it is {_show(answer)}, not true or false"]
         return Held(False, "; ".join([*read, *_read(self.text, values)]))
 
 
@@ -84,11 +84,11 @@ def _read(text: str, values: Mapping[str, Any]) -> Iterator[str]:
     for clause in _split(text, _LOGIC):
         for part in _split(clause, _COMPARED):
             try:
-                answer = _evaluated(part, values)
+                answer = _evaluate(part, values)
             except _FAILURES:
                 continue
-            if _compiled(part).variables():
-                yield f"{part} is {_shown(answer)}"
+            if _compile(part).variables():
+                yield f"{part} is {_show(answer)}"
 
 
 def _split(text: str, operators: tuple[str, ...]) -> list[str]:
@@ -116,7 +116,7 @@ def _split(text: str, operators: tuple[str, ...]) -> list[str]:
 
 
 @cache
-def _compiled(text: str) -> cel.Program:
+def _compile(text: str) -> cel.Program:
     try:
         return cel.compile(text)
     except ValueError as error:
@@ -126,12 +126,12 @@ def _compiled(text: str) -> cel.Program:
         raise ExpressionError(text, why, column) from None
 
 
-def _evaluated(text: str, values: Mapping[str, Any]) -> Any:
-    functions: dict[str, Callable[..., Any]] = {"amount": _amount, "sum": sum}
-    return _compiled(text).execute(cel.Context(dict(values), functions))
+def _evaluate(text: str, values: Mapping[str, Any]) -> Any:
+    functions: dict[str, Callable[..., Any]] = {"amount": _parse_amount, "sum": sum}
+    return _compile(text).execute(cel.Context(dict(values), functions))
 
 
-def _amount(quantity: str | float) -> float:
+def _parse_amount(quantity: str | float) -> float:
     """Return a quantity as a number: cores, bytes, a count."""
     try:
         return float(amount(quantity))
@@ -139,6 +139,6 @@ def _amount(quantity: str | float) -> float:
         raise ValueError(str(error)) from error
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

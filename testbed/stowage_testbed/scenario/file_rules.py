@@ -27,9 +27,9 @@ from stowage_testbed.scenario.steps.scheduling import (
 
 def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
     """Nodes and workload are either written down or generated."""
-    written = [key for key in ("nodes", "workload") if key in _data(draft)]
-    if "instance" in _data(draft):
-        for key in (*written, *(["order"] if "order" in _data(draft) else [])):
+    written = [key for key in ("nodes", "workload") if key in _data_of(draft)]
+    if "instance" in _data_of(draft):
+        for key in (*written, *(["order"] if "order" in _data_of(draft) else [])):
             message = f"`instance` brings nodes and workload; remove {key!r} or it"
             yield DocumentIssue((key,), message, of_key=True)
         return
@@ -43,7 +43,7 @@ def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
 def unique_workloads(draft: Draft) -> Iterator[DocumentIssue]:
     """No two workloads have one name."""
     first: dict[str, Place] = {}
-    items = _data(draft).get("workload")
+    items = _data_of(draft).get("workload")
     for number, item in enumerate(items if isinstance(items, list) else ()):
         name = item.get("name") if isinstance(item, Mapping) else None
         if not isinstance(name, str):
@@ -98,7 +98,7 @@ def one_source_of_requests(draft: Draft) -> Iterator[DocumentIssue]:
     for place, workload in draft.workload.items():
         if "containers" not in workload.pod or place[0] != "workload":
             continue
-        item = _data(draft)["workload"][place[1]]
+        item = _data_of(draft)["workload"][place[1]]
         for key in ("cpu", "memory", "requests", "image"):
             if key in item:
                 yield DocumentIssue(
@@ -140,7 +140,7 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
     """What concerns the optimiser needs one."""
     if not draft.stepped:
         return
-    releases = list(_releases(draft))
+    releases = list(_list_releases(draft))
     plain = draft.valid.get("scheduler", {})
     for issue in Release.issues(plain):
         yield replace(issue, place=("scheduler", *issue.place))
@@ -163,7 +163,7 @@ def optimiser_is_there(draft: Draft) -> Iterator[DocumentIssue]:
 def reservations_are_respected(draft: Draft) -> Iterator[DocumentIssue]:
     """A Reservation needs a scheduler that knows what it is."""
     first = draft.valid.get("scheduler", {}).get("profile", Release().profile)
-    profiles = {first, *(one.profile for one in _releases(draft))}
+    profiles = {first, *(one.profile for one in _list_releases(draft))}
     if not profiles.isdisjoint(RESERVING_PROFILES):
         return
     for name, one in draft.objects.items():
@@ -193,10 +193,10 @@ RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 )
 
 
-def _releases(draft: Draft) -> Iterator[Release]:
+def _list_releases(draft: Draft) -> Iterator[Release]:
     return actions_of(draft.steps, Release)
 
 
-def _data(draft: Draft) -> Mapping[str, Any]:
+def _data_of(draft: Draft) -> Mapping[str, Any]:
     data = draft.document.data
     return data if isinstance(data, Mapping) else {}

@@ -15,7 +15,7 @@ BEFORE, AFTER = "before", "after"
 """The checkpoints of a scenario whose file has no steps."""
 
 
-def place_and_pack(
+def imply_steps(
     workload: Sequence[Workload],
     arrival: Arrival = "sequential",
     expect: Expectations | None = None,
@@ -27,7 +27,7 @@ def place_and_pack(
     """
     expect = expect or Expectations()
     names = tuple(one.name for one in workload)
-    return as_steps(
+    return make_steps(
         (
             Release(),
             Apply(names) if arrival == "burst" else ApplyInTurn(names),
@@ -40,7 +40,7 @@ def place_and_pack(
     )
 
 
-def with_ends(
+def add_ends(
     written: Sequence[Step], release: Release, expect: Expectations
 ) -> tuple[Step, ...]:
     """Return the steps of a file with the release before them, and the end's check."""
@@ -50,6 +50,6 @@ def with_ends(
     return (*first, *written, Step(len(written) + 1, 0, end))
 
 
-def as_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
+def make_steps(actions: Iterable[Action]) -> tuple[Step, ...]:
     """Return actions as steps that stand in no line of a file."""
     return tuple(Step(n, 0, action) for n, action in enumerate(actions, start=1))

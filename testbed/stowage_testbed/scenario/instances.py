@@ -73,9 +73,9 @@ def generate(
     """
     spec = InstanceSpec(seed, nodes, pods_per_node, priorities, usage)
     _refuse_nonsense(spec)
-    sizes = _draw_sizes(_stream(seed, "rs-sizes"), nodes * pods_per_node)
-    draw_cpu, draw_memory = _stream(seed, "rs-cpu"), _stream(seed, "rs-mem")
-    draw_priority = _stream(seed, "base")
+    sizes = _draw_sizes(_make_stream(seed, "rs-sizes"), nodes * pods_per_node)
+    draw_cpu, draw_memory = _make_stream(seed, "rs-cpu"), _make_stream(seed, "rs-mem")
+    draw_priority = _make_stream(seed, "base")
     sets = []
     for number, size in enumerate(sizes, start=1):
         priority = draw_priority.randint(1, priorities)
@@ -94,7 +94,9 @@ def generate(
         spec=spec,
         node=Resources(
             {
-                name: _capacity([(s.replicas, s.requests[name]) for s in sets], spec)
+                name: _compute_capacity(
+                    [(s.replicas, s.requests[name]) for s in sets], spec
+                )
                 for name in (CPU, MEMORY)
             }
         ),
@@ -110,7 +112,7 @@ def _refuse_nonsense(spec: InstanceSpec) -> None:
         raise ValueError(f"seed must lie from 0 to 2^128 - 1, not {spec.seed}")
 
 
-def _stream(seed: int, label: str) -> random.Random:
+def _make_stream(seed: int, label: str) -> random.Random:
     """Return the random stream of a label: streams of one seed are independent."""
     digest = hashlib.blake2b(
         seed.to_bytes(_SEED_BYTES, "big") + b"\0" + label.encode(), digest_size=16
@@ -129,7 +131,7 @@ def _draw_sizes(draw: random.Random, pods: int) -> list[int]:
     return sizes
 
 
-def _capacity(demands: list[tuple[int, int]], spec: InstanceSpec) -> int:
+def _compute_capacity(demands: list[tuple[int, int]], spec: InstanceSpec) -> int:
     """Return one node's capacity for the demands ``(pods, request)``.
 
     Rounded up twice, first the total and then each node's part, and never less than

@@ -54,15 +54,17 @@ FORMATS = {
 }
 
 
-def schema_issues(errors: Iterable[ValidationError]) -> Iterator[DocumentIssue]:
+def translate_errors(errors: Iterable[ValidationError]) -> Iterator[DocumentIssue]:
     """Translate the validator's errors, in the order in which it found them."""
     for error in errors:
         if _is_left_over(error):
-            yield DocumentIssue(_place(error), "an undeclared parameter", reported=True)
+            yield DocumentIssue(
+                _place_of(error), "an undeclared parameter", reported=True
+            )
             continue
         formatter = _FORMATTERS.get(str(error.validator))
         if formatter is None:
-            yield DocumentIssue(_place(error), f"{_where(error)}: {error.message}")
+            yield DocumentIssue(_place_of(error), f"{_name(error)}: {error.message}")
         else:
             yield from formatter(error)
 
@@ -83,9 +85,7 @@ def describe(value: object) -> str:
     return "a mapping"
 
 
-def way_out_of_unknown(
-    name: str, known: Sequence[str], shown: int | None = None
-) -> str:
+def suggest_known(name: str, known: Sequence[str], shown: int | None = None) -> str:
     """Return the nearest known word, or all of them, or the first of many."""
     if close := difflib.get_close_matches(name, known, n=1):
         return f"did you mean {close[0]!r}?"
@@ -95,146 +95,152 @@ def way_out_of_unknown(
     return f"known are {', '.join([*known[:shown], *more])}"
 
 
-def unknown_name(noun: str, name: str, known: Sequence[str]) -> str:
+def explain_unknown(noun: str, name: str, known: Sequence[str]) -> str:
     """Say that nothing has a name, and which names there are."""
-    return f"no {noun} is called {name!r}; {way_out_of_unknown(name, known, 12)}"
+    return f"no {noun} is called {name!r}; {suggest_known(name, known, 12)}"
 
 
-def _unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:
-    known = list(_properties(error))
-    for key in _given(error):
+def _translate_unknown_key(error: ValidationError) -> Iterator[DocumentIssue]:
+    known = list(_properties_of(error))
+    for key in _given_of(error):
         if key not in known:
             yield DocumentIssue(
-                (*_place(error), key),
-                f"unknown key {key!r} in {_where(error)}; "
-                f"{way_out_of_unknown(key, known)}",
+                (*_place_of(error), key),
+                f"unknown key {key!r} in {_name(error)}; {suggest_known(key, known)}",
                 of_key=True,
                 harmless=True,
             )
 
 
-def _missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
-    for key in _asked(error):
-        if key not in _given(error):
-            about = _properties(error)[key].get("description", "")
-            message = f"{_where(error)} lacks the key {key!r}; add it. {about}"
-            yield DocumentIssue(_place(error), message.strip())
+def _translate_missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
+    for key in _asked_of(error):
+        if key not in _given_of(error):
+            about = _properties_of(error)[key].get("description", "")
+            message = f"{_name(error)} lacks the key {key!r}; add it. {about}"
+            yield DocumentIssue(_place_of(error), message.strip())
 
 
-def _wrong_type(error: ValidationError) -> Iterator[DocumentIssue]:
-    kinds = _asked(error)
+def _translate_type(error: ValidationError) -> Iterator[DocumentIssue]:
+    kinds = _asked_of(error)
     names = [kinds] if isinstance(kinds, str) else list(kinds)
     nouns = " or ".join(NOUNS[name] for name in names)
     hint = ""
     if names == ["string"] and isinstance(error.instance, bool | int | float):
         hint = "; put it in quotes"
     yield DocumentIssue(
-        _place(error),
-        f"{_where(error)} must be {nouns}, not {describe(error.instance)}{hint}",
+        _place_of(error),
+        f"{_name(error)} must be {nouns}, not {describe(error.instance)}{hint}",
     )
 
 
-def _wrong_choice(error: ValidationError) -> Iterator[DocumentIssue]:
-    known = [str(value) for value in _asked(error)]
+def _translate_choice(error: ValidationError) -> Iterator[DocumentIssue]:
+    known = [str(value) for value in _asked_of(error)]
     given = str(error.instance)
-    way_out = way_out_of_unknown(given, known)
-    message = f"{_where(error)} cannot be {describe(error.instance)}; {way_out}"
-    yield DocumentIssue(_place(error), message)
+    way_out = suggest_known(given, known)
+    message = f"{_name(error)} cannot be {describe(error.instance)}; {way_out}"
+    yield DocumentIssue(_place_of(error), message)
 
 
-def _out_of_range(words: str) -> Callable[[ValidationError], Iterator[DocumentIssue]]:
+def _make_range_translator(
+    words: str,
+) -> Callable[[ValidationError], Iterator[DocumentIssue]]:
     def formatter(error: ValidationError) -> Iterator[DocumentIssue]:
         yield DocumentIssue(
-            _place(error),
-            f"{_where(error)} must be {words} {_asked(error)}, not {error.instance}",
+            _place_of(error),
+            f"{_name(error)} must be {words} {_asked_of(error)}, not {error.instance}",
         )
 
     return formatter
 
 
-def _too_few(error: ValidationError) -> Iterator[DocumentIssue]:
-    if _asked(error) > 1:
-        yield from _wrong_number(error)
+def _translate_too_few(error: ValidationError) -> Iterator[DocumentIssue]:
+    if _asked_of(error) > 1:
+        yield from _translate_number(error)
         return
     yield DocumentIssue(
-        _place(error), f"{_where(error)} is empty; fill it or remove it"
+        _place_of(error), f"{_name(error)} is empty; fill it or remove it"
     )
 
 
-def _wrong_number(error: ValidationError) -> Iterator[DocumentIssue]:
-    given, message = _given(error), f"{_where(error)} must have {_asked(error)} entries"
-    yield DocumentIssue(_place(error), f"{message}, not {len(given)}")
+def _translate_number(error: ValidationError) -> Iterator[DocumentIssue]:
+    given, message = (
+        _given_of(error),
+        f"{_name(error)} must have {_asked_of(error)} entries",
+    )
+    yield DocumentIssue(_place_of(error), f"{message}, not {len(given)}")
 
 
-def _too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
-    keys = " and ".join(repr(key) for key in _given(error))
-    message = f"{_where(error)} has the keys {keys}; keep one and move the others"
-    yield DocumentIssue(_place(error), message)
+def _translate_too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
+    keys = " and ".join(repr(key) for key in _given_of(error))
+    message = f"{_name(error)} has the keys {keys}; keep one and move the others"
+    yield DocumentIssue(_place_of(error), message)
 
 
-def _of_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
     """Yield the issue of a key that only fits with `steps`, or only without."""
     way_out = "has no place beside `steps`; remove it"
     if "else" in error.schema_path:
         way_out = "has a meaning only with `steps`; write them, or remove it"
-    message = f"{spell(_place(error))!r} {way_out}"
-    yield DocumentIssue(_place(error), message, of_key=True, harmless=True)
+    message = f"{spell(_place_of(error))!r} {way_out}"
+    yield DocumentIssue(_place_of(error), message, of_key=True, harmless=True)
 
 
-def _repeated(error: ValidationError) -> Iterator[DocumentIssue]:
-    yield DocumentIssue(_place(error), f"{_where(error)} names a word twice; keep one")
+def _translate_repeated(error: ValidationError) -> Iterator[DocumentIssue]:
+    yield DocumentIssue(
+        _place_of(error), f"{_name(error)} names a word twice; keep one"
+    )
 
 
-def _wrong_format(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_format(error: ValidationError) -> Iterator[DocumentIssue]:
     if error.cause is not None:
-        yield DocumentIssue(_place(error), f"{_where(error)}: {error.cause}")
+        yield DocumentIssue(_place_of(error), f"{_name(error)}: {error.cause}")
         return
-    must = FORMATS[str(_asked(error))]
+    must = FORMATS[str(_asked_of(error))]
     if "propertyNames" in list(error.schema_path):
-        message = f"key {error.instance!r} in {_where(error)} must be {must}"
-        key = (*_place(error), str(error.instance))
+        message = f"key {error.instance!r} in {_name(error)} must be {must}"
+        key = (*_place_of(error), str(error.instance))
         yield DocumentIssue(key, message, of_key=True)
         return
-    message = f"{_where(error)} must be {must}; not {describe(error.instance)}"
-    yield DocumentIssue(_place(error), message)
+    message = f"{_name(error)} must be {must}; not {describe(error.instance)}"
+    yield DocumentIssue(_place_of(error), message)
 
 
-def _no_branch(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_branches(error: ValidationError) -> Iterator[DocumentIssue]:
     """Yield the issues of the branch whose type fits the value; else name the types."""
     inner = list(error.context or ())
     misfits = {e.schema_path[0] for e in inner if e.validator == "type" and not e.path}
     fitting = [e for e in inner if e.schema_path[0] not in misfits]
     if fitting:
-        yield from schema_issues(fitting)
+        yield from translate_errors(fitting)
         return
-    nouns = " or ".join(NOUNS[branch["type"]] for branch in _asked(error))
-    message = f"{_where(error)} must be {nouns}, not {describe(error.instance)}"
-    yield DocumentIssue(_place(error), message)
+    nouns = " or ".join(NOUNS[branch["type"]] for branch in _asked_of(error))
+    message = f"{_name(error)} must be {nouns}, not {describe(error.instance)}"
+    yield DocumentIssue(_place_of(error), message)
 
 
 _FORMATTERS: dict[str, Callable[[ValidationError], Iterator[DocumentIssue]]] = {
-    "additionalProperties": _unknown_key,
-    "required": _missing_key,
-    "type": _wrong_type,
-    "enum": _wrong_choice,
-    "minimum": _out_of_range("at least"),
-    "exclusiveMinimum": _out_of_range("more than"),
-    "maximum": _out_of_range("at most"),
-    "maxItems": _wrong_number,
-    "maxProperties": _too_many_keys,
-    "minItems": _too_few,
-    "minLength": _too_few,
-    "minProperties": _too_few,
-    "not": _of_other_form,
-    "uniqueItems": _repeated,
-    "format": _wrong_format,
-    "anyOf": _no_branch,
+    "additionalProperties": _translate_unknown_key,
+    "required": _translate_missing_key,
+    "type": _translate_type,
+    "enum": _translate_choice,
+    "minimum": _make_range_translator("at least"),
+    "exclusiveMinimum": _make_range_translator("more than"),
+    "maximum": _make_range_translator("at most"),
+    "maxItems": _translate_number,
+    "maxProperties": _translate_too_many_keys,
+    "minItems": _translate_too_few,
+    "minLength": _translate_too_few,
+    "minProperties": _translate_too_few,
+    "not": _translate_other_form,
+    "uniqueItems": _translate_repeated,
+    "format": _translate_format,
+    "anyOf": _translate_branches,
 }
 
 
 def _is_left_over(error: ValidationError) -> bool:
     """Return whether a placeholder stands where it would have been filled in."""
-    place = _place(error)
+    place = _place_of(error)
     return (
         isinstance(error.instance, str)
         and PLACEHOLDER.search(error.instance) is not None
@@ -242,25 +248,25 @@ def _is_left_over(error: ValidationError) -> bool:
     )
 
 
-def _asked(error: ValidationError) -> Any:
+def _asked_of(error: ValidationError) -> Any:
     return error.validator_value
 
 
-def _given(error: ValidationError) -> Any:
+def _given_of(error: ValidationError) -> Any:
     return error.instance
 
 
-def _properties(error: ValidationError) -> dict[str, Any]:
+def _properties_of(error: ValidationError) -> dict[str, Any]:
     schema: Any = error.schema
     return dict(schema.get("properties", {}))
 
 
-def _place(error: ValidationError) -> Place:
+def _place_of(error: ValidationError) -> Place:
     return tuple(error.absolute_path)
 
 
-def _where(error: ValidationError) -> str:
-    place, schema = _place(error), cast("Mapping[str, Any]", error.schema)
+def _name(error: ValidationError) -> str:
+    place, schema = _place_of(error), cast("Mapping[str, Any]", error.schema)
     return spell(place) if place else schema.get(WHOLE, spell(place))
 
 

@@ -20,7 +20,7 @@ from stowage_testbed.declaration import (
     resolve,
 )
 from stowage_testbed.errors import InputError
-from stowage_testbed.scenario.issues import FORMATS, NOUNS, way_out_of_unknown
+from stowage_testbed.scenario.issues import FORMATS, NOUNS, suggest_known
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.words import HALVES, STEPS
 
@@ -55,8 +55,8 @@ class Word:
     @property
     def below(self) -> dict[str, Word]:
         """The words that may stand in it, in lists and mappings also in each entry."""
-        inner = _with_words(self.schema)
-        cases = {case: _with_words(one) for case, one in self.cases.items()}
+        inner = _find_mapping(self.schema)
+        cases = {case: _find_mapping(one) for case, one in self.cases.items()}
 
         def needed(name: str) -> str:
             needing = [c for c, one in cases.items() if name in one.get("required", ())]
@@ -77,9 +77,9 @@ class Word:
     @property
     def brief(self) -> str:
         """Its type, whether it must be there, and its default."""
-        parts = [_kind(self.schema), self.required]
+        parts = [_describe(self.schema), self.required]
         if "default" in self.schema:
-            parts.append(f"default {_plain(self.schema['default'])}")
+            parts.append(f"default {_show(self.schema['default'])}")
         return "; ".join(filter(None, parts))
 
 
@@ -114,44 +114,44 @@ def explain_word(path: str = "") -> str:
     )
     for name in path.split(".") if path else ():
         if name not in word.below:
-            raise InputError(_unknown(name, word))
+            raise InputError(_explain_unknown(name, word))
         word = word.below[name]
-    return "\n".join(_lines(word)) + "\n"
+    return "\n".join(_write_lines(word)) + "\n"
 
 
-def _unknown(name: str, word: Word) -> str:
+def _explain_unknown(name: str, word: Word) -> str:
     if not word.path:
-        way_out = way_out_of_unknown(name, list(word.below))
+        way_out = suggest_known(name, list(word.below))
         return f"no scenario and no word of a scenario is called {name!r}; {way_out}"
     parent = ".".join(word.path)
     if not word.below:
         return f"{parent} has no words in it, so no {name!r}; it is {word.brief}"
-    return f"no {name!r} in {parent}; {way_out_of_unknown(name, list(word.below))}"
+    return f"no {name!r} in {parent}; {suggest_known(name, list(word.below))}"
 
 
-def _lines(word: Word) -> Iterator[str]:
+def _write_lines(word: Word) -> Iterator[str]:
     if word.path:
-        yield from _wrapped(f"{'.'.join(word.path)}: {word.brief}", 0)
-    inner = _with_words(word.schema)
+        yield from _wrap(f"{'.'.join(word.path)}: {word.brief}", 0)
+    inner = _find_mapping(word.schema)
     descriptions = [word.schema.get("description"), inner.get("description")]
     for text in dict.fromkeys(filter(None, descriptions)):
-        yield from _wrapped(text, 1)
+        yield from _wrap(text, 1)
     for name, one in word.below.items():
         yield ""
-        yield from _wrapped(f"{name}: {one.brief}", 1)
-        yield from _wrapped(one.schema.get("description", ""), 2)
+        yield from _wrap(f"{name}: {one.brief}", 1)
+        yield from _wrap(one.schema.get("description", ""), 2)
     further = [".".join(one.path) for one in word.below.values() if one.below]
     others = inner.get("additionalProperties", {})
     if inner and others is not False:
         yield ""
         meaning = others.get("description", "as Kubernetes knows it.")
-        yield from _wrapped(f"Any other key may stand there too: {meaning}", 0)
+        yield from _wrap(f"Any other key may stand there too: {meaning}", 0)
     if further:
         yield ""
-        yield from _wrapped(f"More words are in {', '.join(further)}.", 0)
+        yield from _wrap(f"More words are in {', '.join(further)}.", 0)
 
 
-def _wrapped(text: str, level: int) -> list[str]:
+def _wrap(text: str, level: int) -> list[str]:
     indent = "  " * level
     return textwrap.wrap(
         " ".join(text.split()),
@@ -163,41 +163,41 @@ def _wrapped(text: str, level: int) -> list[str]:
     )
 
 
-def _with_words(schema: Schema) -> Schema:
+def _find_mapping(schema: Schema) -> Schema:
     """Return the schema of the mapping in a schema; empty if there is none."""
     schema = resolve(schema)
     if "properties" in schema:
         return schema
     parts = [schema.get("items"), schema.get("additionalProperties")]
     for part in (*parts, *schema.get("anyOf", ())):
-        if isinstance(part, Mapping) and (found := _with_words(dict(part))):
+        if isinstance(part, Mapping) and (found := _find_mapping(dict(part))):
             return found
     return {}
 
 
-def _kind(schema: Schema) -> str:
+def _describe(schema: Schema) -> str:
     """Return what a value may be, in words, with its limits."""
     schema = resolve(schema)
     must = FORMATS.get(schema.get("format", ""), "")
     limits = [
         word.format(schema[key]) for key, word in _LIMITS.items() if key in schema
     ]
-    return ", ".join(filter(None, [_type(schema), must, " and ".join(limits)]))
+    return ", ".join(filter(None, [_describe_type(schema), must, " and ".join(limits)]))
 
 
-def _type(schema: Schema) -> str:
+def _describe_type(schema: Schema) -> str:
     match schema:
         case {"enum": list(values)}:
             several = "one of " if len(values) > 1 else ""
-            text = several + ", ".join(map(_plain, values))
+            text = several + ", ".join(map(_show, values))
         case {"anyOf": list(branches)}:
-            text = " or ".join(map(_kind, branches))
+            text = " or ".join(map(_describe, branches))
         case {"type": list(kinds)}:
             text = " or ".join(NOUNS[kind] for kind in kinds)
         case {"items": dict(items)} if items:
-            text = f"a list, each entry {_kind(items)}"
+            text = f"a list, each entry {_describe(items)}"
         case {"additionalProperties": dict(values)} if "properties" not in schema:
-            text = f"a mapping, each value {_kind(values)}"
+            text = f"a mapping, each value {_describe(values)}"
         case {"type": str(kind)}:
             text = NOUNS[kind]
         case _:
@@ -205,5 +205,5 @@ def _type(schema: Schema) -> str:
     return text
 
 
-def _plain(value: Any) -> str:
+def _show(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

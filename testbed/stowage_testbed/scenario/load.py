@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario.document import Document, compose, read
-from stowage_testbed.scenario.draft import Draft, draft
+from stowage_testbed.scenario.document import Document, compose, read_node
+from stowage_testbed.scenario.draft import Draft, make_draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.file_rules import RULES
-from stowage_testbed.scenario.implied_steps import place_and_pack, with_ends
-from stowage_testbed.scenario.issues import DocumentIssue, schema_issues
+from stowage_testbed.scenario.implied_steps import add_ends, imply_steps
+from stowage_testbed.scenario.issues import DocumentIssue, translate_errors
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.parameters import (
     Substitution,
-    parameter_issues,
+    check_parameters,
+    read_variant_values,
     substitute,
-    variant_values,
 )
 from stowage_testbed.scenario.scenario_file import Variant
-from stowage_testbed.scenario.schema import validator
+from stowage_testbed.scenario.schema import make_validator
 from stowage_testbed.scenario.steps.action import Step
 
 MANIFESTS = "manifests"
@@ -50,13 +50,13 @@ def load_folder(folder: Path) -> tuple[Scenario, ...]:
     StowageError
         There is no such folder, or it holds no scenario.
     """
-    paths = scenario_files(folder)
+    paths = find_files(folder)
     if not paths:
-        raise _unreadable(folder, "it is no folder with *.yaml files")
+        raise _make_error(folder, "it is no folder with *.yaml files")
     return load_files(paths)
 
 
-def scenario_files(folder: Path) -> list[Path]:
+def find_files(folder: Path) -> list[Path]:
     """Return the files of scenarios below a folder.
 
     Folders called `MANIFESTS` hold files that scenarios apply.
@@ -91,30 +91,30 @@ def _read_file(path: Path) -> tuple[tuple[Scenario, ...], list[Issue]]:
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from error
+        raise _make_error(path, str(error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise _unreadable(path, "it is not UTF-8 text") from error
+        raise _make_error(path, "it is not UTF-8 text") from error
     root, issues = compose(path, text)
     if root is None:
         return (), issues
     drafts: list[tuple[str | None, Draft]] = []
     used: set[str] = set()
-    for variant, values in variant_values(root).items():
+    for variant, values in read_variant_values(root).items():
         substitution = Substitution(path, values)
-        document = read(substitute(root, substitution))
+        document = read_node(substitute(root, substitution))
         made, found = _judge(document, path.parent)
         drafts.append((variant, made))
         used |= substitution.used
         issues += [issue for one in made.traces.values() for issue in one.issues]
-        issues += [*substitution.issues, *_issues(path, document, found)]
-    issues += parameter_issues(path, root, used)
-    issues += _name_issues(path, drafts[0][1])
+        issues += [*substitution.issues, *_make_issues(path, document, found)]
+    issues += check_parameters(path, root, used)
+    issues += _check_name(path, drafts[0][1])
     if issues:
         return (), issues
-    return tuple(_scenario(path, variant, made) for variant, made in drafts), []
+    return tuple(_make_scenario(path, variant, made) for variant, made in drafts), []
 
 
-def _unreadable(path: Path, cause: str) -> StowageError:
+def _make_error(path: Path, cause: str) -> StowageError:
     return StowageError(
         f"cannot read {path}: {cause}; name a scenario file, a folder of them, or a "
         "scenario as `stowage scenario list` prints it"
@@ -122,14 +122,14 @@ def _unreadable(path: Path, cause: str) -> StowageError:
 
 
 def _judge(document: Document, folder: Path) -> tuple[Draft, list[DocumentIssue]]:
-    found = list(schema_issues(validator().iter_errors(document.data)))
-    made = draft(document, found, folder)
+    found = list(translate_errors(make_validator().iter_errors(document.data)))
+    made = make_draft(document, found, folder)
     found += made.step_issues
     found.extend(issue for rule in RULES for issue in rule(made))
     return made, found
 
 
-def _issues(
+def _make_issues(
     path: Path, document: Document, found: Iterable[DocumentIssue]
 ) -> Iterator[Issue]:
     for issue in found:
@@ -139,7 +139,7 @@ def _issues(
         yield Issue(path, at.line, at.column, issue.message)
 
 
-def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
+def _check_name(path: Path, made: Draft) -> Iterator[Issue]:
     name = made.valid.get("name")
     expected = "/".join(path.with_suffix("").parts[-2:])
     if name is not None and name != expected and "name" in made.valid:
@@ -148,7 +148,7 @@ def _name_issues(path: Path, made: Draft) -> Iterator[Issue]:
         yield Issue(path, at.line, at.column, message)
 
 
-def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
+def _make_scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
     file = made.file
     by_name = {workload.name: workload for workload in made.workload.values()}
     workload = tuple(by_name[name] for name in file.order or by_name)
@@ -167,7 +167,7 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         fault=file.fault,
         instance=file.instance,
         objects=made.objects,
-        steps=_steps(made, workload),
+        steps=_make_steps(made, workload),
         timeouts=file.timeouts,
         catch=file.catch,
         parameters={**defaults, **changed.set},
@@ -175,9 +175,9 @@ def _scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
     )
 
 
-def _steps(made: Draft, workload: Sequence[Workload]) -> tuple[Step, ...]:
+def _make_steps(made: Draft, workload: Sequence[Workload]) -> tuple[Step, ...]:
     """Return the steps of a file, with those that it has without writing them."""
     file = made.file
     if made.stepped:
-        return with_ends(made.steps, file.scheduler, file.expect)
-    return place_and_pack(workload, file.arrival, file.expect)
+        return add_ends(made.steps, file.scheduler, file.expect)
+    return imply_steps(workload, file.arrival, file.expect)

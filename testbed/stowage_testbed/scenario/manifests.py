@@ -30,42 +30,42 @@ CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
 
 
-def priority_class_name(priority: int) -> str:
+def name_priority_class(priority: int) -> str:
     """Return the name of the PriorityClass of a priority."""
     return f"stowage-{'minus-' if priority < 0 else ''}{abs(priority)}"
 
 
-def priority_class_manifests(scenario: Scenario) -> list[Manifest]:
+def make_priority_classes(scenario: Scenario) -> list[Manifest]:
     """Return a PriorityClass for each priority of the pods; 0 needs none."""
-    return [priority_class_manifest(one) for one in scenario.priorities if one]
+    return [make_priority_class(one) for one in scenario.priorities if one]
 
 
-def priority_class_manifest(priority: int) -> Manifest:
+def make_priority_class(priority: int) -> Manifest:
     """Return the PriorityClass of a priority."""
     return {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",
-        "metadata": {"name": priority_class_name(priority)},
+        "metadata": {"name": name_priority_class(priority)},
         "value": priority,
         "description": "A priority of a Stowage scenario.",
     }
 
 
-def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
+def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
     """Return each of a workload's controllers; pods of one are none of the others'.
 
     Where it has none they are its pods.
     """
     if workload.kind == "Pod":
         return [
-            bare_pod_manifest(workload, name, namespace)
+            make_bare_pod(workload, name, namespace)
             for name in workload.controller_names
         ]
     if workload.controllers == 1:
-        return [workload_manifest(workload, namespace)]
+        return [make_controller(workload, namespace)]
     manifests = []
     for name in workload.controller_names:
-        manifest = workload_manifest(workload, namespace)
+        manifest = make_controller(workload, namespace)
         manifest["metadata"]["name"] = name
         own = {CONTROLLER_LABEL: name}
         manifest["metadata"]["labels"].update(own)
@@ -75,7 +75,7 @@ def controller_manifests(workload: Workload, namespace: str) -> list[Manifest]:
     return manifests
 
 
-def workload_manifest(workload: Workload, namespace: str) -> Manifest:
+def make_controller(workload: Workload, namespace: str) -> Manifest:
     """Return the controller; it and its pods carry `WORKLOAD_LABEL`."""
     return {
         "apiVersion": "batch/v1" if workload.kind in _BATCH else "apps/v1",
@@ -85,12 +85,15 @@ def workload_manifest(workload: Workload, namespace: str) -> Manifest:
             "namespace": namespace,
             "labels": {WORKLOAD_LABEL: workload.name},
         },
-        "spec": {**_controller_spec(workload), **workload.spec},
+        "spec": {**_make_controller_spec(workload), **workload.spec},
     }
 
 
-def _controller_spec(workload: Workload) -> Manifest:
-    template = {"metadata": _pod_metadata(workload), "spec": pod_spec(workload)}
+def _make_controller_spec(workload: Workload) -> Manifest:
+    template = {
+        "metadata": _make_pod_metadata(workload),
+        "spec": make_pod_spec(workload),
+    }
     if workload.kind in _BATCH:
         job = {
             "parallelism": workload.replicas,
@@ -109,10 +112,10 @@ def _controller_spec(workload: Workload) -> Manifest:
     return spec
 
 
-def pod_spec(workload: Workload) -> Manifest:
+def make_pod_spec(workload: Workload) -> Manifest:
     """Return the spec of a workload's pods."""
     spec: Manifest = {
-        "containers": [_container(workload)],
+        "containers": [_make_container(workload)],
         "terminationGracePeriodSeconds": ceil(workload.ends_in_s),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -120,11 +123,11 @@ def pod_spec(workload: Workload) -> Manifest:
     if workload.kind in _BATCH:
         spec["restartPolicy"] = "Never"
     if workload.priority:
-        spec["priorityClassName"] = priority_class_name(workload.priority)
+        spec["priorityClassName"] = name_priority_class(workload.priority)
     return spec | dict(workload.pod)
 
 
-def bare_pod_manifest(
+def make_bare_pod(
     workload: Workload, name: str, namespace: str, lifetime_s: float | None = None
 ) -> Manifest:
     """Return a pod like a workload's, without a controller.
@@ -136,16 +139,16 @@ def bare_pod_manifest(
     """
     if lifetime_s is not None:
         workload = replace(workload, runs_s=lifetime_s)
-    metadata = _pod_metadata(workload)
+    metadata = _make_pod_metadata(workload)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {**metadata, "name": name, "namespace": namespace},
-        "spec": pod_spec(workload),
+        "spec": make_pod_spec(workload),
     }
 
 
-def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
+def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
     """Return the pods in the order of arrival, as `stowage-simulate` reads them.
 
     What the API server's admission would fill in is filled in: names, priorities.
@@ -155,40 +158,40 @@ def pod_manifests(scenario: Scenario, namespace: str) -> list[Manifest]:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
-                **_pod_metadata(workload),
+                **_make_pod_metadata(workload),
                 "name": f"{workload.name}-{number}",
                 "namespace": namespace,
             },
-            "spec": {**pod_spec(workload), "priority": workload.priority},
+            "spec": {**make_pod_spec(workload), "priority": workload.priority},
         }
         for workload in scenario.workload
         for number in range(workload.replicas)
     ]
 
 
-def node_manifests(scenario: Scenario) -> list[Manifest]:
+def make_nodes(scenario: Scenario) -> list[Manifest]:
     """Return the nodes in their order; clusters and `stowage-simulate` read them."""
     return [manifest for pool in scenario.nodes for manifest in pool.manifests()]
 
 
-def _pod_metadata(workload: Workload) -> Manifest:
+def _make_pod_metadata(workload: Workload) -> Manifest:
     metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
     annotations = dict(workload.annotations)
     if workload.ends_in_s:
-        annotations[ENDS_IN] = _duration(workload.ends_in_s)
+        annotations[ENDS_IN] = _spell_duration(workload.ends_in_s)
     if workload.runs_s is not None:
-        annotations[LIFETIME] = _duration(workload.runs_s)
+        annotations[LIFETIME] = _spell_duration(workload.runs_s)
     if annotations:
         metadata["annotations"] = annotations
     return metadata
 
 
-def _duration(seconds: float) -> str:
+def _spell_duration(seconds: float) -> str:
     """Return seconds as Go writes a duration."""
     return f"{round(seconds * 1000)}ms"
 
 
-def _container(workload: Workload) -> Manifest:
+def _make_container(workload: Workload) -> Manifest:
     asked = workload.requests
     resources: Manifest = {"requests": asked.quantities()} if asked else {}
     # Of others no node can give more than it has, so that the API wants a limit.

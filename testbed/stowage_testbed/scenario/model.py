@@ -22,11 +22,11 @@ from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.demand import most_pods
+from stowage_testbed.scenario.steps.demand import count_most_pods
 from stowage_testbed.scenario.steps.kinds import (
     actions_of,
-    added_nodes,
-    replayed_pods,
+    list_added_nodes,
+    list_replayed_pods,
 )
 from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.words import HALVES, STEPS, Label
@@ -77,7 +77,7 @@ class PodRequests:
     ] = field(default_factory=dict)
 
 
-def _asked(plain: Mapping[str, Any]) -> Resources:
+def _parse_requests(plain: Mapping[str, Any]) -> Resources:
     own = {name: plain[name] for name in (CPU, MEMORY) if name in plain}
     return parse_all({**plain.get("requests", {}), **own})
 
@@ -109,7 +109,7 @@ class Workload:
     ] = 0
     requests: Annotated[
         Resources,
-        form(written=PodRequests, parse=_asked),
+        form(written=PodRequests, parse=_parse_requests),
         setting("What the pod's own container asks for.", beside=True),
     ] = NOTHING
     kind: Annotated[
@@ -355,7 +355,7 @@ class Scenario:
         """Return the most pods that its steps ask for; without any, what it has."""
         if self.steps:
             actions = [step.action for step in self.steps]
-            return most_pods(actions, self.pods_by_name)
+            return count_most_pods(actions, self.pods_by_name)
         return sum(workload.pods for workload in self.workload)
 
     @property
@@ -366,22 +366,22 @@ class Scenario:
     @property
     def pods_by_name(self) -> dict[str, int]:
         """Return how many pods come with each workload and object that has any."""
-        return pods_brought(self.workload, self.objects.values())
+        return count_pods_brought(self.workload, self.objects.values())
 
     @property
     def node_pools(self) -> tuple[NodePool, ...]:
         """Return all kinds of nodes, also those that steps add."""
-        return (*self.nodes, *added_nodes(self.steps))
+        return (*self.nodes, *list_added_nodes(self.steps))
 
     @property
     def priorities(self) -> tuple[int, ...]:
         """Return the priorities of the pods, in order."""
         found = {workload.priority for workload in self.workload}
-        found |= {pod.template.priority for pod in replayed_pods(self.steps)}
+        found |= {pod.template.priority for pod in list_replayed_pods(self.steps)}
         return tuple(sorted(found))
 
 
-def pods_brought(
+def count_pods_brought(
     workload: Iterable[Workload], objects: Iterable[ObjectSpec]
 ) -> dict[str, int]:
     """Return how many pods come with each workload and object that has any."""

@@ -96,7 +96,7 @@ class ObjectSpec:
         return {**body, "metadata": metadata}
 
 
-def object_of(name: str, plain: Mapping[str, Any], line: int = 0) -> ObjectSpec:
+def make_object_spec(name: str, plain: Mapping[str, Any], line: int = 0) -> ObjectSpec:
     """Return an object that is written into a scenario under this name."""
     metadata = {"name": name, **plain.get("metadata", {})}
     return ObjectSpec(name, {**plain, "metadata": metadata}, f"line {line}")
@@ -107,7 +107,7 @@ def is_file(name: str) -> bool:
     return name.endswith("/") or Path(name).suffix in SUFFIXES
 
 
-def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSpec]:
+def read_objects(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSpec]:
     """Return the objects of a file or folder, in an order in which they can be made.
 
     A scenario calls them as they are called, or ``kind-name`` where something else is
@@ -132,7 +132,7 @@ def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSp
         name = str(one["metadata"].get("name", ""))
         spec = ObjectSpec(name, one, located.place)
         if not name:
-            spec = _named(spec, {*found, *taken})
+            spec = _give_name(spec, {*found, *taken})
         elif name in found or name in taken:
             spec = replace(spec, name=f"{one['kind'].lower()}-{name}")
         if spec.name in found or spec.name in taken:
@@ -144,7 +144,9 @@ def objects_of(path: str, folder: Path, taken: Collection[str]) -> list[ObjectSp
     return list(found.values())
 
 
-def again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectSpec]:
+def name_again(
+    objects: Iterable[ObjectSpec], taken: Collection[str]
+) -> list[ObjectSpec]:
     """Return the objects of a file that is applied once more.
 
     Those whose name is left to the server are others each time.
@@ -152,12 +154,12 @@ def again(objects: Iterable[ObjectSpec], taken: Collection[str]) -> list[ObjectS
     found: dict[str, ObjectSpec] = {}
     for one in objects:
         generated = "generateName" in one.manifest["metadata"]
-        spec = _named(one, {*found, *taken}) if generated else one
+        spec = _give_name(one, {*found, *taken}) if generated else one
         found[spec.name] = spec
     return list(found.values())
 
 
-def _named(spec: ObjectSpec, taken: Collection[str]) -> ObjectSpec:
+def _give_name(spec: ObjectSpec, taken: Collection[str]) -> ObjectSpec:
     """Return an object with a name, made of its ``generateName``, that is not taken."""
     metadata = spec.manifest["metadata"]
     prefix = str(metadata["generateName"]).rstrip("-.")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.scenario.document import Mark, entries, mark_of
+from stowage_testbed.scenario.document import Mark, entries_of, mark_of
 from stowage_testbed.scenario.errors import Issue
 
 PLACEHOLDER = re.compile(r"\$\{\s*([^}]*?)\s*\}")
@@ -59,7 +59,9 @@ class Substitution:
         if name in self.values:
             return self.values[name]
         at = mark_of(node)
-        message = f"no parameter is called {name!r}; {_way_out(name, self.values)}"
+        message = (
+            f"no parameter is called {name!r}; {_suggest_known(name, self.values)}"
+        )
         self.issues.append(Issue(self.path, at.line, at.column, message))
         return None
 
@@ -87,24 +89,26 @@ def substitute(root: yaml.Node, substitution: Substitution) -> yaml.Node:
     return yaml.MappingNode(root.tag, filled, root.start_mark, root.end_mark)
 
 
-def variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node]]:
+def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node]]:
     """Return the parameters' values of the default run (None) and of each variant."""
-    sections = entries(root)
+    sections = entries_of(root)
     defaults: dict[str, yaml.Node] = {}
-    for name, (_, declaration) in entries(_section(sections, "parameters")).items():
-        if "default" in entries(declaration):
-            defaults[name] = entries(declaration)["default"][1]
+    for name, (_, declaration) in entries_of(
+        _find_section(sections, "parameters")
+    ).items():
+        if "default" in entries_of(declaration):
+            defaults[name] = entries_of(declaration)["default"][1]
     values: dict[str | None, dict[str, yaml.Node]] = {None: defaults}
-    for variant, (_, body) in entries(_section(sections, "variants")).items():
-        changes = entries(_section(entries(body), "set"))
+    for variant, (_, body) in entries_of(_find_section(sections, "variants")).items():
+        changes = entries_of(_find_section(entries_of(body), "set"))
         values[variant] = defaults | {name: node for name, (_, node) in changes.items()}
     return values
 
 
-def parameter_issues(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]:
+def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]:
     """Return unused parameters, unknown ones in variants, and values of wrong type."""
-    sections = entries(root)
-    declared = entries(_section(sections, "parameters"))
+    sections = entries_of(root)
+    declared = entries_of(_find_section(sections, "parameters"))
     issues: list[Issue] = []
 
     def add(at: Mark, message: str) -> None:
@@ -112,7 +116,7 @@ def parameter_issues(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
 
     types: dict[str, str] = {}
     for name, (key, declaration) in declared.items():
-        body = entries(declaration)
+        body = entries_of(declaration)
         if name not in used:
             message = (
                 f"parameter {name!r} is never used; write ${{{name}}} or remove it"
@@ -121,18 +125,22 @@ def parameter_issues(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
         if "type" in body:
             types[name] = str(body["type"][1].value)
         if "default" in body and not _fits(types.get(name), body["default"][1]):
-            add(mark_of(body["default"][1]), _wrong_type(name, types[name]))
-    for _, variant in entries(_section(sections, "variants")).values():
-        for name, (key, value) in entries(_section(entries(variant), "set")).items():
+            add(mark_of(body["default"][1]), _explain_type(name, types[name]))
+    for _, variant in entries_of(_find_section(sections, "variants")).values():
+        for name, (key, value) in entries_of(
+            _find_section(entries_of(variant), "set")
+        ).items():
             if name not in declared:
-                message = f"no parameter is called {name!r}; {_way_out(name, declared)}"
+                message = (
+                    f"no parameter is called {name!r}; {_suggest_known(name, declared)}"
+                )
                 add(mark_of(key), message)
             elif not _fits(types.get(name), value):
-                add(mark_of(value), _wrong_type(name, types[name]))
+                add(mark_of(value), _explain_type(name, types[name]))
     return issues
 
 
-def _section(
+def _find_section(
     sections: Mapping[str, tuple[yaml.Node, yaml.Node]], name: str
 ) -> yaml.Node | None:
     return sections[name][1] if name in sections else None
@@ -143,11 +151,11 @@ def _fits(kind: str | None, node: yaml.Node) -> bool:
     return tags is None or node.tag.rpartition(":")[2] in tags
 
 
-def _wrong_type(name: str, kind: str) -> str:
+def _explain_type(name: str, kind: str) -> str:
     return f"parameter {name!r} takes values of type {kind}; write one, or change type"
 
 
-def _way_out(name: str, known: Mapping[str, object]) -> str:
+def _suggest_known(name: str, known: Mapping[str, object]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
     if close:
         return f"did you mean {close[0]!r}?"

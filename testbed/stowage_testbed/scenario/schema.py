@@ -32,7 +32,7 @@ _SUBSCHEMAS = ("items", "additionalProperties")
 
 
 @functools.cache
-def strict_schema() -> Schema:
+def make_strict_schema() -> Schema:
     """Return the schema of a scenario whose parameters are filled in."""
     return collect_definitions(
         {
@@ -47,31 +47,31 @@ def strict_schema() -> Schema:
     )
 
 
-def editor_schema() -> Schema:
+def make_editor_schema() -> Schema:
     """Return the schema for editors: both forms, and any value may be a placeholder."""
     # A copy without the parts that several places share: each is changed on its own.
-    schema: Schema = json.loads(json.dumps(strict_schema()))
+    schema: Schema = json.loads(json.dumps(make_strict_schema()))
     for name, section in schema["properties"].items():
         if name not in _NOT_FILLED_IN:
             _open(section)
-            schema["properties"][name] = _or_placeholder(section)
+            schema["properties"][name] = _allow_placeholder(section)
     for definition in schema["$defs"].values():
         _open(definition)
     return schema
 
 
-def editor_schema_text() -> str:
+def write_editor_schema() -> str:
     """Return the editors' schema as it is committed."""
-    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(make_editor_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 @functools.cache
-def validator() -> Draft202012Validator:
+def make_validator() -> Draft202012Validator:
     """Return the validator, with this language's formats."""
     formats = FormatChecker(formats=())
     for name, test in _FORMATS.items():
         formats.checks(name, raises=(QuantityError, ExpressionError))(test)
-    return Draft202012Validator(strict_schema(), format_checker=formats)
+    return Draft202012Validator(make_strict_schema(), format_checker=formats)
 
 
 def _open(schema: Schema) -> None:
@@ -80,14 +80,14 @@ def _open(schema: Schema) -> None:
         _open(branch)
     for name, inner in schema.get("properties", {}).items():
         _open(inner)
-        schema["properties"][name] = _or_placeholder(inner)
+        schema["properties"][name] = _allow_placeholder(inner)
     for keyword in _SUBSCHEMAS:
         if isinstance(schema.get(keyword), dict):
             _open(schema[keyword])
-            schema[keyword] = _or_placeholder(schema[keyword])
+            schema[keyword] = _allow_placeholder(schema[keyword])
 
 
-def _or_placeholder(schema: Schema) -> Schema:
+def _allow_placeholder(schema: Schema) -> Schema:
     inner = dict(schema)
     notes: Schema = {k: inner.pop(k) for k in ("description", "default") if k in inner}
     if inner.get("type") == "string" and "format" not in inner:
@@ -95,7 +95,7 @@ def _or_placeholder(schema: Schema) -> Schema:
     return {**notes, "anyOf": [inner, _PLACEHOLDER]}
 
 
-def _quantity(
+def _make_quantity_check(
     parse: Callable[[str | float], int | Decimal], least: int
 ) -> Callable[[object], bool]:
     def test(value: object) -> bool:
@@ -113,11 +113,11 @@ def _is_expression(value: object) -> bool:
 
 
 _FORMATS: dict[str, Callable[[object], bool]] = {
-    "cpu": _quantity(parse_cpu, 0),
-    "memory": _quantity(parse_memory, 0),
-    "quantity": _quantity(amount, 0),
-    "positive-cpu": _quantity(parse_cpu, 1),
-    "positive-memory": _quantity(parse_memory, 1),
+    "cpu": _make_quantity_check(parse_cpu, 0),
+    "memory": _make_quantity_check(parse_memory, 0),
+    "quantity": _make_quantity_check(amount, 0),
+    "positive-cpu": _make_quantity_check(parse_cpu, 1),
+    "positive-memory": _make_quantity_check(parse_memory, 1),
     "expression": _is_expression,
     **WORDS,
 }

@@ -6,9 +6,9 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import (
-    node_manifests,
-    pod_manifests,
-    workload_manifest,
+    make_controller,
+    make_nodes,
+    make_pods,
 )
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.simulate import Instance, Simulator
@@ -16,7 +16,7 @@ from stowage_testbed.simulate import Instance, Simulator
 NAMESPACE = "scenario"
 
 
-def instance_of(scenario: Scenario) -> Instance:
+def make_instance(scenario: Scenario) -> Instance:
     """Return the scenario's nodes and pods, which arrive one after the other.
 
     Their ReplicaSets are there too: the scheduler spreads by them, if only to break
@@ -24,13 +24,13 @@ def instance_of(scenario: Scenario) -> Instance:
     """
     return Instance(
         scenario.scenario_id,
-        tuple(node_manifests(scenario)),
-        tuple(_owned(pod) for pod in pod_manifests(scenario, NAMESPACE)),
-        tuple(_replica_set(workload) for workload in scenario.workload),
+        tuple(make_nodes(scenario)),
+        tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
+        tuple(_make_replica_set(workload) for workload in scenario.workload),
     )
 
 
-def _owned(pod: Manifest) -> Manifest:
+def _own(pod: Manifest) -> Manifest:
     """Return a pod as its ReplicaSet makes it."""
     owner = {
         "apiVersion": "apps/v1",
@@ -42,9 +42,9 @@ def _owned(pod: Manifest) -> Manifest:
     return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
 
 
-def _replica_set(workload: Workload) -> Manifest:
+def _make_replica_set(workload: Workload) -> Manifest:
     """Return what a ReplicaSet is, and what a Deployment makes."""
-    return {**workload_manifest(workload, NAMESPACE), "kind": "ReplicaSet"}
+    return {**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"}
 
 
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
@@ -52,8 +52,8 @@ def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:
 
     A burst is simulated in the same way: its pods have one order of arrival, too.
     """
-    pods = pod_manifests(scenario, NAMESPACE)
-    placed = simulator.place(instance_of(scenario))
+    pods = make_pods(scenario, NAMESPACE)
+    placed = simulator.place(make_instance(scenario))
     workloads = {workload.name: workload for workload in scenario.workload}
     states = []
     for pod in pods:

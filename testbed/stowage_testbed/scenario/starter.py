@@ -27,7 +27,7 @@ def write_starter(name: str, folder: Path) -> Path:
             "in web/scale-up"
         )
     path = folder / f"{name}.yaml"
-    text = starter_text(name)
+    text = make_starter(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -39,7 +39,7 @@ def write_starter(name: str, folder: Path) -> Path:
     return path
 
 
-def starter_text(name: str) -> str:
+def make_starter(name: str) -> str:
     """Return the text of a scenario of this name."""
     text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
     more = ", ".join(kind for kind in KINDS if f"- {kind}:" not in text)

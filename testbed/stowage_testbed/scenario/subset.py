@@ -19,7 +19,7 @@ class Difference:
     found: object
 
 
-def differences(wanted: Any, found: Any, path: str = "") -> Iterator[Difference]:
+def find_differences(wanted: Any, found: Any, path: str = "") -> Iterator[Difference]:
     """Yield the fields of ``found`` that are not as ``wanted`` has them.
 
     What is not named is not looked at. Elements of a list are matched by the field that
@@ -29,30 +29,30 @@ def differences(wanted: Any, found: Any, path: str = "") -> Iterator[Difference]
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         for key, value in wanted.items():
             inner = f"{path}.{key}" if path else str(key)
-            yield from differences(value, found.get(key), inner)
+            yield from find_differences(value, found.get(key), inner)
     elif isinstance(wanted, list) and isinstance(found, list):
-        yield from _in_lists(wanted, found, path)
+        yield from _compare_lists(wanted, found, path)
     elif wanted != found:
         yield Difference(path, wanted, found)
 
 
-def _in_lists(
+def _compare_lists(
     wanted: Sequence[Any], found: Sequence[Any], path: str
 ) -> Iterator[Difference]:
-    name = _name_of(wanted)
+    name = _find_name_field(wanted)
     if name is not None:
         there = {one.get(name): one for one in found if isinstance(one, Mapping)}
         for one in wanted:
             inner = f"{path}[{one[name]}]"
-            yield from differences(one, there.get(one[name]), inner)
+            yield from find_differences(one, there.get(one[name]), inner)
     elif len(wanted) != len(found):
         yield Difference(path, list(wanted), list(found))
     else:
         for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
-            yield from differences(one, other, f"{path}[{at}]")
+            yield from find_differences(one, other, f"{path}[{at}]")
 
 
-def _name_of(elements: Sequence[Any]) -> str | None:
+def _find_name_field(elements: Sequence[Any]) -> str | None:
     """Return the field that tells all elements apart; None if there is none."""
     if not elements or not all(isinstance(one, Mapping) for one in elements):
         return None

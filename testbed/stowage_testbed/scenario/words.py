@@ -11,28 +11,28 @@ from stowage_testbed.declaration import form
 LONGEST_LABEL = 63
 
 
-def _like(pattern: str) -> Callable[[object], bool]:
+def _make_matcher(pattern: str) -> Callable[[object], bool]:
     """Return what tells whether a text is wholly of this pattern."""
     whole = re.compile(pattern).fullmatch
     return lambda value: not isinstance(value, str) or whole(value) is not None
 
 
-is_label = _like(rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+is_label = _make_matcher(rf"(?=.{{1,{LONGEST_LABEL}}}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """A DNS label, as Kubernetes demands of names."""
 
-is_scenario_name = _like(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")
+is_scenario_name = _make_matcher(r"[a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9]*")
 """A topic and a behaviour."""
 
 WORDS = {
     "label": is_label,
     "scenario-name": is_scenario_name,
-    "parameter-name": _like(r"[a-z][a-z0-9_]*"),
-    "metric-name": _like(r"[a-z][-a-zA-Z0-9_./]*"),
-    "any-resource": _like(r"(?!pods\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"),
-    "resource-name": _like(
+    "parameter-name": _make_matcher(r"[a-z][a-z0-9_]*"),
+    "metric-name": _make_matcher(r"[a-z][-a-zA-Z0-9_./]*"),
+    "any-resource": _make_matcher(r"(?!pods\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"),
+    "resource-name": _make_matcher(
         r"(?!(cpu|memory|pods)\Z)[a-z0-9]([-._a-zA-Z0-9/]*[a-zA-Z0-9])?"
     ),
-    "priority": _like(r"-?(0|[1-9]\d{0,9})"),
+    "priority": _make_matcher(r"-?(0|[1-9]\d{0,9})"),
 }
 """Each kind of word, as a format of the schema."""
 

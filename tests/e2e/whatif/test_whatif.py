@@ -17,7 +17,7 @@ from kubernetes import client
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import AuditMark, find_audit_end, read_audit_entries
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
 from stowage_testbed.wait import HANG_S, wait_until
@@ -73,7 +73,7 @@ def _figure_1(api: client.ApiClient) -> None:
     for name, memory in (("a", 2), ("b", 2), ("c", 3)):
         workload = Workload(name, 1, asked(100, memory * GIB))
         apps.create_namespaced_replica_set(
-            NAMESPACE, workload_manifest(workload, NAMESPACE)
+            NAMESPACE, make_controller(workload, NAMESPACE)
         )
     pods = wait_until(
         "three pods",

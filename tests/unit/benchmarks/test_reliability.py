@@ -23,7 +23,7 @@ from stowage_testbed.faults.workloads import CHURN_RATE
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.load import load_folder
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.scenario.schema import make_strict_schema
 from stowage_testbed.text.figure import Figure
 
 GOOD = Trial("faults/x", "kill-optimizer", 1, 1, 1.0, struck=True, held_s=1.4)
@@ -128,7 +128,7 @@ def test_the_results_show_which_tries_failed(tmp_path: Path) -> None:
 
 def test_scenario_files_may_name_every_fault_and_no_other() -> None:
     """The schema and the program must know the same faults."""
-    known = strict_schema()["properties"]["fault"]["properties"]["do"]["enum"]
+    known = make_strict_schema()["properties"]["fault"]["properties"]["do"]["enum"]
 
     assert sorted(KINDS) == known
 

@@ -36,7 +36,7 @@ from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.registry import ARMS
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.scenario.schema import make_strict_schema
 
 ROOT = Path(__file__).parents[3]
 BY_HAND = ROOT / "docs" / "reference" / "profiles-and-strategies.md"
@@ -101,7 +101,7 @@ def test_every_word_of_the_scenario_schema_is_there() -> None:
             for inner in schema:
                 walk(inner)
 
-    walk({"properties": strict_schema()["properties"], "x": strict_schema()})
+    walk({"properties": make_strict_schema()["properties"], "x": make_strict_schema()})
     assert len(words) > 100
     shown = set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`]+)`", page))))
     assert words - shown - {"$defs"} == set()

@@ -9,7 +9,7 @@ import pytest
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.pytest.scenarios import marked_scenario
-from stowage_testbed.scenario.catalogue import shipped_folder
+from stowage_testbed.scenario.catalogue import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.starter import write_starter
 
@@ -32,7 +32,7 @@ def test_a_name_is_the_projects_own_or_one_of_ours(tmp_path: Path) -> None:
 
     assert meant(tmp_path, "web/scale-up").path == file
     assert meant(tmp_path, "paper/figure-1").path == (
-        shipped_folder() / "paper" / "figure-1.yaml"
+        find_shipped_folder() / "paper" / "figure-1.yaml"
     )
 
 

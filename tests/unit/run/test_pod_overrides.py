@@ -7,8 +7,8 @@ from amounts import asked
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.scenario.manifests import (
-    bare_pod_manifest,
-    workload_manifest,
+    make_bare_pod,
+    make_controller,
 )
 from stowage_testbed.scenario.model import Workload
 
@@ -20,14 +20,14 @@ OVERRIDES = PodOverrides(
 
 def test_without_overrides_nothing_is_changed() -> None:
     """`stowage run` uses the scheduler that every pod asks for by default."""
-    manifest = workload_manifest(WEB, "ns")
+    manifest = make_controller(WEB, "ns")
 
     assert apply_overrides(manifest, None) is manifest
 
 
 def test_the_pods_of_a_controller_are_overridden() -> None:
     """Its own labels, by which it finds its pods, stay as they are."""
-    manifest = apply_overrides(workload_manifest(WEB, "ns"), OVERRIDES)
+    manifest = apply_overrides(make_controller(WEB, "ns"), OVERRIDES)
 
     template = manifest["spec"]["template"]
     assert template["spec"]["schedulerName"] == "yunikorn"
@@ -41,7 +41,7 @@ def test_the_pods_of_a_controller_are_overridden() -> None:
 
 def test_pods_without_a_controller_are_overridden_too() -> None:
     """Those of bursts and traces, and those that are written out."""
-    burst = apply_overrides(bare_pod_manifest(WEB, "web-0", "ns", 1.5), OVERRIDES)
+    burst = apply_overrides(make_bare_pod(WEB, "web-0", "ns", 1.5), OVERRIDES)
     lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
     written = apply_overrides(lone, OVERRIDES)
 
@@ -63,8 +63,8 @@ def test_a_reservation_is_no_pod() -> None:
 
 def test_the_scenario_is_not_changed() -> None:
     """The same manifest gets the next scheduler's overrides."""
-    manifest = workload_manifest(WEB, "ns")
+    manifest = make_controller(WEB, "ns")
 
     apply_overrides(manifest, OVERRIDES)
 
-    assert manifest == workload_manifest(WEB, "ns")
+    assert manifest == make_controller(WEB, "ns")

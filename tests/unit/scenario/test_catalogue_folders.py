@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.scenario.catalogue import select, shipped_folder
-from stowage_testbed.scenario.load import scenario_files
+from stowage_testbed.scenario.catalogue import find_shipped_folder, select
+from stowage_testbed.scenario.load import find_files
 from stowage_testbed.scenario.starter import write_starter
 
 FOLDER = Path("scenarios")
@@ -23,7 +23,7 @@ def test_without_a_folder_all_that_come_with_stowage_are_meant() -> None:
     """`stowage run` must do something sensible right after `pip install`."""
     found = select((), folder=FOLDER)
 
-    assert {one.path for one in found} == set(scenario_files(shipped_folder()))
+    assert {one.path for one in found} == set(find_files(find_shipped_folder()))
 
 
 def test_with_a_folder_only_its_own_are_meant() -> None:
@@ -48,7 +48,7 @@ def test_a_name_that_the_folder_lacks_is_one_of_ours() -> None:
 
     (found,) = select(["paper/figure-1"], folder=FOLDER)
 
-    assert found.path == shipped_folder() / "paper" / "figure-1.yaml"
+    assert found.path == find_shipped_folder() / "paper" / "figure-1.yaml"
 
 
 def test_a_name_that_nobody_has_is_answered_with_close_ones_of_both() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from stowage_testbed.cli import app
 from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.language import explain_word, is_word
-from stowage_testbed.scenario.schema import strict_schema
+from stowage_testbed.scenario.schema import make_strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
@@ -28,7 +28,7 @@ def places(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]
             yield from places(part, path)
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        yield from places(strict_schema()["$defs"][name], path)
+        yield from places(make_strict_schema()["$defs"][name], path)
 
 
 def one_line(text: str) -> str:
@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
 
 def test_every_word_that_a_file_may_have_is_explained() -> None:
     """Also what stands in lists, in mappings of any names, and in definitions."""
-    words = dict(places(strict_schema()))
+    words = dict(places(make_strict_schema()))
 
     assert {"workload.pod.containers.resources", "steps.check.objects.phase"} < set(
         words

@@ -9,7 +9,7 @@ from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expected_moment import Bounds
 from stowage_testbed.scenario.load import load_file, load_folder
-from stowage_testbed.scenario.manifests import pod_spec
+from stowage_testbed.scenario.manifests import make_pod_spec
 from stowage_testbed.scenario.model import (
     QUIET_S,
     InstanceSpec,
@@ -156,7 +156,7 @@ def test_a_sidecar_counts_once_beside_the_workloads_own_requests(
     web = load(tmp_path, text)[0].workload[0]
 
     assert web.takes == taken(600, 10**9, {"nvidia.com/gpu": 1})
-    (container,) = pod_spec(web)["containers"]
+    (container,) = make_pod_spec(web)["containers"]
     assert container["resources"]["requests"] == {"cpu": "500m", "memory": "1000000000"}
 
 

@@ -6,16 +6,16 @@ from amounts import asked, size
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.manifests import (
-    bare_pod_manifest,
-    controller_manifests,
-    node_manifests,
-    pod_manifests,
-    pod_spec,
-    priority_class_manifests,
-    workload_manifest,
+    make_bare_pod,
+    make_controller,
+    make_controllers,
+    make_nodes,
+    make_pod_spec,
+    make_pods,
+    make_priority_classes,
 )
 from stowage_testbed.scenario.model import Scenario, Workload, WorkloadKind
-from stowage_testbed.scenario.objects import object_of
+from stowage_testbed.scenario.objects import make_object_spec
 
 OF_WEB = {"stowage.dev/workload": "web"}
 NODES = (NodePool("node", 2, size(4000, 4 * 10**9)),)
@@ -28,7 +28,7 @@ def a_scenario(*workload: Workload) -> Scenario:
 
 def test_a_workload_becomes_a_replica_set_with_exact_requests() -> None:
     """Bytes and milli-CPU are written out: no suffix, nothing to round."""
-    manifest = workload_manifest(
+    manifest = make_controller(
         Workload("web", 3, asked(150, 2 * 10**9), priority=5), "ns"
     )
 
@@ -47,7 +47,7 @@ def test_a_workload_becomes_a_replica_set_with_exact_requests() -> None:
 
 def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
     """Selectors that overlap make controllers fight over pods."""
-    first, second = controller_manifests(
+    first, second = make_controllers(
         Workload("web", 3, asked(150, 0), kind="Deployment", controllers=2), "ns"
     )
 
@@ -58,7 +58,7 @@ def test_controllers_of_one_workload_do_not_take_each_others_pods() -> None:
         assert wanted["stowage.dev/workload"] == "web"
     assert first["spec"]["selector"] != second["spec"]["selector"]
     alone = Workload("web", 3, asked(150, 0))
-    assert controller_manifests(alone, "ns") == [workload_manifest(alone, "ns")]
+    assert make_controllers(alone, "ns") == [make_controller(alone, "ns")]
 
 
 def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
@@ -73,7 +73,7 @@ def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
         ends_in_s=1.5,
     )
 
-    template = workload_manifest(described, "ns")["spec"]["template"]
+    template = make_controller(described, "ns")["spec"]["template"]
 
     assert template["metadata"] == {
         "labels": {"stowage.dev/workload": "web", "app": "x"},
@@ -94,7 +94,7 @@ def test_each_priority_but_zero_gets_one_priority_class() -> None:
         Workload("d", 1, asked(0, 0), priority=-3),
     )
 
-    classes = priority_class_manifests(scenario)
+    classes = make_priority_classes(scenario)
 
     assert [(c["metadata"]["name"], c["value"]) for c in classes] == [
         ("stowage-minus-3", -3),
@@ -108,7 +108,7 @@ def test_the_simulator_is_given_pods_and_nodes_in_their_order() -> None:
         Workload("b", 2, asked(100, 0), priority=5), Workload("a", 1, asked(100, 0))
     )
 
-    pods, nodes = pod_manifests(scenario, "ns"), node_manifests(scenario)
+    pods, nodes = make_pods(scenario, "ns"), make_nodes(scenario)
 
     assert [pod["metadata"]["name"] for pod in pods] == ["b-0", "b-1", "a-0"]
     assert [pod["spec"]["priority"] for pod in pods] == [5, 5, 0]
@@ -119,7 +119,7 @@ def test_a_pod_without_controller_is_like_the_workloads() -> None:
     """A burst differs from a ReplicaSet in its arrivals, not in its pods."""
     web = Workload("web", 1, asked(100, 0), priority=3)
 
-    pod = bare_pod_manifest(web, "web-7", "ns", lifetime_s=0.25)
+    pod = make_bare_pod(web, "web-7", "ns", lifetime_s=0.25)
 
     assert pod["metadata"] == {
         "name": "web-7",
@@ -127,16 +127,18 @@ def test_a_pod_without_controller_is_like_the_workloads() -> None:
         "labels": {"stowage.dev/workload": "web"},
         "annotations": {"stowage.dev/lifetime": "250ms"},
     }
-    assert pod["spec"] == workload_manifest(web, "ns")["spec"]["template"]["spec"]
-    assert "annotations" not in bare_pod_manifest(web, "a", "ns")["metadata"]
+    assert pod["spec"] == make_controller(web, "ns")["spec"]["template"]["spec"]
+    assert "annotations" not in make_bare_pod(web, "a", "ns")["metadata"]
 
 
 def test_objects_are_put_where_they_belong() -> None:
     """Reservations are the cluster's; a pod counts as a workload of its name."""
     labels = {"labels": {"a": "b"}}
-    budget = object_of("b", {"kind": "Budget", "metadata": labels, "spec": {"min": 1}})
-    room = object_of("r", {"kind": "Room", "spec": {"owners": []}})
-    lone = object_of("lone", {"kind": "Pod", "metadata": labels, "spec": {}})
+    budget = make_object_spec(
+        "b", {"kind": "Budget", "metadata": labels, "spec": {"min": 1}}
+    )
+    room = make_object_spec("r", {"kind": "Room", "spec": {"owners": []}})
+    lone = make_object_spec("lone", {"kind": "Pod", "metadata": labels, "spec": {}})
 
     assert budget.in_namespace(a_kind("Budget"), "ns") == {
         "apiVersion": "example.com/v1",
@@ -154,7 +156,9 @@ def test_objects_are_put_where_they_belong() -> None:
 def test_pods_of_a_kind_that_nobody_here_knows_are_a_workload_too() -> None:
     """Whatever has a template with containers makes pods of it."""
     pod = {"spec": {"containers": [{"name": "main"}]}}
-    job = object_of("train", {"kind": "Job", "spec": {"tasks": [{"template": pod}]}})
+    job = make_object_spec(
+        "train", {"kind": "Job", "spec": {"tasks": [{"template": pod}]}}
+    )
 
     made = job.in_namespace(a_kind("Job"), "ns")
 
@@ -178,7 +182,7 @@ def test_an_object_says_how_many_pods_come_with_it(
     kind: str, spec: Mapping[str, int], pods: int
 ) -> None:
     """Waits are for so many, and expectations are held against them."""
-    assert object_of("a", {"kind": kind, "spec": spec}).pods == pods
+    assert make_object_spec("a", {"kind": kind, "spec": spec}).pods == pods
 
 
 def a_kind(name: str, *, namespaced: bool = True) -> Kind:
@@ -200,7 +204,7 @@ def test_each_kind_of_controller_is_written_as_it_wants(
     """What the API demands of one it refuses of another."""
     web = Workload("web", 3, asked(100, 10**9), kind=kind, spec={"own": True})
 
-    (made,) = controller_manifests(web, "ns")
+    (made,) = make_controllers(web, "ns")
 
     assert (made["apiVersion"], made["kind"]) == (version, kind)
     assert made["spec"].items() >= {**spec, "own": True}.items()
@@ -214,7 +218,7 @@ def test_a_cron_job_makes_jobs_of_its_pods() -> None:
         "web", 2, asked(0, 0), kind="CronJob", spec={"schedule": "0 * * * *"}
     )
 
-    (made,) = controller_manifests(web, "ns")
+    (made,) = make_controllers(web, "ns")
 
     job = made["spec"]["jobTemplate"]["spec"]
     assert made["spec"]["schedule"] == "0 * * * *"
@@ -226,7 +230,7 @@ def test_pods_without_a_controller_have_names_of_their_own() -> None:
     """They sort as numbers, like nodes."""
     lone = Workload("web", 11, asked(0, 0), kind="Pod", runs_s=0.5)
 
-    made = controller_manifests(lone, "ns")
+    made = make_controllers(lone, "ns")
 
     assert [one["metadata"]["name"] for one in made][::10] == ["web-00", "web-10"]
     assert made[0]["metadata"]["annotations"] == {"stowage.dev/lifetime": "500ms"}
@@ -237,7 +241,7 @@ def test_what_cannot_be_given_out_twice_is_limited_too() -> None:
     own = {"nvidia.com/gpu": 2, "ephemeral-storage": 10}
     gpu = Workload("web", 1, asked(500, 0, own))
 
-    (container,) = pod_spec(gpu)["containers"]
+    (container,) = make_pod_spec(gpu)["containers"]
 
     assert container["resources"] == {
         "requests": {"cpu": "500m", "nvidia.com/gpu": "2", "ephemeral-storage": "10"},
@@ -249,7 +253,7 @@ def test_each_of_several_controllers_knows_its_own_pods() -> None:
     """Whatever kind they are of."""
     jobs = Workload("web", 1, asked(0, 0), kind="Job", controllers=2)
 
-    made = controller_manifests(jobs, "ns")
+    made = make_controllers(jobs, "ns")
 
     labels = [one["spec"]["template"]["metadata"]["labels"] for one in made]
     assert [one["stowage.dev/controller"] for one in labels] == ["web-0", "web-1"]

@@ -9,11 +9,11 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.scenario.load import load_folder, scenario_files
-from stowage_testbed.scenario.schema import editor_schema_text, strict_schema
+from stowage_testbed.scenario.load import find_files, load_folder
+from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
-FILES = scenario_files(SCENARIOS)
+FILES = find_files(SCENARIOS)
 
 
 def test_the_shipped_scenarios_have_no_issues() -> None:
@@ -32,7 +32,7 @@ def test_the_shipped_scenarios_have_no_issues() -> None:
 def test_the_committed_schema_is_the_current_one() -> None:
     """Editors read the file; `stowage scenario schema --write` brings it up to date."""
     committed = (SCENARIOS / "schema.json").read_text("utf-8")
-    assert committed == editor_schema_text()
+    assert committed == write_editor_schema()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -51,13 +51,13 @@ def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
 
 def test_both_schemas_are_valid_schemas() -> None:
     """A mistake in the schema would make every check of it vacuous."""
-    Draft202012Validator.check_schema(strict_schema())
-    Draft202012Validator.check_schema(json.loads(editor_schema_text()))
+    Draft202012Validator.check_schema(make_strict_schema())
+    Draft202012Validator.check_schema(json.loads(write_editor_schema()))
 
 
 def test_every_key_is_described_for_editors() -> None:
     """Completion without a word of explanation helps nobody."""
-    assert list(_undescribed(strict_schema(), "")) == []
+    assert list(_undescribed(make_strict_schema(), "")) == []
 
 
 def test_the_catalogue_is_printed() -> None:

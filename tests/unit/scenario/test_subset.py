@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.scenario.subset import Difference, differences
+from stowage_testbed.scenario.subset import Difference, find_differences
 
 POD = {
     "metadata": {"name": "web", "labels": {"a": "b"}},
@@ -33,7 +33,7 @@ POD = {
 )
 def test_what_is_not_named_is_not_looked_at(wanted: dict[str, Any]) -> None:
     """Elements of lists are found by what tells them apart, wherever they stand."""
-    assert list(differences(wanted, POD)) == []
+    assert list(find_differences(wanted, POD)) == []
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_a_field_that_differs_is_named_by_its_path(
     wanted: dict[str, Any], difference: Difference
 ) -> None:
     """Else a reader has to compare two objects by eye."""
-    assert list(differences(wanted, POD)) == [difference]
+    assert list(find_differences(wanted, POD)) == [difference]

@@ -25,7 +25,7 @@ _MANAGER = "stowage"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Resource:
     """A kind of object that an arm makes; in a namespace unless that is empty."""
 
     group: str
@@ -36,7 +36,7 @@ class Kind:
 
 @contextmanager
 def custom_resources(
-    cluster: Cluster, definitions: Path, made: Sequence[Kind]
+    cluster: Cluster, definitions: Path, made: Sequence[Resource]
 ) -> Iterator[None]:
     """Apply a folder's definitions; at the end, delete the objects of some kinds."""
     apply_crds(cluster, definitions)
@@ -83,7 +83,7 @@ def _waiting(api: ApiClient, names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in established]
 
 
-def _delete_all(api: ApiClient, kind: Kind) -> None:
+def _delete_all(api: ApiClient, kind: Resource) -> None:
     objects: Any = CustomObjectsApi(api)
     where = (kind.group, kind.version)
     if kind.namespace:

@@ -30,9 +30,9 @@ from stowage_testbed.run.arm import (
     PodOverrides,
     RunningArm,
 )
-from stowage_testbed.scenario.document import compose, read
+from stowage_testbed.scenario.document import compose, read_node
 from stowage_testbed.scenario.errors import Issue
-from stowage_testbed.scenario.issues import schema_issues
+from stowage_testbed.scenario.issues import translate_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ def load_arm_file(path: Path) -> FileArm:
     root, issues = compose(path, text)
     if root is None:
         raise _issues_error(issues)
-    document = read(root)
-    found = list(schema_issues(list(validator().iter_errors(document.data))))
+    document = read_node(root)
+    found = list(translate_errors(list(validator().iter_errors(document.data))))
     data = document.data if isinstance(document.data, Mapping) else {}
     found += rule_issues(data, folder)
     for one in found:

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.scenario.document import Place
-from stowage_testbed.scenario.issues import DocumentIssue, way_out_of_unknown
+from stowage_testbed.scenario.issues import DocumentIssue, suggest_known
 from stowage_testbed.scenario.words import is_label
 
 PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
@@ -156,7 +156,7 @@ def _configuration(data: Data, folder: Path) -> Iterator[DocumentIssue]:
 def _placeholders(data: Data) -> Iterator[DocumentIssue]:
     for place, text in (*_started_with(data), *_ready(data)):
         for name in unknown(text):
-            way_out = way_out_of_unknown(name, PLACEHOLDERS)
+            way_out = suggest_known(name, PLACEHOLDERS)
             yield DocumentIssue(
                 place, f"no placeholder is called {{{name}}}; {way_out}"
             )

@@ -167,7 +167,7 @@ class TurnListener(Listener):
     Parameters
     ----------
     listener
-        Receives each phase.
+        Receives the progress of the run.
     turn, harness, keep
         Which turn, what places its pods, and what takes the record.
     """
@@ -187,9 +187,9 @@ class TurnListener(Listener):
         self._keep = keep
         self._warm = warm
 
-    def phase(self, text: str) -> None:
+    def scenario_progress(self, text: str) -> None:
         """Pass it on."""
-        self._listener.phase(text)
+        self._listener.scenario_progress(text)
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Keep the record."""

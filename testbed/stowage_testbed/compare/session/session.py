@@ -135,7 +135,7 @@ def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> Non
     except (ApiException, HTTPError) as error:
         raise ApiUnreachableError("list what is there", str(error)) from error
     for name in webhooks:
-        listener.stage(f"every arm's pods pass through the webhook {name}")
+        listener.run_progress(f"every arm's pods pass through the webhook {name}")
 
 
 def _run_all(

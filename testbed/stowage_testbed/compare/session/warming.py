@@ -11,7 +11,7 @@ from stowage_testbed.resources import Resources
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace
-from stowage_testbed.scenario.manifests import workload_manifest
+from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 
 LONGEST = 58
@@ -34,7 +34,7 @@ def warm_up(
     try:
         await_account(context, namespace)
         objects.create(
-            apply_overrides(workload_manifest(workload, namespace), pod_overrides)
+            apply_overrides(make_controller(workload, namespace), pod_overrides)
         )
         context.observer.wait_for(
             f"{pods} pods to be placed before anything is measured",

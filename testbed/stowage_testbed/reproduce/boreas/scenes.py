@@ -18,7 +18,7 @@ from stowage_testbed.instances.constraint_mix import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.resources import MOST_PODS, Resources
-from stowage_testbed.scenario.implied_steps import as_steps
+from stowage_testbed.scenario.implied_steps import make_steps
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.applying import Apply
 
@@ -101,7 +101,7 @@ class Scene:
             description=self.about,
             nodes=(pool,),
             workload=self.workload,
-            steps=as_steps([Apply(names)]),
+            steps=make_steps([Apply(names)]),
         )
 
     @property

@@ -21,7 +21,7 @@ from stowage_testbed.reproduce.instance.rows import (
 from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.resources import CPU, MEMORY
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.simulation import instance_of
+from stowage_testbed.scenario.simulation import make_instance
 from stowage_testbed.simulate import Placements
 
 
@@ -79,7 +79,7 @@ class SelectTask:
         """Return the first instance that has a pending pod, with both baselines."""
         for attempt in range(SEEDS_TRIED):
             scenario = self.case.scenario(attempt)
-            instance = instance_of(scenario)
+            instance = make_instance(scenario)
             began = perf_counter()
             placed = tools.deterministic.place(instance)
             simulated_s = perf_counter() - began

@@ -9,7 +9,7 @@ from stowage_testbed.run.environment import delete_object
 from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.run.steps.conditions import some_pods
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.scenario.manifests import controller_manifests
+from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.steps.applying import (
     Apply,
     ApplyInTurn,
@@ -30,7 +30,7 @@ def apply(context: StepContext, step: Apply) -> None:
     for name in step.names:
         workload, item = context.workload(name), context.object(name)
         if workload is not None:
-            for manifest in controller_manifests(workload, context.namespace):
+            for manifest in make_controllers(workload, context.namespace):
                 context.create(manifest)
         elif item is not None:
             context.create_object(item)

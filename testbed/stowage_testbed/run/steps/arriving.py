@@ -9,7 +9,7 @@ from itertools import repeat
 from stowage_testbed.errors import StowageError
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.pacing import Due, Pacer
-from stowage_testbed.scenario.manifests import bare_pod_manifest
+from stowage_testbed.scenario.manifests import make_bare_pod
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
 
@@ -35,7 +35,7 @@ def _make_burst_dues(
     pairs = zip(step.arrival.times_s(count), lifetimes, strict=True)
     for number, (at_s, lifetime_s) in enumerate(pairs, start=first):
         name = f"{workload.name}-{number:05}"
-        manifest = bare_pod_manifest(workload, name, context.namespace, lifetime_s)
+        manifest = make_bare_pod(workload, name, context.namespace, lifetime_s)
         yield Due(at_s, name, partial(context.create, manifest))
 
 
@@ -47,9 +47,7 @@ def _make_replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
             requests=pod.template.requests,
             priority=pod.template.priority,
         )
-        manifest = bare_pod_manifest(
-            workload, pod.name, context.namespace, pod.lifetime_s
-        )
+        manifest = make_bare_pod(workload, pod.name, context.namespace, pod.lifetime_s)
         yield Due(pod.at_s, pod.name, partial(context.create, manifest))
 
 

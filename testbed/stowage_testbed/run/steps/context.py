@@ -26,7 +26,7 @@ from stowage_testbed.run.outcome import CheckpointRecord, StepRecord, Window
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.check import CheckResult
-from stowage_testbed.scenario.manifests import controller_manifests
+from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -116,7 +116,7 @@ class StepContext:
         """Have the server look at each workload; as `try_objects` raises."""
         for workload in self.scenario.workload:
             # Its controllers are equal.
-            for manifest in controller_manifests(workload, self.namespace)[:1]:
+            for manifest in make_controllers(workload, self.namespace)[:1]:
                 with _say_where(f"workload {workload.name}"):
                     self._offer(manifest, dry_run=True)
 

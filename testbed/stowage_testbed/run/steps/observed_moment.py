@@ -22,7 +22,7 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.check import Moment, OptimizerRecord
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.kinds import asked_plans
+from stowage_testbed.scenario.steps.kinds import list_asked_plans
 
 
 def observe_moment(
@@ -113,7 +113,7 @@ def sum_up_plans(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
 def _find_objects(
     state: State, context: StepContext, asked: Iterable[str]
 ) -> dict[str, JsonObject]:
-    plans = asked_plans(context.scenario.steps)
+    plans = list_asked_plans(context.scenario.steps)
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
     seen = {name: context.observed(state, name) for name in names}
     return {name: body for name, body in seen.items() if body is not None}

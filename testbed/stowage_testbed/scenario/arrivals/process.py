@@ -77,7 +77,7 @@ class ArrivalProcess:
         """Return when each of ``count`` pods comes, in seconds from the start."""
         if self.process == "at-once":
             return [0.0] * count
-        gaps = _draws(
+        gaps = _draw(
             _GAPS[self.process],
             1.0 / self.rate_per_s,
             self.cv,
@@ -109,7 +109,7 @@ class ArrivalProcess:
         elif "rate_per_s" not in plain:
             message = f"process {process} needs `rate_per_s`, the pods a second; add it"
             yield DocumentIssue((), message)
-        yield from _gamma_and_seed(plain, process)
+        yield from _check_gamma_and_seed(plain, process)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Lifetime:
     def draws_s(self, count: int) -> list[float]:
         """Return the lifetimes of ``count`` pods, in the order in which they come."""
         stream = (self.seed, _LIFETIMES)
-        return _draws(self.distribution, self.mean_s, self.cv, stream, count)
+        return _draw(self.distribution, self.mean_s, self.cv, stream, count)
 
     def in_words(self) -> str:
         """Return how long a pod runs."""
@@ -153,10 +153,12 @@ class Lifetime:
     @staticmethod
     def issues(plain: Mapping[str, Any]) -> Iterator[DocumentIssue]:
         """Yield where it lacks a number that it needs, or has another."""
-        return _gamma_and_seed(plain, plain["distribution"])
+        return _check_gamma_and_seed(plain, plain["distribution"])
 
 
-def _gamma_and_seed(plain: Mapping[str, Any], name: str) -> Iterator[DocumentIssue]:
+def _check_gamma_and_seed(
+    plain: Mapping[str, Any], name: str
+) -> Iterator[DocumentIssue]:
     if name == "gamma" and "cv" not in plain:
         message = "gamma needs `cv`, the coefficient of variation; add it"
         yield DocumentIssue((), message)
@@ -168,7 +170,7 @@ def _gamma_and_seed(plain: Mapping[str, Any], name: str) -> Iterator[DocumentIss
         yield DocumentIssue(("seed",), message, of_key=True)
 
 
-def _draws(
+def _draw(
     distribution: Distribution,
     mean: float,
     cv: float,

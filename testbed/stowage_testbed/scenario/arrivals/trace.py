@@ -62,7 +62,7 @@ class TracedPod:
     lifetime_s: float | None = None
 
 
-def traced_pods(rows: Sequence[TraceRow]) -> Iterator[TracedPod]:
+def list_pods(rows: Sequence[TraceRow]) -> Iterator[TracedPod]:
     """Yield the pods in the order in which they came."""
     seen: Counter[tuple[str, str]] = Counter()
     for row in sorted(rows, key=lambda row: row.at_s):
@@ -74,11 +74,11 @@ def traced_pods(rows: Sequence[TraceRow]) -> Iterator[TracedPod]:
             yield TracedPod(row.at_s, name, row.owner, row.template, row.lifetime_s)
 
 
-def replayed(
+def make_replay(
     rows: Sequence[TraceRow], *, speed: float, limit: int | None
 ) -> tuple[TracedPod, ...]:
     """Return the first ``limit`` pods, with all times divided by ``speed``."""
-    pods = list(traced_pods(rows))[:limit]
+    pods = list(list_pods(rows))[:limit]
     return tuple(
         replace(
             pod,

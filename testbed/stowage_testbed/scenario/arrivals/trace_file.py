@@ -16,8 +16,8 @@ from pathlib import Path
 
 import yaml
 
-from stowage_testbed.scenario.arrivals.trace import TraceRow, traced_pods
-from stowage_testbed.scenario.arrivals.trace_row import FIELDS, row_of
+from stowage_testbed.scenario.arrivals.trace import TraceRow, list_pods
+from stowage_testbed.scenario.arrivals.trace_row import FIELDS, read_row
 from stowage_testbed.scenario.errors import Issue
 
 SUFFIXES = (".csv", ".json")
@@ -55,15 +55,15 @@ def read_trace(path: Path) -> TraceFile:
         return TraceFile(unreadable=str(error.strerror))
     except UnicodeDecodeError:
         return TraceFile(unreadable="it is not UTF-8 text")
-    read = _csv_table if path.suffix == ".csv" else _json_table
-    return _judged(read(path, text))
+    read = _read_csv if path.suffix == ".csv" else _read_json
+    return _judge(read(path, text))
 
 
-def _judged(table: _Table) -> TraceFile:
+def _judge(table: _Table) -> TraceFile:
     good: list[TraceRow] = []
     places: list[int] = []
     for place, fields in table.rows:
-        row, wrong = row_of(fields)
+        row, wrong = read_row(fields)
         for message in wrong:
             table.add_issue(place, message)
         if row is not None:
@@ -82,7 +82,7 @@ def _find_namesakes(table: _Table, rows: list[TraceRow], places: list[int]) -> N
     # Rows of one moment keep their order, as they do when they are replayed.
     order = sorted(range(len(rows)), key=lambda index: rows[index].at_s)
     seen: dict[str, int] = {}
-    pods = traced_pods(rows)
+    pods = list_pods(rows)
     for index in order:
         for pod in islice(pods, rows[index].replicas):
             first = seen.setdefault(pod.name, places[index])
@@ -92,7 +92,7 @@ def _find_namesakes(table: _Table, rows: list[TraceRow], places: list[int]) -> N
                 table.add_issue(places[index], message)
 
 
-def _csv_table(path: Path, text: str) -> _Table:
+def _read_csv(path: Path, text: str) -> _Table:
     table, header = _Table(path), list[str]()
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
@@ -117,7 +117,7 @@ def _csv_table(path: Path, text: str) -> _Table:
     return table
 
 
-def _json_table(path: Path, text: str) -> _Table:
+def _read_json(path: Path, text: str) -> _Table:
     table = _Table(path)
     try:
         items = json.loads(text)
@@ -128,7 +128,7 @@ def _json_table(path: Path, text: str) -> _Table:
     if not isinstance(items, list):
         table.add_issue(1, "a trace is a list of mappings; put the arrivals into [ ]")
         return table
-    table.line_of = _lines(text)
+    table.line_of = _find_lines(text)
     for index, item in enumerate(items):
         if isinstance(item, dict):
             filled = {name: value for name, value in item.items() if value is not None}
@@ -138,7 +138,7 @@ def _json_table(path: Path, text: str) -> _Table:
     return table
 
 
-def _lines(text: str) -> Callable[[int], int]:
+def _find_lines(text: str) -> Callable[[int], int]:
     """Return what tells where each item of a JSON list begins.
 
     JSON is YAML, whose parser keeps the places; it is slow, so only issues need it.

@@ -15,7 +15,7 @@ LARGEST_PRIORITY = 1_000_000_000
 MOST_REPLICAS = 100_000
 
 
-def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
+def read_row(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
     """Return the row and its issues; ``None`` for a row with issues.
 
     Parameters
@@ -44,10 +44,10 @@ def row_of(values: Mapping[str, object]) -> tuple[TraceRow | None, list[str]]:
             read[name] = parse(values[name])
         except ValueError:
             issues.append(f"{name} must be {what}, not {values[name]!r}")
-    return (None, issues) if issues else (_row(read), [])
+    return (None, issues) if issues else (_make_row(read), [])
 
 
-def _row(read: Mapping[str, Any]) -> TraceRow:
+def _make_row(read: Mapping[str, Any]) -> TraceRow:
     return TraceRow(
         at_s=read["arrival_s"],
         owner=read["owner"],
@@ -60,23 +60,23 @@ def _row(read: Mapping[str, Any]) -> TraceRow:
     )
 
 
-def _seconds(value: object) -> float:
-    seconds = float(_number(value))
+def _parse_seconds(value: object) -> float:
+    seconds = float(_parse_number(value))
     if not (math.isfinite(seconds) and seconds >= 0):
         raise ValueError
     return seconds
 
 
-def _positive_seconds(value: object) -> float:
-    seconds = _seconds(value)
+def _parse_positive_seconds(value: object) -> float:
+    seconds = _parse_seconds(value)
     if not seconds:
         raise ValueError
     return seconds
 
 
-def _whole(low: int, high: int) -> Callable[[object], int]:
+def _parse_whole(low: int, high: int) -> Callable[[object], int]:
     def parse(value: object) -> int:
-        text = str(_number(value))
+        text = str(_parse_number(value))
         number = int(text)
         if not low <= number <= high:
             raise ValueError
@@ -85,13 +85,13 @@ def _whole(low: int, high: int) -> Callable[[object], int]:
     return parse
 
 
-def _label(value: object) -> str:
+def _parse_label(value: object) -> str:
     if not isinstance(value, str) or not is_label(value):
         raise ValueError
     return value
 
 
-def _number(value: object) -> str | int | float:
+def _parse_number(value: object) -> str | int | float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError
     return value
@@ -100,17 +100,20 @@ def _number(value: object) -> str | int | float:
 _NAME = "a name of lower-case letters, digits and '-', as in web-1"
 
 FIELDS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
-    "arrival_s": (_seconds, "seconds from the trace's start, 0 or more"),
-    "owner": (_label, _NAME),
-    "cpu": (lambda value: parse_cpu(_number(value)), "an amount, as in 100m"),
-    "memory": (lambda value: parse_memory(_number(value)), "an amount, as in 512Mi"),
+    "arrival_s": (_parse_seconds, "seconds from the trace's start, 0 or more"),
+    "owner": (_parse_label, _NAME),
+    "cpu": (lambda value: parse_cpu(_parse_number(value)), "an amount, as in 100m"),
+    "memory": (
+        lambda value: parse_memory(_parse_number(value)),
+        "an amount, as in 512Mi",
+    ),
     "priority": (
-        _whole(-LARGEST_PRIORITY, LARGEST_PRIORITY),
+        _parse_whole(-LARGEST_PRIORITY, LARGEST_PRIORITY),
         "a whole number, as in 10",
     ),
-    "replicas": (_whole(1, MOST_REPLICAS), "a whole number, 1 or more"),
-    "pod": (_label, _NAME),
-    "lifetime_s": (_positive_seconds, "seconds, more than 0"),
+    "replicas": (_parse_whole(1, MOST_REPLICAS), "a whole number, 1 or more"),
+    "pod": (_parse_label, _NAME),
+    "lifetime_s": (_parse_positive_seconds, "seconds, more than 0"),
 }
 """How each field is read, and what it holds in words."""
 

@@ -152,7 +152,7 @@ class Action(ABC):
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:
         """Yield the names that a step uses, in order."""
-        return names_used(cls, plain)
+        return list_names_used(cls, plain)
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
@@ -220,7 +220,7 @@ class Step:
         return ("steps", self.number - 1, self.kind, *inner)
 
 
-def names_used(cls: type[Action], plain: Any) -> Iterator[NameUsed]:
+def list_names_used(cls: type[Action], plain: Any) -> Iterator[NameUsed]:
     """Yield the names in the settings of which the declaration says what they name."""
     for one in list_settings(cls):
         if not one.setting.names:
@@ -235,13 +235,13 @@ def names_used(cls: type[Action], plain: Any) -> Iterator[NameUsed]:
             yield NameUsed((*place, number), name, sort)
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return the names in words, the first few of many."""
     if len(names) > _SHOWN:
         return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def counted(number: int, noun: str) -> str:
+def show_count(number: int, noun: str) -> str:
     """Return a number of things in words."""
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"

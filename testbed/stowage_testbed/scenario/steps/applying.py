@@ -16,9 +16,9 @@ from stowage_testbed.scenario.steps.action import (
     Names,
     NameUsed,
     Surroundings,
-    counted,
-    listed,
-    names_used,
+    join_names,
+    list_names_used,
+    show_count,
 )
 from stowage_testbed.scenario.steps.demand import Demand
 
@@ -47,12 +47,12 @@ class Apply(Action):
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:
-        for one in () if plain == ALL else names_used(cls, plain):
+        for one in () if plain == ALL else list_names_used(cls, plain):
             if not is_file(one.name):
                 yield one
 
     def in_words(self) -> str:
-        return f"create {listed(self.names)}"
+        return f"create {join_names(self.names)}"
 
     def ask(self, demand: Demand) -> None:
         demand.apply(self.names)
@@ -74,8 +74,8 @@ class ApplyInTurn(Apply):
 
     def in_words(self) -> str:
         return (
-            f"create {listed(self.names)}, each when all pods before it have a node or "
-            "are found unschedulable"
+            f"create {join_names(self.names)}, each when all pods before it have a "
+            "node or are found unschedulable"
         )
 
 
@@ -88,7 +88,7 @@ class Delete(Action):
     names: Annotated[Names, setting("What.", names="applied")]
 
     def in_words(self) -> str:
-        return f"delete {listed(self.names)}"
+        return f"delete {join_names(self.names)}"
 
     def ask(self, demand: Demand) -> None:
         for name in self.names:
@@ -110,7 +110,7 @@ class Scale(Action):
     ]
 
     def in_words(self) -> str:
-        return f"scale {self.workload} to {counted(self.to, 'pod')}"
+        return f"scale {self.workload} to {show_count(self.to, 'pod')}"
 
     def ask(self, demand: Demand) -> None:
         demand.set(self.workload, self.to)
@@ -132,7 +132,7 @@ class Evict(Action):
 
     def in_words(self) -> str:
         where = f" on {self.node}" if self.node else ""
-        return f"evict {counted(self.pods, 'bound pod')} of {self.workload}{where}"
+        return f"evict {show_count(self.pods, 'bound pod')} of {self.workload}{where}"
 
 
 @dataclass(frozen=True, slots=True)

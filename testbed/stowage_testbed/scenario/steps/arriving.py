@@ -8,13 +8,13 @@ from typing import Annotated, Any, Self
 
 from stowage_testbed.declaration import setting
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
-from stowage_testbed.scenario.arrivals.trace import TracedPod, replayed
+from stowage_testbed.scenario.arrivals.trace import TracedPod, make_replay
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
     Surroundings,
-    counted,
+    show_count,
 )
 from stowage_testbed.scenario.steps.demand import Demand
 
@@ -56,7 +56,9 @@ class Burst(Action):
                 yield replace(issue, place=(key, *issue.place))
 
     def in_words(self) -> str:
-        pods = f"{counted(self.pods, 'pod')} like {self.workload}'s without controller"
+        pods = (
+            f"{show_count(self.pods, 'pod')} like {self.workload}'s without controller"
+        )
         text = f"create {pods}, {self.arrival.in_words()}"
         if self.lifetime is None:
             return f"{text}; they run until they are deleted"
@@ -99,7 +101,7 @@ class Replay(Action):
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         empty = cls(plain["file"], (), float(plain.get("speed", 1)), plain.get("limit"))
         rows = surroundings.traces.get(empty.file, ())
-        pods = replayed(rows, speed=empty.speed, limit=empty.limit)
+        pods = make_replay(rows, speed=empty.speed, limit=empty.limit)
         return replace(empty, pods=pods)
 
     @property
@@ -108,11 +110,11 @@ class Replay(Action):
         return list(dict.fromkeys(pod.owner for pod in self.pods))
 
     def in_words(self) -> str:
-        owners = counted(len(self.owners), "owner")
+        owners = show_count(len(self.owners), "owner")
         last_s = self.pods[-1].at_s if self.pods else 0.0
         speed = "" if self.speed == 1 else f", {self.speed:g} times as fast as recorded"
         return (
-            f"create {counted(len(self.pods), 'pod')} of {owners} when they came in "
+            f"create {show_count(len(self.pods), 'pod')} of {owners} when they came in "
             f"{self.file}{speed}, the last after {last_s:g} s"
         )
 

@@ -55,7 +55,7 @@ class Asking(Protocol):
         """Count the pods that there shall be from now on."""
 
 
-def most_pods(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) -> int:
+def count_most_pods(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) -> int:
     """Return the most pods that are asked for at a time."""
     demand, most = Demand(pods_by_name), 0
     for action in actions:
@@ -64,7 +64,7 @@ def most_pods(actions: Iterable[Asking], pods_by_name: Mapping[str, int]) -> int
     return most
 
 
-def most_pods_each(
+def count_most_pods_each(
     actions: Iterable[Asking], pods_by_name: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the most pods that are asked for at a time, of each."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from stowage_testbed.declaration import setting
-from stowage_testbed.scenario.steps.action import Action, Deadline, Names, listed
+from stowage_testbed.scenario.steps.action import Action, Deadline, Names, join_names
 from stowage_testbed.scenario.steps.waiting import Timeout
 
 
@@ -24,7 +24,7 @@ class Drain(Action):
 
     def in_words(self) -> str:
         return (
-            f"close {listed(self.nodes)} for new pods and evict all pods there, as "
+            f"close {join_names(self.nodes)} for new pods and evict all pods there, as "
             "their budgets allow"
         )
 

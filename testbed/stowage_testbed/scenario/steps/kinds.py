@@ -61,35 +61,35 @@ KINDS: dict[str, type[Action]] = {
 }
 """Each kind by its key in a file, in the order in which the schema lists them."""
 
-Kind = TypeVar("Kind", bound=Action)
+ActionT = TypeVar("ActionT", bound=Action)
 
 
-def actions_of(steps: Iterable[Step], kind: type[Kind]) -> Iterator[Kind]:
+def actions_of(steps: Iterable[Step], kind: type[ActionT]) -> Iterator[ActionT]:
     """Yield what the steps of one kind do."""
     return (step.action for step in steps if isinstance(step.action, kind))
 
 
-def added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
+def list_added_nodes(steps: Iterable[Step]) -> tuple[NodePool, ...]:
     """Return the kinds of nodes that steps add."""
     return tuple(one.pool for one in actions_of(steps, AddNodes))
 
 
-def replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
+def list_replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
     """Yield the pods that traces bring, step by step."""
     for one in actions_of(steps, Replay):
         yield from one.pods
 
 
-def replayed_owners(steps: Iterable[Step]) -> list[str]:
+def list_replayed_owners(steps: Iterable[Step]) -> list[str]:
     """Return the owners of the pods that traces bring, each once."""
-    return list(dict.fromkeys(pod.owner for pod in replayed_pods(steps)))
+    return list(dict.fromkeys(pod.owner for pod in list_replayed_pods(steps)))
 
 
-def replayed_files(steps: Iterable[Step]) -> list[str]:
+def list_replayed_files(steps: Iterable[Step]) -> list[str]:
     """Return the traces' files, as the steps name them, each once."""
     return list(dict.fromkeys(one.file for one in actions_of(steps, Replay)))
 
 
-def asked_plans(steps: Iterable[Step]) -> list[str]:
+def list_asked_plans(steps: Iterable[Step]) -> list[str]:
     """Return the names of the plans that steps ask for."""
     return [one.plan for one in actions_of(steps, AskForPlan)]

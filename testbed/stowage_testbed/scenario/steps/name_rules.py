@@ -7,26 +7,26 @@ from typing import Any
 
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
-from stowage_testbed.scenario.issues import DocumentIssue, unknown_name
+from stowage_testbed.scenario.issues import DocumentIssue, explain_unknown
 from stowage_testbed.scenario.model import SCALED
 from stowage_testbed.scenario.steps.action import NameUsed, Sort
 from stowage_testbed.scenario.steps.applying import AskForPlan, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.kinds import (
     actions_of,
-    asked_plans,
-    replayed_owners,
+    list_asked_plans,
+    list_replayed_owners,
 )
 from stowage_testbed.scenario.steps.waiting import Checkpoint
 
 
 def names_are_known(draft: Draft) -> Iterator[DocumentIssue]:
     """A scenario names only what it has: in steps, expectations, `order`, `catch`."""
-    known = _known(draft)
-    for one in _names(draft):
+    known = _list_known(draft)
+    for one in _list_names(draft):
         noun, sections, names = known[one.sort]
         if one.name not in names and draft.whole(*sections):
-            message = unknown_name(noun, one.name, names)
+            message = explain_unknown(noun, one.name, names)
             of_key = one.place[-1] == one.name
             yield DocumentIssue(one.place, message, of_key=of_key)
 
@@ -122,7 +122,7 @@ NAME_RULES: tuple[Callable[[Draft], Iterator[DocumentIssue]], ...] = (
 )
 
 
-def _names(draft: Draft) -> Iterator[NameUsed]:
+def _list_names(draft: Draft) -> Iterator[NameUsed]:
     for _, used in draft.names_used():
         yield used
     order = () if draft.file.instance else draft.valid.get("order", ())
@@ -133,10 +133,12 @@ def _names(draft: Draft) -> Iterator[NameUsed]:
             place: Place = ("catch", number, "describe")
             yield NameUsed(place, item["describe"], "described")
     for base, expected in draft.moments:
-        yield from _expected_names(base, expected)
+        yield from _list_expected_names(base, expected)
 
 
-def _expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUsed]:
+def _list_expected_names(
+    base: Place, expected: Mapping[str, Any]
+) -> Iterator[NameUsed]:
     for name in expected.get("pending", {}):
         yield NameUsed((*base, "pending", name), name, "pods")
     for name, nodes in expected.get("placements", {}).items():
@@ -158,11 +160,11 @@ def _expected_names(base: Place, expected: Mapping[str, Any]) -> Iterator[NameUs
             yield NameUsed((*place, "currentOwners", owner), owner, "pods")
 
 
-def _known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]:
+def _list_known(draft: Draft) -> dict[Sort, tuple[str, Sequence[str], Sequence[str]]]:
     """Return what to call a name of each sort, the sections it is from, and all."""
     workloads = draft.workload_names
-    phased = [*draft.objects, *asked_plans(draft.steps)]
-    applied = [*workloads, *draft.objects, *replayed_owners(draft.steps)]
+    phased = [*draft.objects, *list_asked_plans(draft.steps)]
+    applied = [*workloads, *draft.objects, *list_replayed_owners(draft.steps)]
     checkpoints = [one.name for one in actions_of(draft.steps, Checkpoint)]
     return {
         "applied": ("workload or object", BRINGING, applied),

@@ -12,8 +12,8 @@ from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,
     Names,
-    counted,
-    listed,
+    join_names,
+    show_count,
 )
 
 Nodes = Annotated[Names, setting("Which nodes.", names="node")]
@@ -25,7 +25,7 @@ def pool_in_words(pool: NodePool) -> str:
     names = pool.node_names()
     which = names[0] if pool.count == 1 else f"{names[0]} to {names[-1]}"
     text = (
-        f"{counted(pool.count, 'node')} ({which}) "
+        f"{show_count(pool.count, 'node')} ({which}) "
         f"with {pool.resources.without(PODS)}, {pool.resources[PODS]} pods"
     )
     if pool.zones:
@@ -46,7 +46,7 @@ class Cordon(Action):
     nodes: Nodes
 
     def in_words(self) -> str:
-        return f"close {listed(self.nodes)} for new pods"
+        return f"close {join_names(self.nodes)} for new pods"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Uncordon(Action):
     nodes: Nodes
 
     def in_words(self) -> str:
-        return f"open {listed(self.nodes)} for new pods again"
+        return f"open {join_names(self.nodes)} for new pods again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class TaintNodes(Action):
 
     def in_words(self) -> str:
         value = f"={self.value}" if self.value else ""
-        return f"taint {listed(self.nodes)} with {self.key}{value}:{self.effect}"
+        return f"taint {join_names(self.nodes)} with {self.key}{value}:{self.effect}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class UntaintNodes(Action):
 
     def in_words(self) -> str:
         effect = f":{self.effect}" if self.effect else ", whatever its effect,"
-        return f"take the taint {self.key}{effect} from {listed(self.nodes)}"
+        return f"take the taint {self.key}{effect} from {join_names(self.nodes)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,8 @@ class RemoveNodes(Action):
     nodes: Nodes
 
     def in_words(self) -> str:
-        return (
-            f"remove {listed(self.nodes)} with their pods, and wait until all are gone"
-        )
+        names = join_names(self.nodes)
+        return f"remove {names} with their pods, and wait until all are gone"
 
     @property
     def changed_nodes(self) -> int:

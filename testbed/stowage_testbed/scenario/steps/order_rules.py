@@ -20,11 +20,11 @@ def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     """Nothing is used before it is applied, applied twice, or used when deleted."""
     if not (draft.whole("steps") and _applied_is_known(draft)):
         return
-    used = _used_by_step(draft)
+    used = _list_used_by_step(draft)
     there: dict[str, int] = {}
     for step in draft.steps:
         for one in used.get(step.number, ()):
-            yield from _wrong_use(step, one, there)
+            yield from _check_use(step, one, there)
         there |= dict.fromkeys(step.action.brings, step.line)
         for name in step.action.removes:
             there.pop(name, None)
@@ -74,7 +74,7 @@ def nodes_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
     known = set(draft.node_names)
     there = {name for pool in draft.nodes.values() for name in pool.node_names()}
     there |= set(draft.nodes_as_objects)
-    used = _used_by_step(draft)
+    used = _list_used_by_step(draft)
     for step in draft.steps:
         for one in used.get(step.number, ()):
             if one.sort == "node" and one.name in known - there:
@@ -153,14 +153,14 @@ def _applied_is_known(draft: Draft) -> bool:
     )
 
 
-def _used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
+def _list_used_by_step(draft: Draft) -> dict[int, list[NameUsed]]:
     used: dict[int, list[NameUsed]] = {}
     for step, one in draft.names_used():
         used.setdefault(step.number, []).append(one)
     return used
 
 
-def _wrong_use(
+def _check_use(
     step: Step, one: NameUsed, there: dict[str, int]
 ) -> Iterator[DocumentIssue]:
     if one.sort in {"node", "template", "checkpoint"}:

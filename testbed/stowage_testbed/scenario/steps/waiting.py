@@ -15,8 +15,8 @@ from stowage_testbed.scenario.steps.action import (
     Names,
     NameUsed,
     Seconds,
-    listed,
-    names_used,
+    join_names,
+    list_names_used,
 )
 
 Condition = Literal[
@@ -80,33 +80,33 @@ class Wait(Action):
 
     @classmethod
     def references(cls, plain: Any) -> Iterator[NameUsed]:
-        for one in names_used(cls, plain):
+        for one in list_names_used(cls, plain):
             yield replace(one, sort="phased") if plain["for"] == "phase" else one
 
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
         condition = plain["for"]
         if condition == "phase":
-            yield from _phase_issues(plain)
+            yield from _check_phase(plain)
         elif "is" in plain:
             message = "only a wait for `phase` says what it is; remove it, or"
             yield DocumentIssue(("is",), f"{message} {condition!r}", of_key=True)
         if condition == "gone" and "count" in plain:
             message = "what is gone cannot be counted; remove `count`"
             yield DocumentIssue(("count",), message, of_key=True)
-        yield from _stable_issues(plain)
+        yield from _check_stable(plain)
 
     def in_words(self) -> str:
         return f"wait until {self.awaited()}"
 
     def awaited(self) -> str:
         """Return what is waited for."""
-        return f"{self._state()}{_stable(self.stable_s)}"
+        return f"{self._state()}{_show_stable(self.stable_s)}"
 
     def _state(self) -> str:
         if self.condition == "phase":
-            return f"{listed(self.of)} is {self.phase}"
-        whose = f" of {listed(self.of)}" if self.of else ""
+            return f"{join_names(self.of)} is {self.phase}"
+        whose = f" of {join_names(self.of)}" if self.of else ""
         if self.condition == "gone":
             return f"no pod{whose} is left"
         one, many = _STATES[self.condition]
@@ -144,11 +144,11 @@ class Check(Action):
         if "utilisation_delta" in plain and "since" not in plain:
             message = "a change counts from a checkpoint; name it as `since`"
             yield DocumentIssue(("utilisation_delta",), message, of_key=True)
-        yield from _stable_issues(plain)
+        yield from _check_stable(plain)
 
     def in_words(self) -> str:
         since = f", compared with {self.since}," if self.since else ""
-        return f"expect what follows{since} to hold{_stable(self.stable_s)}"
+        return f"expect what follows{since} to hold{_show_stable(self.stable_s)}"
 
     @property
     def own_timeout_s(self) -> float | None:
@@ -185,11 +185,11 @@ END = "end"
 """The checkpoint that every scenario ends with, where its file has steps."""
 
 
-def _stable(seconds: float) -> str:
+def _show_stable(seconds: float) -> str:
     return f" and no pod has changed for {seconds:g} s" if seconds else ""
 
 
-def _stable_issues(plain: Any) -> Iterator[DocumentIssue]:
+def _check_stable(plain: Any) -> Iterator[DocumentIssue]:
     """A state cannot be stable for longer than is waited for it."""
     stable_s, timeout_s = plain.get("stable_s", 0), plain.get("timeout_s")
     if timeout_s is not None and stable_s >= timeout_s:
@@ -197,7 +197,7 @@ def _stable_issues(plain: Any) -> Iterator[DocumentIssue]:
         yield DocumentIssue(("stable_s",), f"{message}; change one of them")
 
 
-def _phase_issues(plain: Any) -> Iterator[DocumentIssue]:
+def _check_phase(plain: Any) -> Iterator[DocumentIssue]:
     if "is" not in plain:
         message = "a wait for a phase says which; add `is`, as in is: Available"
         yield DocumentIssue((), message)

@@ -11,8 +11,8 @@ from amounts import asked
 from stowage_testbed.scenario.arrivals.trace import (
     Template,
     TraceRow,
-    replayed,
-    traced_pods,
+    list_pods,
+    make_replay,
 )
 from stowage_testbed.scenario.arrivals.trace_file import read_trace
 from stowage_testbed.scenario.errors import ScenarioIssuesError
@@ -132,7 +132,7 @@ def test_a_pod_is_named_by_owner_and_template(tmp_path: Path) -> None:
         TraceRow(2.0, "job", SMALL, pod="first"),
     ]
 
-    names = [pod.name for pod in traced_pods(rows)]
+    names = [pod.name for pod in list_pods(rows)]
 
     small, large = SMALL.template_id, big.template_id
     assert small != large
@@ -159,11 +159,11 @@ def test_speed_and_limit_change_times_and_number() -> None:
     """A day can be replayed in an hour, or its first minutes only."""
     rows = [TraceRow(10.0, "a", SMALL, 2, lifetime_s=4.0), TraceRow(30.0, "a", SMALL)]
 
-    pods = replayed(rows, speed=2.0, limit=None)
+    pods = make_replay(rows, speed=2.0, limit=None)
 
     assert [pod.at_s for pod in pods] == [5.0, 5.0, 15.0]
     assert [pod.lifetime_s for pod in pods] == [2.0, 2.0, None]
-    assert len(replayed(rows, speed=1.0, limit=1)) == 1
+    assert len(make_replay(rows, speed=1.0, limit=1)) == 1
 
 
 SCENARIO = """\

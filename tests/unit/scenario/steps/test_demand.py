@@ -8,7 +8,11 @@ from stowage_testbed.scenario.arrivals.trace import Template, TracedPod
 from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.applying import Apply, Delete, Scale
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.demand import Demand, most_pods, most_pods_each
+from stowage_testbed.scenario.steps.demand import (
+    Demand,
+    count_most_pods,
+    count_most_pods_each,
+)
 from stowage_testbed.scenario.steps.nodes import Cordon
 
 BROUGHT = {"web": 2, "db": 3, "lone": 1}
@@ -41,7 +45,7 @@ def test_what_is_asked_for_is_followed_step_by_step() -> None:
 
 def test_the_most_at_a_time_is_what_there_must_be_room_for() -> None:
     """Pods that were deleted before do not count."""
-    assert most_pods(STEPS, BROUGHT) == 21
-    assert most_pods_each(STEPS, BROUGHT) == {
+    assert count_most_pods(STEPS, BROUGHT) == 21
+    assert count_most_pods_each(STEPS, BROUGHT) == {
         "web": 7, "db": 3, "task": 10, "job": 4,
     }  # fmt: skip
