@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import Violation
 from stowage_optimizer.verify.checker import Checker
-from stowage_testbed.simulate import Question, SchedulerVerifier, Verdict
+from stowage_testbed.simulate import PlanJudgement, Question, SchedulerVerifier
 
 CLAIM_RULES = frozenset({"tiers", "bounds", "gains", "nodes-in-use"})
 """Rules about the claims of a plan about itself. The scheduler does not check them."""
@@ -59,7 +59,7 @@ ARRIVAL_RULES = frozenset().union(*PLUGINS.values()) - {"capacity"}
 """Rules that keep a pod off a node; the violation names the pod."""
 
 
-def equivalent(refusal: Verdict, violations: Collection[Violation]) -> bool:
+def equivalent(refusal: PlanJudgement, violations: Collection[Violation]) -> bool:
     """Return whether one of ``violations`` is equivalent to ``refusal``.
 
     Of the plugins that keep a pod off a node the scheduler asks the others no more, so
@@ -78,7 +78,7 @@ def equivalent(refusal: Verdict, violations: Collection[Violation]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A plan, and both verdicts on it.
+    """A plan, and both judgements of it.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Comparison:
     snapshot
         The scheduler's snapshot of the cluster.
     scheduler
-        The scheduler's verdict.
+        The scheduler's judgement.
     violations
         All that the checker found.
     """
@@ -97,7 +97,7 @@ class Comparison:
     question: Question
     checked: pb.Policy
     snapshot: pb.Snapshot
-    scheduler: Verdict
+    scheduler: PlanJudgement
     violations: tuple[Violation, ...]
 
     @property
@@ -150,8 +150,8 @@ def compare(
             replace(question, plans=(plan,)),
             policy,
             verification.snapshot,
-            verdict,
+            judgement,
             tuple(checker.violations(plan) or ()),
         )
-        for plan, verdict in zip(question.plans, verification.verdicts, strict=True)
+        for plan, judgement in zip(question.plans, verification.of_plans, strict=True)
     ]

@@ -25,11 +25,10 @@ from stowage_testbed.compare.session.one_turn import WindowMeter
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.audit import find_audit_end
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import NODES, PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.recording.run_record import (
     Observations,
     RunLabel,
@@ -119,11 +118,11 @@ def unmeasured_burst_s(cluster: Cluster, api: ApiClient, burst: Burst) -> float:
 def all_ready(namespace: str, count: int) -> Condition:
     """Hold when so many pods are there and all are ready."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = state.all_pods(namespace)
         ready = sum(pod.ready for pod in pods)
         words = f"{len(pods)} of {count} pods, {ready} of them ready"
-        return Verdict(len(pods) == count == ready, words)
+        return ConditionResult(len(pods) == count == ready, words)
 
     return condition
 

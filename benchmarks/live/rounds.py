@@ -30,12 +30,12 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.pod import ObservedPod
-from stowage_testbed.observe.settled import Condition, plans_in_words
+from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.wait import WaitTimeoutError
 
 IDLE_S = 3.0
@@ -200,7 +200,7 @@ class CellRun:
 def at_rest(prefix: str, large: int, steady: int) -> Condition:
     """Hold when so many pods are ready and no plan is open."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = [one for one in state.all_pods(LIVE) if one.name.startswith(prefix)]
         ready = sum(pod.ready for pod in pods)
         steady_ready = ready_pods(state.bodies("ReplicaSet", STEADY))
@@ -210,7 +210,7 @@ def at_rest(prefix: str, large: int, steady: int) -> Condition:
             f"ready; {plans_in_words(plans)}"
         )
         done = bool(plans) and all(plan.finished for plan in plans)
-        return Verdict(done and (ready, steady_ready) == (large, steady), words)
+        return ConditionResult(done and (ready, steady_ready) == (large, steady), words)
 
     return condition
 
@@ -218,26 +218,26 @@ def at_rest(prefix: str, large: int, steady: int) -> Condition:
 def bound(prefix: str, count: int) -> Condition:
     """Hold when so many pods of a name that begins like this have a node."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = [one for one in state.all_pods(LIVE) if one.name.startswith(prefix)]
         number = sum(pod.bound for pod in pods)
-        return Verdict(number >= count, f"{number} of {count} pods have a node")
+        return ConditionResult(number >= count, f"{number} of {count} pods have a node")
 
     return condition
 
 
-def plan_begun(state: State) -> Verdict:
+def plan_begun(state: State) -> ConditionResult:
     """Hold when a plan is being carried out."""
     plans = state.plans()
-    return Verdict(
+    return ConditionResult(
         any(plan.phase == "Executing" for plan in plans), plans_in_words(plans)
     )
 
 
-def tiny_gone(state: State) -> Verdict:
+def tiny_gone(state: State) -> ConditionResult:
     """Hold when none of the pods is left that no plan concerns."""
     left = sum(_tiny(one) for one in state.all_pods(LIVE))
-    return Verdict(not left, f"{left} are left")
+    return ConditionResult(not left, f"{left} are left")
 
 
 def in_words(row: Row) -> str:

@@ -62,7 +62,7 @@ def judge_through_scheduler(
     case.options.strategy = strategy
     question = question_of(case)
     plan = _answer(verifier.verify(question).snapshot, case.options)
-    (said,) = verifier.verdicts(replace(question, plans=(plan,)))
+    (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
     return _verdict(Oracle(case), plan, said.proved, faults)
 

@@ -17,6 +17,7 @@ from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.faults.workloads import budget_manifest
 from stowage_testbed.helm import Release
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import ObservedPod, read_pod
 from stowage_testbed.observe.pod_body import (
     allocatable_of,
@@ -25,7 +26,6 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
@@ -187,12 +187,14 @@ class SoakCluster:
         """Wait until these pods have gone and all steady ones have nodes."""
         wanted = sum(one.pods for one in self.steady)
 
-        def condition(state: State) -> Verdict:
+        def condition(state: State) -> ConditionResult:
             pods = [pod for pod in state.pods(NAMESPACE) if _is_steady(pod)]
             old = leaving.intersection(pod.name for pod in pods)
             placed = sum(pod.bound for pod in pods)
             holds = len(pods) == wanted == placed and not old
-            return Verdict(holds, f"{placed} of {wanted}; {len(old)} have yet to go")
+            return ConditionResult(
+                holds, f"{placed} of {wanted}; {len(old)} have yet to go"
+            )
 
         self.run.observer.wait_for(
             "the steady pods to have nodes",

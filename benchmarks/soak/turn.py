@@ -12,8 +12,8 @@ from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.problem import catch_problem
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.model import Scenario
@@ -133,6 +133,6 @@ class Turn:
         )
 
 
-def _plan_executes(state: State) -> Verdict:
+def _plan_executes(state: State) -> ConditionResult:
     phases = [plan.phase for plan in state.plans()]
-    return Verdict("Executing" in phases, f"plans are {phases}")
+    return ConditionResult("Executing" in phases, f"plans are {phases}")

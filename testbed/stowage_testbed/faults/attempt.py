@@ -13,8 +13,8 @@ from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import moment_of, recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
+from stowage_testbed.observe.condition import UnreachableStateError
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.verdict import UnreachableStateError
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness

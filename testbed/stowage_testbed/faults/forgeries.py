@@ -25,9 +25,9 @@ from stowage_testbed.faults.tenant import (
 from stowage_testbed.faults.workloads import reservation_manifest
 from stowage_testbed.invariants.reserved import TAKEN
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
@@ -224,12 +224,14 @@ def _reservation(context: FaultContext) -> Manifest:
     return reservation_manifest(_reservation_name(context), requests, owners)
 
 
-def _is_available(name: str, state: State) -> Verdict:
+def _is_available(name: str, state: State) -> ConditionResult:
     phases = {
         body["metadata"]["name"]: (body.get("status") or {}).get("phase", "")
         for body in state.bodies("Reservation")
     }
-    return Verdict(phases.get(name) == "Available", f"reservations are {phases}")
+    return ConditionResult(
+        phases.get(name) == "Available", f"reservations are {phases}"
+    )
 
 
 def _reservation_body(context: FaultContext) -> JsonObject:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from stowage_testbed.invariants.reserved import kept_out
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod_body import controller_of, is_live_and_ready, key_of
-from stowage_testbed.observe.settled import Condition, plans_in_words, pods_in_words
+from stowage_testbed.observe.settled import plans_in_words, pods_in_words
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.scenario.fault_settings import FaultSettings
 
 STAGES = ("Solving", "Proposed", "Executing")
@@ -31,13 +31,15 @@ def moment_of(
         UIDs of the pods that had a node before anything was planned.
     """
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         plans = state.plans()
         come = _has_come(settings, state, namespace, settled)
         over = bool(plans) and plans[-1].finished and not plans[-1].broken
         missed = over and not come and settings.at != "unschedulable"
         words = plans_in_words(plans)
-        return Verdict(come, words, error=f"it is over: {words}" if missed else "")
+        return ConditionResult(
+            come, words, error=f"it is over: {words}" if missed else ""
+        )
 
     return condition
 
@@ -79,7 +81,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         Where scheduler and optimiser run; their pod must be ready.
     """
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods, plans = state.pods(namespace), state.plans()
         wanted = _wanted(state, namespace)
         serving = all(
@@ -102,7 +104,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
         words += f"; {len(held)} pods wait for room that is not held"
         settled = serving and decided and not leaving and len(pods) == wanted
         done = all(plan.finished for plan in plans) and (placed or last)
-        return Verdict(settled and done and not held, words)
+        return ConditionResult(settled and done and not held, words)
 
     return condition
 

@@ -12,6 +12,7 @@ from kubernetes import client
 from stowage_testbed.ending import report
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.condition import Condition, UnreachableStateError
 from stowage_testbed.observe.follower import (
     JOIN_TIMEOUT_S,
     Arrival,
@@ -26,7 +27,6 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.stream import Stream
-from stowage_testbed.observe.verdict import UnreachableStateError, Verdict
 from stowage_testbed.wait import WaitTimeoutError
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class Observer:
     def wait_for(
         self,
         what: str,
-        condition: Callable[[State], Verdict],
+        condition: Condition,
         *,
         timeout_s: float,
         quiet_s: float = 0.0,
@@ -171,7 +171,7 @@ class Observer:
         what
             The condition in words.
         condition
-            Reads the state and gives a verdict.
+            Reads the state and says whether it holds.
         timeout_s
             Deadline from now, in seconds.
         quiet_s, quiet_kinds
@@ -195,16 +195,16 @@ class Observer:
             while True:
                 self._raise_failure()
                 began_ns = self.clock.now().monotonic_ns
-                verdict = condition(self._state)
-                if verdict.error:
-                    raise UnreachableStateError(what, verdict.error)
+                result = condition(self._state)
+                if result.error:
+                    raise UnreachableStateError(what, result.error)
                 now_ns = self.clock.now().monotonic_ns
                 quiet_ns = self._quiet_from(quiet_kinds, quiet_s, quiet_after)
-                if verdict.holds and now_ns >= quiet_ns:
+                if result.holds and now_ns >= quiet_ns:
                     return
                 if now_ns >= deadline_ns:
-                    raise WaitTimeoutError(what, timeout_s, verdict.state)
-                until_ns = min(deadline_ns, quiet_ns) if verdict.holds else deadline_ns
+                    raise WaitTimeoutError(what, timeout_s, result.state)
+                until_ns = min(deadline_ns, quiet_ns) if result.holds else deadline_ns
                 self._changed.wait((until_ns - now_ns) / NS_PER_S)
                 next_ns = now_ns + PAUSES_PER_LOOK * (now_ns - began_ns)
                 self._pause(min(next_ns, deadline_ns))

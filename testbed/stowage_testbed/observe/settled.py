@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
 from stowage_testbed.observe.change import name_of
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
-
-Condition = Callable[[State], Verdict]
 
 SHOWN = 5
 """Pods named in a state's text; more are counted."""
@@ -20,11 +18,11 @@ SHOWN = 5
 def pods_decided(namespace: str, count: int) -> Condition:
     """Hold when there are ``count`` live pods, each bound or found unschedulable."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = state.pods(namespace)
         decided = [pod for pod in pods if pod.bound or pod.unschedulable]
         holds = len(pods) == count == len(decided) and not _is_leaving(state, namespace)
-        return Verdict(holds, pods_in_words(pods, count))
+        return ConditionResult(holds, pods_in_words(pods, count))
 
     return condition
 
@@ -32,10 +30,10 @@ def pods_decided(namespace: str, count: int) -> Condition:
 def pods_placed(namespace: str, count: int) -> Condition:
     """Hold when there are ``count`` live pods and each has a node."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = state.pods(namespace)
         placed = sum(pod.bound for pod in pods)
-        return Verdict(len(pods) == count == placed, pods_in_words(pods, count))
+        return ConditionResult(len(pods) == count == placed, pods_in_words(pods, count))
 
     return condition
 
@@ -47,14 +45,14 @@ def at_rest(namespace: str, count: int) -> Condition:
     """
     pods_are_decided = pods_decided(namespace, count)
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         plans = state.plans()
         decided = pods_are_decided(state)
         words = f"{decided.state}; {plans_in_words(plans)}"
         broken = [plan for plan in plans if plan.broken]
         if broken:
-            return Verdict(False, words, error=broken[-1].in_words())
-        return Verdict(decided.holds and all(p.finished for p in plans), words)
+            return ConditionResult(False, words, error=broken[-1].in_words())
+        return ConditionResult(decided.holds and all(p.finished for p in plans), words)
 
     return condition
 
@@ -67,7 +65,7 @@ def packed(namespace: str, count: int) -> Condition:
     """
     is_at_rest = at_rest(namespace, count)
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         rest, plans = is_at_rest(state), state.plans()
         placed = all(pod.bound for pod in state.pods(namespace))
         last = bool(plans) and plans[-1].conclusive
@@ -79,11 +77,11 @@ def packed(namespace: str, count: int) -> Condition:
 def plan_finished(name: str) -> Condition:
     """Hold when the named plan is finished."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         found = [plan for plan in state.plans() if plan.name == name]
         if not found:
-            return Verdict(False, f"plan {name} is not there")
-        return Verdict(found[0].finished, found[0].in_words())
+            return ConditionResult(False, f"plan {name} is not there")
+        return ConditionResult(found[0].finished, found[0].in_words())
 
     return condition
 
@@ -92,11 +90,11 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
     """Hold when no object of a kind has one of these names."""
     unwanted = frozenset(names)
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         left = sorted(
             name for body in state.bodies(kind) if (name := name_of(body)) in unwanted
         )
-        return Verdict(not left, f"{kind} still there: {_join_names(left)}")
+        return ConditionResult(not left, f"{kind} still there: {_join_names(left)}")
 
     return condition
 
@@ -104,10 +102,10 @@ def objects_gone(kind: str, names: Collection[str]) -> Condition:
 def object_there(kind: str, namespace: str, name: str) -> Condition:
     """Hold when an object is there."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         names = [name_of(body) for body in state.bodies(kind, namespace)]
         words = f"{kind}s in {namespace}: {_join_names(sorted(names))}"
-        return Verdict(name in names, words)
+        return ConditionResult(name in names, words)
 
     return condition
 
@@ -115,9 +113,11 @@ def object_there(kind: str, namespace: str, name: str) -> Condition:
 def pods_gone(namespace: str) -> Condition:
     """Hold when a namespace has no pods, not even ones that go."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         left = [pod.name for pod in state.all_pods(namespace)]
-        return Verdict(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
+        return ConditionResult(
+            not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}"
+        )
 
     return condition
 

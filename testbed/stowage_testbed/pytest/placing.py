@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import ObservedPod
-from stowage_testbed.observe.settled import SHOWN, Condition, plans_in_words
+from stowage_testbed.observe.settled import SHOWN, plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.pytest.completeness import CONTROLLERS, missing_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
@@ -100,7 +100,7 @@ def all_decided(
 ) -> Condition:
     """Hold when nothing more will become of the pods of a namespace by itself."""
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         there = state.all_pods(namespace)
         bound = sum(pod.bound for pod in there)
         missing = missing_pods(state, namespace)
@@ -112,11 +112,11 @@ def all_decided(
         words = "; ".join([*missing, _in_words(there, open_pods)])
         holds = not missing and not open_pods
         if not optimizes:
-            return Verdict(holds, words)
+            return ConditionResult(holds, words)
         plans = state.plans()
         broken = plans[-1].in_words() if plans and plans[-1].broken else ""
         settled = all(plan.finished for plan in plans) and _concluded(there, plans)
-        return Verdict(
+        return ConditionResult(
             holds and settled, f"{words}; {plans_in_words(plans)}", error=broken
         )
 

@@ -81,10 +81,10 @@ class LiveProgress(Listener):
         self._show(f"{self._current}: {text}")
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
-        """Print the verdict."""
+        """Print how it ended."""
         seconds = sum(outcome.durations_s.values())
-        verdict = "passed" if outcome.passed else "FAILED"
-        self.say(f"{verdict} {self._current} in {seconds:.1f} s")
+        result = "passed" if outcome.passed else "FAILED"
+        self.say(f"{result} {self._current} in {seconds:.1f} s")
         for line in take_first_lines(outcome.failures):
             self.say(f"  {line}")
         if outcome.error:

@@ -70,7 +70,7 @@ COMMIT_SHOWN = 12
 
 
 def write_markdown(run: SavedRun) -> str:
-    """Return the verdict, and the tables under it."""
+    """Return how the run ended, and the tables under it."""
     heading = f"# Stowage: {escaped(_sum_up(run, ', '))}\n\n"
     said = "".join(f"- {escaped(line)}\n" for line in _list_facts(run))
     return f"{heading}{said}\n{markdown_text(make_tables(run))}"
@@ -95,8 +95,8 @@ def show_run(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path)
     # Later rounds must place alike; if one does not, the failures show it.
     placements = [make_placement_table(one) for one in outcomes if one.repeat == 1]
     error = f"the run ended early: {run.error}" if run.error else ""
-    verdict = f"{_sum_up(run, ': ')} in {_show_timing(run)}\nresults: {folder}"
-    parts = (*placements, _write_tables(run), error, verdict)
+    ending = f"{_sum_up(run, ': ')} in {_show_timing(run)}\nresults: {folder}"
+    parts = (*placements, _write_tables(run), error, ending)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -108,8 +108,8 @@ def _write_tables(run: SavedRun) -> str:
 def _sum_up(run: SavedRun, between: str) -> str:
     ran = [one for one in run.scenarios if not one.skipped]
     passed = sum(one.passed for one in ran)
-    verdict = "passed" if run.passed else "FAILED"
-    said = f"{verdict}{between}{passed} of {len(ran)} scenario runs passed"
+    result = "passed" if run.passed else "FAILED"
+    said = f"{result}{between}{passed} of {len(ran)} scenario runs passed"
     skipped = len(run.scenarios) - len(ran)
     return f"{said}, {skipped} skipped" if skipped else said
 

@@ -1,4 +1,4 @@
-"""The real scheduler without a cluster: its placements, and its verdicts on plans."""
+"""The real scheduler without a cluster: its placements, and its judgements of plans."""
 
 from stowage_testbed.simulate.instance import (
     NO_PROTECTION,
@@ -7,10 +7,10 @@ from stowage_testbed.simulate.instance import (
     Judgement,
     Measurement,
     Placements,
+    PlanJudgement,
     Question,
     Remark,
     UnknownField,
-    Verdict,
     Verification,
 )
 from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
@@ -22,12 +22,12 @@ __all__ = [
     "Judgement",
     "Measurement",
     "Placements",
+    "PlanJudgement",
     "Question",
     "Remark",
     "SchedulerVerifier",
     "Simulator",
     "UnknownField",
-    "Verdict",
     "Verification",
     "find_profile",
 ]

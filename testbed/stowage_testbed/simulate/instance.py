@@ -216,8 +216,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The scheduler's verdict on one plan.
+class PlanJudgement:
+    """The scheduler's judgement of one plan.
 
     Attributes
     ----------
@@ -276,13 +276,13 @@ class Judgement:
 
     Attributes
     ----------
-    verdicts
+    of_plans
         One for each plan.
     continued
         None if it was not asked for, or the first plan is refused.
     """
 
-    verdicts: tuple[Verdict, ...]
+    of_plans: tuple[PlanJudgement, ...]
     continued: Continued | None = None
 
 
@@ -294,7 +294,7 @@ class Verification:
     ----------
     snapshot
         What the plugin would send to the optimiser.
-    verdicts
+    of_plans
         One for each plan.
     continued
         None if it was not asked for, or the first plan is refused.
@@ -303,7 +303,7 @@ class Verification:
     """
 
     snapshot: pb.Snapshot
-    verdicts: tuple[Verdict, ...]
+    of_plans: tuple[PlanJudgement, ...]
     continued: Continued | None = None
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()

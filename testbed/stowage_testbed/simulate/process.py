@@ -23,10 +23,10 @@ from stowage_testbed.simulate.instance import (
     Judgement,
     Measurement,
     Placements,
+    PlanJudgement,
     Question,
     Remark,
     UnknownField,
-    Verdict,
     Verification,
 )
 from stowage_testbed.toolchain import tool_path
@@ -279,7 +279,7 @@ class SchedulerVerifier(SimulatorProcess):
         )
 
     def verify(self, question: Question) -> Verification:
-        """Return the snapshot of the instance, and a verdict on each plan.
+        """Return the snapshot of the instance, and a judgement of each plan.
 
         Raises
         ------
@@ -290,7 +290,7 @@ class SchedulerVerifier(SimulatorProcess):
         answer = self._answer(question)
         return Verification(
             snapshot=ParseDict(answer["snapshot"], pb.Snapshot()),
-            verdicts=_read_judgements(answer),
+            of_plans=_read_judgements(answer),
             continued=_read_continued(answer),
             left_out=_read_remarks(answer.get("leftOut")),
             unknown_fields=tuple(
@@ -298,11 +298,7 @@ class SchedulerVerifier(SimulatorProcess):
             ),
         )
 
-    def verdicts(self, question: Question) -> tuple[Verdict, ...]:
-        """Return the verdicts alone; raises as `verify` does."""
-        return self.judged(question).verdicts
-
-    def judged(self, question: Question) -> Judgement:
+    def judge(self, question: Question) -> Judgement:
         """Return all but the snapshot, which takes time; raises as `verify` does."""
         answer = self._answer(question)
         return Judgement(_read_judgements(answer), _read_continued(answer))
@@ -317,7 +313,7 @@ class SchedulerVerifier(SimulatorProcess):
         return answer
 
 
-def _read_judgements(answer: Mapping[str, Any]) -> tuple[Verdict, ...]:
+def _read_judgements(answer: Mapping[str, Any]) -> tuple[PlanJudgement, ...]:
     return tuple(_read_judgement(one) for one in answer.get("verdicts", ()))
 
 
@@ -333,8 +329,8 @@ def _read_continued(answer: Mapping[str, Any]) -> Continued | None:
     )
 
 
-def _read_judgement(said: Mapping[str, Any]) -> Verdict:
-    return Verdict(
+def _read_judgement(said: Mapping[str, Any]) -> PlanJudgement:
+    return PlanJudgement(
         accepted=said["accepted"],
         reason=said.get("reason", ""),
         plugins=tuple(said.get("plugins", ())),

@@ -118,7 +118,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
             # while the next one reads, which looks at the plan.
             continuing_s = allowance.continuing_s(2 * reading_s)
             as_it_is = pool.submit(
-                verifier.judged, replace(question, continue_s=continuing_s)
+                verifier.judge, replace(question, continue_s=continuing_s)
             )
             proposer = Proposer(
                 lambda: _verifier(profile, release, question.instance),

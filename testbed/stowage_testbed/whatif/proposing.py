@@ -10,9 +10,9 @@ from stowage_testbed.optimizer_service.service import RunningService, no_answer
 from stowage_testbed.simulate import (
     Continued,
     Judgement,
+    PlanJudgement,
     Question,
     SchedulerVerifier,
-    Verdict,
 )
 from stowage_testbed.whatif.allowance import Part
 from stowage_testbed.whatif.release import Release
@@ -21,7 +21,7 @@ REHEARSALS = 8
 """How often a plan that is refused is made again, without what was refused."""
 
 UNJUST_EVICTION, LIMIT = "unjust-eviction", "limit"
-"""Reasons of verdicts."""
+"""Reasons of refused plans."""
 
 POLICIES = {"Strict": pb.POLICY_STRICT, "Paper": pb.POLICY_PAPER}
 
@@ -114,7 +114,7 @@ class Proposer:
                 break
             last = self._solved(ruled.snapshot, self._options(objective, time_s))
             judged = self._judged(question, ruled, last.plan)
-            if judged is None or judged.verdicts[0].accepted:
+            if judged is None or judged.of_plans[0].accepted:
                 return Proposal(
                     last.plan,
                     tuple(last.refusals),
@@ -124,9 +124,9 @@ class Proposer:
                     dropped=ruled.dropped,
                     alike=ruled.alike,
                 )
-            (verdict,) = judged.verdicts
-            objections.append(verdict.detail)
-            if not self._rule_out(ruled, last.plan, verdict):
+            (said,) = judged.of_plans
+            objections.append(said.detail)
+            if not self._rule_out(ruled, last.plan, said):
                 break
         # No pod moves: that is always allowed.
         return Proposal(
@@ -161,22 +161,22 @@ class Proposer:
             continue_s=0.0 if question.consolidates else self._continuing_s(),
         )
         with self._verifier() as verifier:
-            return verifier.judged(asked)
+            return verifier.judge(asked)
 
-    def _rule_out(self, ruled: _Ruled, plan: pb.Plan, verdict: Verdict) -> bool:
+    def _rule_out(self, ruled: _Ruled, plan: pb.Plan, said: PlanJudgement) -> bool:
         """Rule out what was refused; return whether that changes anything."""
         if not ruled.copied:
             own = pb.Snapshot()
             own.CopyFrom(ruled.snapshot)
             ruled.snapshot, ruled.copied = own, True
-        if verdict.reason == UNJUST_EVICTION:
+        if said.reason == UNJUST_EVICTION:
             return self._spare(ruled, plan)
-        if verdict.reason == LIMIT:
+        if said.reason == LIMIT:
             for pod in ruled.snapshot.pods:
-                if pod.uid in verdict.pods:
-                    pod.movable, pod.immovable_reason = False, verdict.detail
-            return bool(verdict.pods)
-        pairs = _pairs(ruled.snapshot, plan, verdict.pods)
+                if pod.uid in said.pods:
+                    pod.movable, pod.immovable_reason = False, said.detail
+            return bool(said.pods)
+        pairs = _pairs(ruled.snapshot, plan, said.pods)
         classes = {pod.uid: pod.class_id for pod in ruled.snapshot.pods}
         for uid, _, node in pairs:
             ruled.snapshot.forbidden_pairs.add(class_id=classes[uid], node=node)

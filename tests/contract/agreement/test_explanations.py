@@ -13,7 +13,7 @@ from benchmarks.agreement.differential import Verifiers
 from benchmarks.agreement.explanations import CHANGES, Explanation, explain
 from benchmarks.agreement.pods import claim, volume
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.simulate import Instance, Verdict
+from stowage_testbed.simulate import Instance, PlanJudgement
 
 
 def compared(
@@ -149,7 +149,7 @@ def test_nothing_explains_a_rule_that_the_checker_forgot(
     verifiers: Verifiers, name: Explanation
 ) -> None:
     """The scheduler says there is no room, the checker says nothing."""
-    crowded = Verdict(accepted=False, reason="over-capacity")
+    crowded = PlanJudgement(accepted=False, reason="over-capacity")
 
     mistaken = replace(CASES[name](verifiers), scheduler=crowded, violations=())
 

@@ -12,9 +12,9 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.errors import StowageError
 from stowage_testbed.simulate import (
     NO_PROTECTION,
+    PlanJudgement,
     Question,
     SchedulerVerifier,
-    Verdict,
     find_profile,
 )
 
@@ -37,9 +37,9 @@ def test_each_plan_gets_its_own_verdict_in_order(verifier: SchedulerVerifier) ->
     full = a_plan(placed={"three": "n2"})
     full.snapshot_id = good.plans[0].snapshot_id
 
-    said = verifier.verify(replace(good, plans=(stale, *good.plans, full))).verdicts
+    said = verifier.verify(replace(good, plans=(stale, *good.plans, full))).of_plans
 
-    assert said[1] == Verdict(accepted=True)
+    assert said[1] == PlanJudgement(accepted=True)
     assert [one.reason for one in said] == ["wrong-snapshot", "", "over-capacity"]
 
 
@@ -63,7 +63,7 @@ def test_a_forbidden_pair_is_kept_and_told(verifier: SchedulerVerifier) -> None:
     said = verifier.verify(asked)
 
     assert [pair.node for pair in said.snapshot.forbidden_pairs] == ["n1"]
-    assert said.verdicts[0].reason == "forbidden-pair"
+    assert said.of_plans[0].reason == "forbidden-pair"
 
 
 def test_the_disruptable_pods_follow_the_plugin_s_arguments(
@@ -102,7 +102,7 @@ def test_a_refused_question_does_not_stop_the_next(verifier: SchedulerVerifier) 
     with pytest.raises(StowageError, match="has no pod"):
         verifier.verify(asked)
 
-    assert verifier.verify(best(verifier)).verdicts[0].accepted
+    assert verifier.verify(best(verifier)).of_plans[0].accepted
 
 
 def test_what_waits_goes_on_as_things_are_or_after_the_plan(
@@ -112,7 +112,7 @@ def test_what_waits_goes_on_as_things_are_or_after_the_plan(
     asked = replace(best(verifier), continue_s=60.0)
 
     now = verifier.verify(replace(asked, plans=())).continued
-    after = verifier.judged(asked).continued
+    after = verifier.judge(asked).continued
 
     assert now is not None
     assert after is not None

@@ -33,8 +33,8 @@ from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.wait import HANG_S, wait_until
 
 FOREVER_S = 100.0
@@ -66,7 +66,9 @@ def for_a_state(cluster: KwokBinaryCluster) -> None:
     """Wait as a step of a scenario does."""
     with cluster.api_client() as api, Observer(api) as observer:
         observer.wait_for(
-            "what never comes", lambda _: Verdict(False, "nothing"), timeout_s=FOREVER_S
+            "what never comes",
+            lambda _: ConditionResult(False, "nothing"),
+            timeout_s=FOREVER_S,
         )
 
 

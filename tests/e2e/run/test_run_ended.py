@@ -77,7 +77,7 @@ def container(name: str) -> Callable[[Path], int]:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "phase", "victim", "named"),
+    ("scenario", "line", "victim", "named"),
     [
         (SCENARIO, WAITS, component(ETCD), "etcd has ended"),
         (
@@ -104,7 +104,7 @@ def container(name: str) -> Callable[[Path], int]:
 def test_a_process_that_is_killed_ends_the_run_by_its_name(
     start: Start,
     scenario: str,
-    phase: str,
+    line: str,
     victim: Callable[[Path], int],
     named: str,
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_process_that_is_killed_ends_the_run_by_its_name(
     is measured was not there for a while.
     """
     run = start(scenario)
-    run.wait_for_line(phase)
+    run.wait_for_line(line)
     workdir = run.workdir
     pid = victim(workdir)
 

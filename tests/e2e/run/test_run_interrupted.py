@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Iterator[StowageRun]:
 
 
 @pytest.mark.parametrize(
-    ("phase", "number", "code"),
+    ("line", "number", "code"),
     [
         ("cluster run-", signal.SIGINT, 130),
         ("serve with profile deterministic", signal.SIGTERM, 143),
@@ -36,10 +36,10 @@ def run(tmp_path: Path) -> Iterator[StowageRun]:
     ],
 )
 def test_an_interrupted_run_leaves_no_process_and_no_folder(
-    run: StowageRun, phase: str, number: signal.Signals, code: int
+    run: StowageRun, line: str, number: signal.Signals, code: int
 ) -> None:
     """Whoever presses Ctrl-C wants the machine back, whatever the run is doing."""
-    run.wait_for_line(phase)
+    run.wait_for_line(line)
 
     # To the whole group, as a terminal does: Helm and kwokctl are hit as well.
     os.killpg(run.process.pid, number)

@@ -16,7 +16,7 @@ from benchmarks.agreement.comparison import (
     equivalent,
 )
 from stowage_optimizer.verify.violation import RuleName, Violation
-from stowage_testbed.simulate import Verdict
+from stowage_testbed.simulate import PlanJudgement
 
 REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed"}
@@ -44,21 +44,37 @@ def test_every_rule_of_the_checker_says_something_that_the_scheduler_says() -> N
 @pytest.mark.parametrize(
     ("refusal", "rules", "same"),
     [
-        (Verdict(False, "over-capacity"), {"capacity", "worth"}, True),
-        (Verdict(False, "over-capacity"), {"worth"}, False),
-        (Verdict(False, "over-capacity"), {"unknown-pod"}, True),
-        (Verdict(False, "rehearsal", ("NodePorts",)), {"host-ports"}, True),
-        (Verdict(False, "rehearsal", ("NodePorts",)), {"eligibility"}, False),
-        (Verdict(False, "rehearsal", ("Custom", "NodePorts")), {"host-ports"}, True),
-        (Verdict(False, "rehearsal", ("Custom",)), {"host-ports"}, False),
-        (Verdict(False, "rehearsal", ("Custom",), ("pod",)), {"host-ports"}, True),
-        (Verdict(False, "rehearsal", ("Custom",), ("other",)), {"host-ports"}, False),
-        (Verdict(False, "rehearsal", ("Custom",), ("pod",)), {"immovable"}, False),
-        (Verdict(False, "stale"), {"capacity"}, False),
+        (PlanJudgement(False, "over-capacity"), {"capacity", "worth"}, True),
+        (PlanJudgement(False, "over-capacity"), {"worth"}, False),
+        (PlanJudgement(False, "over-capacity"), {"unknown-pod"}, True),
+        (PlanJudgement(False, "rehearsal", ("NodePorts",)), {"host-ports"}, True),
+        (PlanJudgement(False, "rehearsal", ("NodePorts",)), {"eligibility"}, False),
+        (
+            PlanJudgement(False, "rehearsal", ("Custom", "NodePorts")),
+            {"host-ports"},
+            True,
+        ),
+        (PlanJudgement(False, "rehearsal", ("Custom",)), {"host-ports"}, False),
+        (
+            PlanJudgement(False, "rehearsal", ("Custom",), ("pod",)),
+            {"host-ports"},
+            True,
+        ),
+        (
+            PlanJudgement(False, "rehearsal", ("Custom",), ("other",)),
+            {"host-ports"},
+            False,
+        ),
+        (
+            PlanJudgement(False, "rehearsal", ("Custom",), ("pod",)),
+            {"immovable"},
+            False,
+        ),
+        (PlanJudgement(False, "stale"), {"capacity"}, False),
     ],
 )
 def test_reasons_are_equivalent_if_one_of_the_rules_says_the_same(
-    refusal: Verdict, rules: set[RuleName], *, same: bool
+    refusal: PlanJudgement, rules: set[RuleName], *, same: bool
 ) -> None:
     """Two refusals for different reasons are two mistakes, not an agreement."""
     violations = [Violation(rule, "pod", "") for rule in rules]

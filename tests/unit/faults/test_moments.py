@@ -6,13 +6,13 @@ import pytest
 from seen_states import Seen, fresh, placed, plan, refused, state_of
 
 from stowage_testbed.faults.moment import moment_of
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.scenario.fault_settings import FaultMoment, FaultSettings
 
 OLD = (placed("old-1"), placed("old-2", "n2"))
 
 
-def seen(at: FaultMoment, *objects: Seen, count: int = 1) -> Verdict:
+def seen(at: FaultMoment, *objects: Seen, count: int = 1) -> ConditionResult:
     """Look for a moment when two pods, old-1 and old-2, had been bound before."""
     settings = FaultSettings("nothing", at, count=count)
     return moment_of(settings, "ns", {"uid-old-1", "uid-old-2"})(state_of(*objects))
@@ -39,10 +39,10 @@ def test_a_moment_comes_with_what_it_is_named_for(
     at: FaultMoment, bodies: tuple[Seen, ...], comes: bool
 ) -> None:
     """A fault that strikes at another moment shows something else."""
-    verdict = seen(at, *bodies)
+    result = seen(at, *bodies)
 
-    assert verdict.holds is comes
-    assert not verdict.error
+    assert result.holds is comes
+    assert not result.error
 
 
 def test_more_pods_must_have_left_for_a_later_moment() -> None:
@@ -54,10 +54,10 @@ def test_more_pods_must_have_left_for_a_later_moment() -> None:
 @pytest.mark.parametrize("at", ["solving", "executing", "evicted"])
 def test_a_moment_is_missed_once_the_plan_is_over(at: FaultMoment) -> None:
     """Nobody waits for a step of a plan that has been carried out."""
-    verdict = seen(at, *OLD, plan("p", "Completed"))
+    result = seen(at, *OLD, plan("p", "Completed"))
 
-    assert not verdict.holds
-    assert "it is over" in verdict.error
+    assert not result.holds
+    assert "it is over" in result.error
 
 
 def test_a_plan_that_failed_is_followed_by_another() -> None:

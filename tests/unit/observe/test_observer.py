@@ -17,12 +17,15 @@ from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.condition import (
+    Condition,
+    ConditionResult,
+    UnreachableStateError,
+)
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
-from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import UnreachableStateError, Verdict
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 SOON_S = 10.0
@@ -40,16 +43,16 @@ def api(server: WatchServer) -> Iterator[client.ApiClient]:
 
 
 def bound(count: int) -> Condition:
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         nodes = [pod.node for pod in state.pods("ns") if pod.bound]
-        return Verdict(len(nodes) == count, f"{len(nodes)} bound")
+        return ConditionResult(len(nodes) == count, f"{len(nodes)} bound")
 
     return condition
 
 
-def alone_and_bound(state: State) -> Verdict:
+def alone_and_bound(state: State) -> ConditionResult:
     pods = state.pods("ns")
-    return Verdict([pod.bound for pod in pods] == [True], f"{len(pods)} pods")
+    return ConditionResult([pod.bound for pod in pods] == [True], f"{len(pods)} pods")
 
 
 def test_looking_at_a_large_state_takes_a_tenth_of_the_time() -> None:
@@ -58,7 +61,7 @@ def test_looking_at_a_large_state_takes_a_tenth_of_the_time() -> None:
     clock = ReceiptClock(lambda: time.monotonic_ns() + skipped_ns[0])
     server = WatchServer()
 
-    def slow(state: State) -> Verdict:
+    def slow(state: State) -> ConditionResult:
         began = clock.now().monotonic_ns
         skipped_ns[0] += 20_000_000
         looks.append((began, clock.now().monotonic_ns))
@@ -242,7 +245,7 @@ def test_stops_waiting_for_what_cannot_come(api: client.ApiClient) -> None:
     ):
         observer.wait_for(
             "the plan",
-            lambda _: Verdict(False, "", error="the plan failed"),
+            lambda _: ConditionResult(False, "", error="the plan failed"),
             timeout_s=SOON_S,
         )
 
@@ -303,10 +306,10 @@ def test_a_look_that_costs_much_is_taken_less_often(
     changes, clock = 400, FakeTime()
     looks: list[int] = []
 
-    def all_there(state: State) -> Verdict:
+    def all_there(state: State) -> ConditionResult:
         clock.spend(0.01)
         looks.append(len(state.pods("ns")))
-        return Verdict(looks[-1] == changes, f"{looks[-1]} pods")
+        return ConditionResult(looks[-1] == changes, f"{looks[-1]} pods")
 
     with Observer(api, [PODS], clock=ReceiptClock(clock.now_ns)) as observer:
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 
+from stowage_testbed.observe.condition import Condition
 from stowage_testbed.observe.settled import (
-    Condition,
     at_rest,
     object_there,
     objects_gone,
@@ -26,7 +26,7 @@ PROPOSED_ONLY = plan("p", "Proposed", execution_mode="DryRun")
 @pytest.mark.parametrize(
     ("condition", "objects", "holds"),
     [
-        # The stock scheduler's verdict is final until something in the cluster changes.
+        # The stock scheduler's answer is final until something in the cluster changes.
         (pods_decided("ns", 2), [placed("a"), refused("b")], True),
         # Created and bound are seconds apart on a busy machine.
         (pods_decided("ns", 2), [placed("a"), fresh("b")], False),
@@ -70,27 +70,27 @@ def test_a_state_is_at_rest_when_nothing_more_becomes_of_it(
 
 def test_a_pod_not_yet_tried_is_named() -> None:
     """The time-out must say who it was."""
-    verdict = pods_decided("ns", 2)(state_of(placed("a"), fresh("b")))
+    result = pods_decided("ns", 2)(state_of(placed("a"), fresh("b")))
 
-    assert "ns/b: not tried by a scheduler yet" in verdict.state
+    assert "ns/b: not tried by a scheduler yet" in result.state
 
 
 def test_a_failed_plan_ends_the_wait() -> None:
     """Nothing will come of it, and its message is the explanation."""
-    verdict = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
+    result = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
 
-    assert "p: Failed" in verdict.error
-    assert "so it is" in verdict.error
+    assert "p: Failed" in result.error
+    assert "so it is" in result.error
 
 
 def test_objects_gone_names_what_is_left() -> None:
     """A clean-up that hangs must say on what."""
     node = {"metadata": {"uid": "u", "name": "n1"}}
 
-    verdict = objects_gone("Node", ["n1", "n2"])(state_of(("Node", node)))
+    result = objects_gone("Node", ["n1", "n2"])(state_of(("Node", node)))
 
-    assert not verdict.holds
-    assert verdict.state == "Node still there: n1"
+    assert not result.holds
+    assert result.state == "Node still there: n1"
 
 
 def test_a_state_in_words_has_bounded_length() -> None:
@@ -98,8 +98,8 @@ def test_a_state_in_words_has_bounded_length() -> None:
     names = [f"p{number:03}" for number in range(100)]
     state = state_of(*map(placed, names))
 
-    for verdict in (
+    for result in (
         objects_gone("Pod", names)(state),
         object_there("Pod", "ns", "other")(state),
     ):
-        assert verdict.state.endswith(": p000, p001, p002, p003, p004, and 95 more")
+        assert result.state.endswith(": p000, p001, p002, p003, p004, and 95 more")

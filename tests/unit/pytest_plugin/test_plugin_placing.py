@@ -8,13 +8,13 @@ import pytest
 from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
 from watch_server import a_pod
 
-from stowage_testbed.observe.verdict import Verdict
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.pytest.placing import all_decided
 
 NAMESPACE = str(a_pod("any")["metadata"]["namespace"])
 
 
-def verdict(*objects: Seen, optimizes: bool = False, **least: int) -> Verdict:
+def look(*objects: Seen, optimizes: bool = False, **least: int) -> ConditionResult:
     return all_decided(NAMESPACE, optimizes=optimizes, **least)(state_of(*objects))
 
 
@@ -40,13 +40,13 @@ def a_controller(kind: str, name: str, spec: dict[str, Any], **status: int) -> S
 
 def test_pods_with_a_node_and_without_are_decided() -> None:
     """Both are answers."""
-    assert verdict(placed("a"), refused("b")).holds
+    assert look(placed("a"), refused("b")).holds
 
 
 @pytest.mark.parametrize("pod", [fresh("b"), leaving("b")])
 def test_a_pod_on_its_way_is_waited_for_and_named(pod: Seen) -> None:
     """The time-out must say who it was."""
-    answer = verdict(placed("a"), pod)
+    answer = look(placed("a"), pod)
 
     assert not answer.holds
     assert f"{NAMESPACE}/b" in answer.state
@@ -57,11 +57,11 @@ def test_a_controller_that_lacks_pods_is_waited_for() -> None:
     wanting = a_controller("ReplicaSet", "web", {"replicas": 2})
     pod = owned(placed("a"), "ReplicaSet", "web")
 
-    answer = verdict(wanting, pod)
+    answer = look(wanting, pod)
 
     assert not answer.holds
     assert "ReplicaSet web has 1 of 2 pods" in answer.state
-    assert verdict(wanting, pod, owned(refused("b"), "ReplicaSet", "web")).holds
+    assert look(wanting, pod, owned(refused("b"), "ReplicaSet", "web")).holds
 
 
 DEPLOYMENT = ("Deployment", "web", {"replicas": 0})
@@ -92,12 +92,12 @@ def test_a_controller_is_decided_when_it_makes_no_more_pods(
     objects: list[Seen], holds: bool
 ) -> None:
     """Each kind has its own way to say so."""
-    assert verdict(*objects).holds is holds
+    assert look(*objects).holds is holds
 
 
 def test_a_deployment_that_has_no_replica_set_yet_is_waited_for() -> None:
     """It is the first thing that is seen of it."""
-    answer = verdict(a_controller("Deployment", "web", {"replicas": 2}))
+    answer = look(a_controller("Deployment", "web", {"replicas": 2}))
 
     assert not answer.holds
     assert "Deployment web has 0 of 2 pods" in answer.state
@@ -105,23 +105,23 @@ def test_a_deployment_that_has_no_replica_set_yet_is_waited_for() -> None:
 
 def test_a_test_can_wait_for_pods_and_for_nodes_of_theirs() -> None:
     """Unknown controllers are slow, and room may have come a moment ago."""
-    assert not verdict(placed("a"), pods=2).holds
-    assert not verdict(refused("a"), placed=1).holds
-    assert verdict(placed("a"), refused("b"), pods=2, placed=1).holds
+    assert not look(placed("a"), pods=2).holds
+    assert not look(refused("a"), placed=1).holds
+    assert look(placed("a"), refused("b"), pods=2, placed=1).holds
 
 
 def test_an_optimiser_has_the_last_word_on_pods_without_a_node() -> None:
     """Refused is where its work begins."""
     pods = (placed("a"), refused("b"))
 
-    assert not verdict(*pods, optimizes=True).holds
-    assert not verdict(*pods, plan("p", "Executing"), optimizes=True).holds
-    assert verdict(*pods, plan("p", "NoImprovement"), optimizes=True).holds
-    assert verdict(placed("a"), optimizes=True).holds
+    assert not look(*pods, optimizes=True).holds
+    assert not look(*pods, plan("p", "Executing"), optimizes=True).holds
+    assert look(*pods, plan("p", "NoImprovement"), optimizes=True).holds
+    assert look(placed("a"), optimizes=True).holds
 
 
 def test_a_failed_plan_ends_the_wait() -> None:
     """Nothing will come of it, and its message says why."""
-    answer = verdict(refused("a"), plan("p", "Failed"), optimizes=True)
+    answer = look(refused("a"), plan("p", "Failed"), optimizes=True)
 
     assert "so it is" in answer.error

@@ -14,10 +14,10 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import (
     Continued,
     Judgement,
+    PlanJudgement,
     Question,
     Remark,
     UnknownField,
-    Verdict,
     Verification,
 )
 from stowage_testbed.whatif import asking
@@ -41,7 +41,7 @@ PODS: tuple[dict[str, Any], ...] = tuple(
     {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {}}
     for name in NAMES
 )
-NOTHING, A_TAINT = Continued(), Verdict(False, pods=("big",), detail="a taint")
+NOTHING, A_TAINT = Continued(), PlanJudgement(False, pods=("big",), detail="a taint")
 INVENTORY = Inventory(({},), PODS, unread=("volumes",))
 
 
@@ -54,7 +54,7 @@ class World:
     now, after
         What the scheduler makes of the pods that wait.
     refusal
-        Its verdict on the first plans.
+        Its judgement of the first plans.
     emptying
         The plan that empties nodes.
     """
@@ -64,7 +64,7 @@ class World:
     now: Continued = NOTHING
     after: Continued = NOTHING
     refused: int = 0
-    refusal: Verdict = A_TAINT
+    refusal: PlanJudgement = A_TAINT
     left_out: tuple[Remark, ...] = ()
     unknown: tuple[UnknownField, ...] = ()
     emptying: pb.Plan = field(default_factory=pb.Plan)
@@ -77,14 +77,14 @@ class World:
         self.asked.append(question)
         return Verification(self.snapshot, (), None, self.left_out, self.unknown)
 
-    def judged(self, question: Question) -> Judgement:
+    def judge(self, question: Question) -> Judgement:
         if not question.plans:
             return Judgement((), self.now)
         self.asked.append(question)
         if self.refused and not question.consolidates:
             self.refused -= 1
             return Judgement((self.refusal,))
-        return Judgement((Verdict(True),), self.after)
+        return Judgement((PlanJudgement(True),), self.after)
 
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
         self.solved_beside.append(self.processes)
@@ -340,7 +340,9 @@ def test_a_pod_whose_disruption_is_one_too_many_stays_in_the_next_plan(
 ) -> None:
     """Limits by node and namespace are not in the contract; the scheduler looks."""
     world.refused = 1
-    world.refusal = Verdict(False, "limit", pods=("home",), detail="limit-per-node")
+    world.refusal = PlanJudgement(
+        False, "limit", pods=("home",), detail="limit-per-node"
+    )
 
     found(world)
 
@@ -402,7 +404,10 @@ def test_a_pod_that_never_preempts_does_not_empty_the_answer_for_others(
     world: World,
 ) -> None:
     """The plugin drops it and goes on."""
-    world.refused, world.refusal = 1, Verdict(False, "unjust-eviction", detail="evicts")
+    world.refused, world.refusal = (
+        1,
+        PlanJudgement(False, "unjust-eviction", detail="evicts"),
+    )
     world.plan.optimal = True
 
     told = found(world, _never("big"))
@@ -418,7 +423,10 @@ def test_where_nobody_may_preempt_pods_that_run_count_as_no_less_important(
     """So it can be proved that no plan without evictions places the pod."""
     del world.snapshot.pods[1]
     del world.plan.placements[0]
-    world.refused, world.refusal = 1, Verdict(False, "unjust-eviction", detail="evicts")
+    world.refused, world.refusal = (
+        1,
+        PlanJudgement(False, "unjust-eviction", detail="evicts"),
+    )
 
     found(world, _never("big"))
 

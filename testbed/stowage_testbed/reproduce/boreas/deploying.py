@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.condition import Condition
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import Condition, pods_decided, pods_placed
+from stowage_testbed.observe.settled import pods_decided, pods_placed
 from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene

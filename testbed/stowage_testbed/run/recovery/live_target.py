@@ -17,10 +17,10 @@ from stowage_testbed.hpa.timeline import (
     segments,
 )
 from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.wait import WaitTimeoutError
 
 
@@ -86,9 +86,9 @@ class LiveTarget:
     def await_change(self, ready: int, until_s: float) -> None:
         """Return as soon as not ``ready`` pods are ready, or at ``until_s``."""
 
-        def changed(state: State) -> Verdict:
+        def changed(state: State) -> ConditionResult:
             now = self._count_ready(state)
-            return Verdict(now != ready, f"{now} pods are ready")
+            return ConditionResult(now != ready, f"{now} pods are ready")
 
         try:
             self._observer.wait_for(

@@ -10,11 +10,11 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.hpa.load import find, hold
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import RecoverySettings
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.observe.settled import Condition, pods_gone
+from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.source import AUTOSCALERS, PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -124,9 +124,9 @@ def _deploy(
 
 
 def _pods_ready(namespace: str, count: int) -> Condition:
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         ready = sum(pod.ready for pod in state.pods(namespace))
-        return Verdict(ready == count, f"{ready} of {count} are ready")
+        return ConditionResult(ready == count, f"{ready} of {count} are ready")
 
     return condition
 

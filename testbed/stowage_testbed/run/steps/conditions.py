@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
 from stowage_testbed.observe.pod import ObservedPod
-from stowage_testbed.observe.settled import SHOWN, Condition
+from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 
 PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
 """A plan passes through its phases so fast that a watcher may miss one."""
@@ -35,11 +35,11 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
         return _decided(namespace, of, count)
     is_such = _KINDS[kind]
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = _list_pods(state, namespace, of)
         number = sum(is_such(pod) for pod in pods)
         words = f"{number} of {count} pods are {kind}; {_explain(pods)}"
-        return Verdict(number >= count, words)
+        return ConditionResult(number >= count, words)
 
     return condition
 
@@ -55,37 +55,37 @@ def in_phase(
         Returns the object as the watches have it.
     """
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         body = seen(state)
         if body is None:
-            return Verdict(False, f"{kind} {name} is not there")
+            return ConditionResult(False, f"{kind} {name} is not there")
         status = body.get("status") or {}
         now = str(status.get("phase", ""))
         words = f"{kind} {name} is {now or 'in no phase yet'}{_list_reasons(status)}"
         if now == phase or (kind == "PackingPlan" and _is_past(now, phase)):
-            return Verdict(True, words)
-        return Verdict(False, words, error=words if now in FINAL_PHASES else "")
+            return ConditionResult(True, words)
+        return ConditionResult(False, words, error=words if now in FINAL_PHASES else "")
 
     return condition
 
 
 def _gone(namespace: str, of: Collection[str]) -> Condition:
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         left = [p for p in _list_pods(state, namespace, of) if not p.finished]
         names = ", ".join(pod.name for pod in left[:SHOWN])
-        return Verdict(not left, f"{len(left)} pods are left: {names}")
+        return ConditionResult(not left, f"{len(left)} pods are left: {names}")
 
     return condition
 
 
 def _decided(namespace: str, of: Collection[str], count: int) -> Condition:
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         pods = _list_pods(state, namespace, of)
         leaving = sum(pod.terminating for pod in pods)
         number = sum(_is_bound(pod) or _is_refused(pod) for pod in pods)
         holds = number >= count and not leaving and number == len(pods)
         words = f"{number} of {count} pods are decided, {leaving} are leaving"
-        return Verdict(holds, f"{words}; {_explain(pods)}")
+        return ConditionResult(holds, f"{words}; {_explain(pods)}")
 
     return condition
 

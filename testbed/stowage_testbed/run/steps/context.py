@@ -14,8 +14,8 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.change import JsonObject, name_of
+from stowage_testbed.observe.condition import Condition
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import Condition
 from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.arm import apply_overrides

@@ -8,9 +8,9 @@ from typing import Any
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.observe.settled import SHOWN, Condition
+from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.nodes import (
@@ -77,12 +77,12 @@ def remove_nodes(context: StepContext, step: RemoveNodes) -> None:
 def _gone(namespace: str, names: Collection[str]) -> Condition:
     unwanted = frozenset(names)
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         nodes = {str(body["metadata"]["name"]) for body in state.bodies("Node")}
         pods = [p.name for p in state.all_pods(namespace) if p.node in unwanted]
         left = [*sorted(nodes & unwanted), *pods]
         words = ", ".join(left[:SHOWN]) or "nothing"
-        return Verdict(not left, f"{len(left)} left: {words}")
+        return ConditionResult(not left, f"{len(left)} left: {words}")
 
     return condition
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 from stowage_testbed.run.steps.context import StepContext
@@ -87,9 +87,11 @@ def await_moment(
     def look(state: State, *, told: bool = True) -> list[CheckResult]:
         return check_state_now(state, context, expect, since, told=told)
 
-    def condition(state: State) -> Verdict:
+    def condition(state: State) -> ConditionResult:
         failed = [one.message for one in look(state, told=False) if not one.passed]
-        return Verdict(not failed, "; ".join(failed) or "all holds, but pods change")
+        return ConditionResult(
+            not failed, "; ".join(failed) or "all holds, but pods change"
+        )
 
     try:
         context.wait_for(

@@ -18,8 +18,8 @@ from seen_states import (
 )
 
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
-from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.run.steps.conditions import in_phase, some_pods
 
 RUNNING = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -29,7 +29,7 @@ def web(pod: Seen, **status: object) -> Seen:
     return of_workload("web", pod, **status)
 
 
-def seen(kind: str, count: int, *pods: Seen) -> Verdict:
+def seen(kind: str, count: int, *pods: Seen) -> ConditionResult:
     others = of_workload("other", placed("o"), **RUNNING)
     return some_pods("ns", ["web"], count, kind)(state_of(others, *pods))
 

@@ -1,14 +1,16 @@
-"""The answer of a condition on the state, and the error of waiting for it in vain."""
+"""Conditions on the state, and the error of waiting for one in vain."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from stowage_testbed.errors import StowageError
+from stowage_testbed.observe.state import State
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConditionResult:
     """Whether a condition holds; if not, the state in words, for the time-out.
 
     Attributes
@@ -24,6 +26,9 @@ class Verdict:
     holds: bool
     state: str
     error: str = ""
+
+
+Condition = Callable[[State], ConditionResult]
 
 
 class UnreachableStateError(StowageError):
