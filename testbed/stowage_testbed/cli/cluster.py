@@ -45,7 +45,7 @@ Port = Annotated[
 ]
 
 
-Kind = Annotated[
+BackendName = Annotated[
     Backend,
     typer.Option(help="How it is run; `stowage doctor` shows which work here."),
 ]
@@ -58,7 +58,7 @@ def up(
     nodes: Nodes = None,
     port: Port = None,
     metrics: Metrics = False,
-    backend: Kind = Backend.KWOK_BINARY,
+    backend: BackendName = Backend.KWOK_BINARY,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())

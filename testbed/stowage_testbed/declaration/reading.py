@@ -47,19 +47,19 @@ def make_object(cls: type[Made], plain: Mapping[str, Any]) -> Made:
 
 def read_value(hint: Any, plain: Any) -> Any:
     """Return the value of an annotated type; ``None`` is what was left out."""
-    kind, about = unwrap(hint)
+    bare, about = unwrap(hint)
     parsers = [one.parse for one in about if isinstance(one, Form) and one.parse]
     if plain is None:
         return None
-    return parsers[-1](plain) if parsers else _read(kind, plain)
+    return parsers[-1](plain) if parsers else _read(bare, plain)
 
 
-def _read(kind: Any, plain: Any) -> Any:
-    origin, inner = get_origin(kind), get_args(kind)
-    if isinstance(kind, type) and is_dataclass(kind):
-        return make_object(kind, plain)
+def _read(bare: Any, plain: Any) -> Any:
+    origin, inner = get_origin(bare), get_args(bare)
+    if isinstance(bare, type) and is_dataclass(bare):
+        return make_object(bare, plain)
     if origin is tuple:
         return tuple(read_value(inner[0], one) for one in plain)
     if origin is Mapping:
         return {read_value(inner[0], k): read_value(inner[1], plain[k]) for k in plain}
-    return kind(plain) if kind in {int, float} else plain
+    return bare(plain) if bare in {int, float} else plain

@@ -146,25 +146,25 @@ def _describe_setting(one: Declared) -> Schema:
 
 
 def _describe_rest(one: Declared) -> Schema:
-    kind, _ = unwrap(one.hint)
-    return make_schema(get_args(kind)[1])
+    bare, _ = unwrap(one.hint)
+    return make_schema(get_args(bare)[1])
 
 
 def _describe_case(hint: Any, case: str) -> Schema:
-    kind, _ = unwrap(hint)
-    if get_origin(kind) is tuple:
-        items = _describe_case(get_args(kind)[0], case)
+    bare, _ = unwrap(hint)
+    if get_origin(bare) is tuple:
+        items = _describe_case(get_args(bare)[0], case)
         return {"items": items} if items else {}
-    return make_case_schema(kind, case) if _is_object(kind) else {}
+    return make_case_schema(bare, case) if _is_object(bare) else {}
 
 
-def _describe_type(kind: Any) -> Schema:
-    origin = get_origin(kind)
+def _describe_type(bare: Any) -> Schema:
+    origin = get_origin(bare)
     if origin in _GENERIC:
-        return _GENERIC[origin](*get_args(kind))
-    if _is_object(kind):
-        return make_object_schema(kind)
-    return {} if kind in {Any, object} else {"type": _TYPES[kind]}
+        return _GENERIC[origin](*get_args(bare))
+    if _is_object(bare):
+        return make_object_schema(bare)
+    return {} if bare in {Any, object} else {"type": _TYPES[bare]}
 
 
 def _describe_choice(*values: Any) -> Schema:
@@ -176,8 +176,8 @@ def _describe_list(item: Any, *more: Any) -> Schema:
     return {"type": "array", "items": make_schema(item), **size}
 
 
-def _describe_union(*kinds: Any) -> Schema:
-    branches = [make_schema(one) for one in kinds]
+def _describe_union(*members: Any) -> Schema:
+    branches = [make_schema(one) for one in members]
     if all(set(branch) == {"type"} for branch in branches):
         return {"type": [branch["type"] for branch in branches]}
     # The issue of a value that fits none of them names their types.
@@ -207,8 +207,8 @@ _GENERIC: Mapping[Any, Callable[..., Schema]] = {
 }
 
 
-def _is_object(kind: Any) -> bool:
-    return isinstance(kind, type) and is_dataclass(kind)
+def _is_object(bare: Any) -> bool:
+    return isinstance(bare, type) and is_dataclass(bare)
 
 
 def _show(default: Any) -> Any:

@@ -140,8 +140,8 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Form | Setting, ...]]:
     """Return a type without ``None`` and without what is said of it, and that."""
     if get_origin(hint) is Annotated:
         inner, *outer = get_args(hint)
-        kind, about = unwrap(inner)
-        return kind, (*about, *outer)
+        bare, about = unwrap(inner)
+        return bare, (*about, *outer)
     if get_origin(hint) in {Union, UnionType} and NoneType in get_args(hint):
         rest = tuple(one for one in get_args(hint) if one is not NoneType)
         return unwrap(Union[rest])  # noqa: UP007 - as many as there are
@@ -150,9 +150,9 @@ def unwrap(hint: Any) -> tuple[Any, tuple[Form | Setting, ...]]:
 
 def type_in_file(hint: Any) -> Any:
     """Return the type of what stands in a file for an annotated type."""
-    kind, about = unwrap(hint)
+    bare, about = unwrap(hint)
     forms = [one.written for one in about if isinstance(one, Form)]
-    return next((one for one in reversed(forms) if one is not None), kind)
+    return next((one for one in reversed(forms) if one is not None), bare)
 
 
 def summarise(cls: type) -> str:

@@ -137,16 +137,16 @@ class _Room:
 
 
 class _WaitingPods:
-    """How many pods of each kind wait; a kind is a priority and what is asked for."""
+    """How many pods of each shape wait; a shape is a priority and what is asked for."""
 
     def __init__(self, pods: Sequence[PodRecord]) -> None:
-        kinds = sorted({_shape_of(pod) for pod in pods}, key=lambda kind: kind[0])
-        self._place = {kind: place for place, kind in enumerate(kinds)}
+        shapes = sorted({_shape_of(pod) for pod in pods}, key=lambda shape: shape[0])
+        self._place = {shape: place for place, shape in enumerate(shapes)}
         self._names = (*names_of(pod.requests for pod in pods), PODS)
-        self._priority = np.array([priority for priority, _ in kinds], np.int64)
-        table = [[asked[name] for name in self._names] for _, asked in kinds]
+        self._priority = np.array([priority for priority, _ in shapes], np.int64)
+        table = [[asked[name] for name in self._names] for _, asked in shapes]
         self._asked = np.array(table, np.int64).reshape(-1, len(self._names))
-        self._waiting = np.zeros(len(kinds), dtype=np.int64)
+        self._waiting = np.zeros(len(shapes), dtype=np.int64)
 
     def change(self, pod: PodRecord, by: int) -> None:
         self._waiting[self._place[_shape_of(pod)]] += by
@@ -156,7 +156,7 @@ class _WaitingPods:
         free = room.on(low.node)
         # Where there is too little, what is not asked for does not matter.
         there = np.array([max(free[name], 0) for name in self._names], np.int64)
-        # Kinds are sorted by priority: only those above need be looked at.
+        # Shapes are sorted by priority: only those above need be looked at.
         above = slice(int(np.searchsorted(self._priority, low.priority, "right")), None)
         fits = (self._asked[above] <= there).all(axis=1)
         return int(self._waiting[above][fits].sum())

@@ -67,9 +67,9 @@ def _make_case(outcome: ScenarioOutcome) -> ET.Element:
     return case
 
 
-def _add_problem(case: ET.Element, kind: str, lines: list[str]) -> None:
+def _add_problem(case: ET.Element, tag: str, lines: list[str]) -> None:
     shown = [_make_printable(line) for line in take_first_lines(lines)]
-    problem = ET.SubElement(case, kind, message=shown[0])
+    problem = ET.SubElement(case, tag, message=shown[0])
     problem.text = "\n".join(shown)
 
 

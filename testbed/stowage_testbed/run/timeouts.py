@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.kinds import KINDS
+from stowage_testbed.scenario.steps.kinds import ACTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Timeouts:
     def _default_s(self, scenario: Scenario, kind: str, nodes: int) -> float:
         if kind == "end":
             return self.check_s + self.settle_per_pod_s * scenario.pod_count
-        deadline = KINDS[kind].deadline
+        deadline = ACTIONS[kind].deadline
         match deadline.base if deadline else "check":
             case "nodes":
                 return self.nodes_s(nodes)

@@ -29,7 +29,7 @@ from stowage_testbed.scenario.objects import (
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.kinds import KINDS, list_replayed_owners
+from stowage_testbed.scenario.steps.kinds import ACTIONS, list_replayed_owners
 from stowage_testbed.scenario.steps.nodes import AddNodes
 from stowage_testbed.scenario.steps.waiting import Check
 
@@ -185,14 +185,14 @@ def _take_steps(made: Draft, folder: Path) -> None:
     surroundings = Surroundings(controllers, rows)
     for place, kind, plain in items:
         try:
-            action = KINDS[kind].read(plain, surroundings)
+            action = ACTIONS[kind].read(plain, surroundings)
         except ValueError as error:
             made.broken.add("steps")
             made.step_issues.append(DocumentIssue((*place, kind), str(error)))
             continue
         line = made.document.mark(place).line
         made.steps.append(Step(int(place[1]) + 1, line, action))
-        for issue in KINDS[kind].issues(plain):
+        for issue in ACTIONS[kind].issues(plain):
             inner = (*place, kind, *issue.place)
             made.step_issues.append(replace(issue, place=inner))
     if any(trace.issues or trace.unreadable for trace in made.traces.values()):
@@ -205,7 +205,7 @@ def _take_files(
     """Take the objects of files that steps apply; yield the steps with their names."""
     files: dict[str, list[ObjectSpec]] = {}
     for place, kind, plain in items:
-        if not issubclass(KINDS[kind], Apply):
+        if not issubclass(ACTIONS[kind], Apply):
             yield place, kind, plain
             continue
         names: list[str] = []

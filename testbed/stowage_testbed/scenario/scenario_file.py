@@ -23,7 +23,7 @@ from stowage_testbed.scenario.model import (
     Workload,
 )
 from stowage_testbed.scenario.steps.action import Seconds
-from stowage_testbed.scenario.steps.kinds import KINDS
+from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.steps.nodes import Node
 from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.words import HALVES, STEPS, Label
@@ -39,9 +39,9 @@ Catch = Annotated[
 Labels = Annotated[tuple[Label, ...], form(uniqueItems=True)]
 ParameterName = Annotated[str, form(format="parameter-name")]
 
-_KINDS = {kind.replace("-", "_"): action for kind, action in KINDS.items()}
+_ACTIONS = {kind.replace("-", "_"): action for kind, action in ACTIONS.items()}
 _STEP = make_dataclass(
-    "OneStep", [(name, action.hint(), None) for name, action in _KINDS.items()]
+    "OneStep", [(name, action.hint(), None) for name, action in _ACTIONS.items()]
 )
 Step = Annotated[
     Anything, form(name="step", written=_STEP, minProperties=1, maxProperties=1)
@@ -52,7 +52,7 @@ _TIMEOUTS = make_dataclass(
     [("end", Annotated[Seconds, _END], None)]
     + [
         (name, Annotated[Seconds, setting(limit.description, key=action.kind)], None)
-        for name, action in _KINDS.items()
+        for name, action in _ACTIONS.items()
         if (limit := action.deadline)
     ],
 )

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from stowage_testbed.errors import InputError
-from stowage_testbed.scenario.steps.kinds import KINDS
+from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.words import is_scenario_name
 
 SCHEMA_FILE = "schema.json"
@@ -42,7 +42,7 @@ def write_starter(name: str, folder: Path) -> Path:
 def make_starter(name: str) -> str:
     """Return the text of a scenario of this name."""
     text = resources.files(__package__).joinpath("starter.yaml").read_text("utf-8")
-    more = ", ".join(kind for kind in KINDS if f"- {kind}:" not in text)
+    more = ", ".join(kind for kind in ACTIONS if f"- {kind}:" not in text)
     words = f"More steps: {more}. `stowage scenario explain steps` describes each."
     indent = "  # "
     comment = textwrap.fill(

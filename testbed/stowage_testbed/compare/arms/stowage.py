@@ -27,7 +27,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
-from stowage_testbed.compare.arms.crds import Resource, custom_resources
+from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
     installed_config,
@@ -120,10 +120,6 @@ SCHEDULER = "stowage-scheduler"
 SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
-_MADE = (
-    Resource("stowage.dev", "v1alpha1", "packingplans"),
-    Resource("stowage.dev", "v1alpha1", "reservations"),
-)
 _PROBE_TIMEOUT_S = 30.0
 
 
@@ -182,7 +178,7 @@ class StowageArm:
             programs = _programs(chart, Path(short))
             rights = Rights(rules=chart.rules)
             with (
-                custom_resources(cluster, CHART / "crds", _MADE),
+                custom_resources(cluster, CHART / "crds", "PackingPlan", "Reservation"),
                 serving(
                     self.name,
                     cluster,

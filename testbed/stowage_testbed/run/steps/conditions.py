@@ -17,8 +17,8 @@ PLAN_ORDER = ("", "Pending", "Solving", "Proposed", "Executing", "Completed")
 FINAL_PHASES = frozenset({"Failed", "Succeeded", *PLAN_OVER})
 
 
-def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Condition:
-    """Hold when ``count`` pods are of a kind; `decided` and `gone` are of all.
+def some_pods(namespace: str, of: Collection[str], count: int, state: str) -> Condition:
+    """Hold when ``count`` pods are in a state; `decided` and `gone` are of all.
 
     Parameters
     ----------
@@ -26,19 +26,19 @@ def some_pods(namespace: str, of: Collection[str], count: int, kind: str) -> Con
         Whose pods: of these workloads, or of all if none is named.
     count
         How many, at least.
-    kind
+    state
         A condition of `stowage_testbed.scenario.steps.waiting.Wait`, except `phase`.
     """
-    if kind == "gone":
+    if state == "gone":
         return _gone(namespace, of)
-    if kind == "settled":
+    if state == "settled":
         return _decided(namespace, of, count)
-    is_such = _KINDS[kind]
+    is_such = _IS_IN[state]
 
-    def condition(state: State) -> ConditionResult:
-        pods = _list_pods(state, namespace, of)
+    def condition(seen: State) -> ConditionResult:
+        pods = _list_pods(seen, namespace, of)
         number = sum(is_such(pod) for pod in pods)
-        words = f"{number} of {count} pods are {kind}; {_explain(pods)}"
+        words = f"{number} of {count} pods are {state}; {_explain(pods)}"
         return ConditionResult(number >= count, words)
 
     return condition
@@ -104,7 +104,7 @@ def _is_refused(pod: ObservedPod) -> bool:
     return pod.unschedulable and not pod.terminating
 
 
-_KINDS: dict[str, Callable[[ObservedPod], bool]] = {
+_IS_IN: dict[str, Callable[[ObservedPod], bool]] = {
     "bound": _is_bound,
     "ready": lambda pod: pod.ready or pod.finished,
     "unschedulable": _is_refused,

@@ -31,7 +31,7 @@ from stowage_testbed.scenario.steps.nodes import (
 from stowage_testbed.scenario.steps.scheduling import Pack, Release
 from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Wait
 
-KINDS: dict[str, type[Action]] = {
+ACTIONS: dict[str, type[Action]] = {
     action.kind: action
     for action in (
         Release,

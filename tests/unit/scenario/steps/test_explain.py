@@ -14,7 +14,7 @@ from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.explain import explain
 from stowage_testbed.scenario.load import load_file, load_folder
 from stowage_testbed.scenario.steps.action import Surroundings
-from stowage_testbed.scenario.steps.kinds import KINDS
+from stowage_testbed.scenario.steps.kinds import ACTIONS
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 WORDS = [
@@ -29,12 +29,12 @@ def test_a_step_is_reported_with_its_defaults(
     kind: str, plain: Any, words: str
 ) -> None:
     """What is not written happens all the same."""
-    assert KINDS[kind].read(plain, Surroundings()).in_words() == words
+    assert ACTIONS[kind].read(plain, Surroundings()).in_words() == words
 
 
 def test_every_kind_of_step_is_reported() -> None:
     """A step without words would end `explain` in a traceback."""
-    assert {kind for kind, _, _ in WORDS} == KINDS.keys()
+    assert {kind for kind, _, _ in WORDS} == ACTIONS.keys()
 
 
 def test_every_shipped_scenario_can_be_explained() -> None:
