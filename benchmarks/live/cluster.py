@@ -66,7 +66,7 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
         objects.create(make_manifest("v1", "Namespace", name))
     wait_until(
         "the default service accounts",
-        lambda: [objects.listed("ServiceAccount", name) for name in (STEADY, LIVE)],
+        lambda: [objects.list_all("ServiceAccount", name) for name in (STEADY, LIVE)],
         all,
         timeout_s=READY_TIMEOUT_S,
     )
@@ -91,7 +91,7 @@ def build(cluster: KwokBinaryCluster, objects: Objects, cell: Cell) -> None:
     _without_controllers(cluster, lambda: _create_steady(objects, cell, pools))
     wait_until(
         "the steady pods to be ready",
-        lambda: ready_pods(objects.listed("ReplicaSet", STEADY)),
+        lambda: ready_pods(objects.list_all("ReplicaSet", STEADY)),
         lambda ready: ready == sum(pool.count for pool in pools) * cell.pods_a_node,
         timeout_s=READY_TIMEOUT_S,
         poll_s=1.0,
@@ -205,7 +205,7 @@ def _closed(objects: Objects) -> list[str]:
     """Return the nodes that admission closed at their birth, and that still are."""
     return [
         one["metadata"]["name"]
-        for one in objects.listed("Node")
+        for one in objects.list_all("Node")
         if POOL in one["metadata"]["labels"] and one["spec"].get("taints")
     ]
 

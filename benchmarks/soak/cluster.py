@@ -206,7 +206,7 @@ class SoakCluster:
         """Put back what the turn has changed, and take away what it has brought."""
         objects = self.run.objects
         for kind, where in EXTRA_KINDS.items():
-            for body in objects.listed(kind, where):
+            for body in objects.list_all(kind, where):
                 name = body["metadata"]["name"]
                 if not name.startswith((BUDGET, OWN_PLAN)):
                     objects.delete(kind, name, namespace=where)
@@ -217,7 +217,7 @@ class SoakCluster:
         objects = self.run.objects
         there = {
             str(body["metadata"]["name"]): body
-            for body in objects.listed("ReplicaSet", NAMESPACE)
+            for body in objects.list_all("ReplicaSet", NAMESPACE)
         }
         for name in there:
             if name.partition("-")[0] not in KEPT:

@@ -66,7 +66,7 @@ class PlanApi:
             "(helm install stowage charts/stowage)"
         )
         with _refusals("list plans", missing=missing):
-            return sorted(self._objects.listed(KIND), key=_age, reverse=True)
+            return sorted(self._objects.list_all(KIND), key=_age, reverse=True)
 
     def approve(self, name: str) -> None:
         """Have a proposed plan carried out as it is; raises if it is no proposal."""

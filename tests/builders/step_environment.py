@@ -61,7 +61,7 @@ class Served(Harness, Listener):
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """List the pods."""
-        self.pods = self._context.objects.listed("Pod", material.namespace)
+        self.pods = self._context.objects.list_all("Pod", material.namespace)
 
 
 @dataclass

@@ -117,7 +117,7 @@ class Kinds:
             by_name[kind.name].append(kind)
         self._all, self._by_name = every, dict(by_name)
 
-    def named(self, name: str) -> Kind:
+    def find(self, name: str) -> Kind:
         """Return the kind of a name, as in ``Pod`` or ``apps/v1/Deployment``.
 
         Without a version it is the one that the server prefers. Where several groups
@@ -131,28 +131,28 @@ class Kinds:
         for again in (False, True):
             if again or not self._all:
                 self.look_again()
-            found = self._found(name)
+            found = self._find(name)
             if len(found) == 1:
                 return found[0]
         raise KindMissingError(name, self._why(name))
 
-    def _found(self, name: str) -> list[Kind]:
+    def _find(self, name: str) -> list[Kind]:
         version, _, own = name.rpartition("/")
         served = self._by_name.get(own, [])
         if version:
             return [one for one in served if one.api_version == version]
         return _choose_meant([one for one in served if one.preferred])
 
-    def served(self, name: str) -> Kind | None:
-        """Return what `named` does; None where the cluster serves no such kind."""
+    def find_served(self, name: str) -> Kind | None:
+        """Return what `find` does; None where the cluster serves no such kind."""
         try:
-            return self.named(name)
+            return self.find(name)
         except KindMissingError:
             return None
 
-    def known(self, manifest: Mapping[str, Any]) -> Kind | None:
+    def find_known(self, manifest: Mapping[str, Any]) -> Kind | None:
         """Return the kind of an object if it was served when last asked."""
-        found = self._found(_name_of(manifest))
+        found = self._find(_name_of(manifest))
         return found[0] if len(found) == 1 else None
 
     def of(self, manifest: Mapping[str, Any]) -> Kind:
@@ -163,7 +163,7 @@ class Kinds:
         KindMissingError
             The cluster serves no such kind, or several.
         """
-        return self.named(_name_of(manifest))
+        return self.find(_name_of(manifest))
 
     def _why(self, name: str) -> str:
         version, _, own = name.rpartition("/")

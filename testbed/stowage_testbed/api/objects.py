@@ -29,7 +29,7 @@ class Objects:
     """The objects of a cluster by kind, name and namespace.
 
     A kind is named as in ``Pod`` or ``apps/v1/Deployment``. Each method
-    raises what `ask` and `Kinds.named` raise.
+    raises what `ask` and `Kinds.find` raise.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Objects:
         path = self._path("Pod", namespace, name, "eviction")
         self._ask("POST", path, f"evict Pod {name}", eviction)
 
-    def listed(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
+    def list_all(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
         """Return every object of a kind, of a namespace if one is given.
 
         They are read page by page, without a burden on the server of a large cluster.
@@ -101,9 +101,9 @@ class Objects:
         return list(self.each(kind, namespace))
 
     def each(self, kind: str, namespace: str = "") -> Iterator[dict[str, Any]]:
-        """Yield what `listed` returns, with one page in memory at a time."""
+        """Yield what `list_all` returns, with one page in memory at a time."""
         # A list does not say of its items what they are.
-        one = self.kinds.named(kind)
+        one = self.kinds.find(kind)
         header = {"apiVersion": one.api_version, "kind": one.name}
         path, query = one.path(namespace), [("limit", str(PAGE))]
         while True:
@@ -149,7 +149,7 @@ class Objects:
         options: dict[str, Any] = {"propagationPolicy": "Background"}
         if at_once:
             options["gracePeriodSeconds"] = 0
-        served = self.kinds.served(kind)
+        served = self.kinds.find_served(kind)
         if served is None:
             return
         self._ask(
@@ -168,7 +168,7 @@ class Objects:
         """
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         query = [("limit", str(PAGE))]
-        served = self.kinds.served(kind)
+        served = self.kinds.find_served(kind)
         while served is not None:
             page = self._ask(
                 "DELETE",
@@ -226,7 +226,7 @@ class Objects:
     def _path(
         self, kind: str, namespace: str = "", name: str = "", subresource: str = ""
     ) -> str:
-        return self.kinds.named(kind).path(namespace, name, subresource)
+        return self.kinds.find(kind).path(namespace, name, subresource)
 
     def _ask(
         self, method: str, path: str, what: str, body: Any = None, **options: Any

@@ -92,7 +92,7 @@ def remind_kwok(context: FaultContext) -> None:
     remove one, where a kubelet would try again.
     """
     namespace, change = context.namespace, {"metadata": {"annotations": {REMINDER: ""}}}
-    for body in context.objects.listed("Pod", namespace):
+    for body in context.objects.list_all("Pod", namespace):
         name = body["metadata"]["name"]
         try:
             context.objects.patch("Pod", name, change, namespace=namespace)

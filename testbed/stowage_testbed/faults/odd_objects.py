@@ -193,7 +193,7 @@ def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
 def _remove(context: FaultContext, namespace: str) -> None:
     """Remove all of them, and wait until the pods are gone."""
     objects = context.objects
-    for pod in objects.listed("Pod", namespace):
+    for pod in objects.list_all("Pod", namespace):
         _let_go(context, "Pod", pod, namespace)
     objects.delete_all("Pod", namespace)
     for word in (EARLY, LATE):
@@ -202,7 +202,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
             "PodDisruptionBudget", f"odd-{word}", namespace=context.namespace
         )
         objects.delete("Reservation", _reservation(namespace, word))
-    for node in objects.listed("Node"):
+    for node in objects.list_all("Node"):
         name = str(node["metadata"]["name"])
         if name.startswith(f"{NODE_PREFIX}-"):
             _let_go(context, "Node", node, "")

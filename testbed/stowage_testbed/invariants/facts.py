@@ -96,7 +96,7 @@ def pod_facts(body: JsonObject) -> PodFacts:
     """Return the facts of a pod as JSON."""
     seen: JsonObject
     if isinstance(body, RawBody):
-        seen = found = body.decoded(_Pod)
+        seen = found = body.decode(_Pod)
         labels = _shared_labels(bytes(found["metadata"].get("labels", b"null")))
         requests = _shared_requests(_shape(found.get("spec") or {}))
     else:

@@ -74,7 +74,7 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
             "" if fit else "no pod of the scenario fits any node",
         )
         capacity = int(room.size[resource].sum())
-        idle = room.stranded(of, resource) / capacity if capacity else None
+        idle = room.count_stranded(of, resource) / capacity if capacity else None
         yield _make_share(f"stranded_{resource}", idle, n, "no nodes")
         lost = compute_fragmentation(room, of, resource)
         yield _make_share(

@@ -56,7 +56,7 @@ class FreeRoom:
             found &= self.free.get(name, self._nothing) >= amount
         return found
 
-    def stranded(self, shapes: Iterable[Resources], resource: str) -> int:
+    def count_stranded(self, shapes: Iterable[Resources], resource: str) -> int:
         """Return what is free on nodes that lack something else for every shape.
 
         Only shapes that ask for the resource count; where none does it is idle, and

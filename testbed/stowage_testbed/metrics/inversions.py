@@ -69,7 +69,7 @@ def count_inversions(record: RunRecord) -> Inversions:
             case _Step.RELEASED:
                 room.change(pod, -1)
             case _Step.BOUND:
-                found.append(waiting.overtaken(pod, room))
+                found.append(waiting.count_overtaken(pod, room))
             case _Step.TAKEN:
                 room.change(pod, 1)
     return Inversions(sum(found), sum(1 for pairs in found if pairs), len(found))
@@ -151,7 +151,7 @@ class _WaitingPods:
     def change(self, pod: PodRecord, by: int) -> None:
         self._waiting[self._place[_shape_of(pod)]] += by
 
-    def overtaken(self, low: PodRecord, room: _Room) -> int:
+    def count_overtaken(self, low: PodRecord, room: _Room) -> int:
         """Return how many waiting pods ``low`` is placed before, and should not be."""
         free = room.on(low.node)
         # Where there is too little, what is not asked for does not matter.

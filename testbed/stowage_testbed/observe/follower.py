@@ -122,10 +122,10 @@ class Follower:
 
     def _follow_once(self) -> None:
         try:
-            for change in self._stream.watched():
+            for change in self._stream.watch():
                 self._arrivals.put(change)
         except HistoryGoneError:
-            listed = tuple(self._stream.listed())
+            listed = tuple(self._stream.list_all())
             # What the list lacks went before it: by a later stamp it would seem to have
             # been there together with what the list shows.
             receipt = listed[0].receipt if listed else self._clock.now()

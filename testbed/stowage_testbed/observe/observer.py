@@ -105,7 +105,7 @@ class Observer:
         if source.kind in self._followers:
             return
         stream = Stream(self._api, source, self.clock, self._store)
-        listed = stream.listed()
+        listed = stream.list_all()
         with self._changed:
             self._take(listed)
             self._changed.notify_all()
@@ -147,8 +147,8 @@ class Observer:
         with self._changed:
             self._journal = []
             if self._store.roll():
-                self._state.rewrite(self._store.moved)
-            return self._state.listed(self.clock.now())
+                self._state.rewrite(self._store.move)
+            return self._state.list_all(self.clock.now())
 
     def wait_for(
         self,
@@ -248,7 +248,7 @@ class Observer:
             case Change():
                 self._take([arrival])
             case Relisted(source, listed, receipt):
-                gone = self._state.vanished(source.kind, listed)
+                gone = self._state.find_vanished(source.kind, listed)
                 self._take(_make_deletion(source, body, receipt) for body in gone)
                 self._take(listed)
             case Broken(error):

@@ -160,7 +160,7 @@ class BodyStore:
         self._file = BodyFile(self._folder)
         return True
 
-    def moved(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def move(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a body that lies in the file in use."""
         return body.moved_to(self._file) if isinstance(body, RawBody) else body
 
@@ -199,10 +199,10 @@ class RawBody(Mapping[str, Any]):
             A TypedDict of what ``read`` looks at: nothing else is parsed.
         """
         if self._digest is None:
-            self._digest = read(self.decoded(form))
+            self._digest = read(self.decode(form))
         return cast("T", self._digest)
 
-    def decoded(self, form: type[T]) -> T:
+    def decode(self, form: type[T]) -> T:
         """Return as much of the object as a type has."""
         return msgspec.json.decode(self._file.read(self._at, self._length), type=form)
 
@@ -216,7 +216,7 @@ class RawBody(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key == "metadata":
-            parts = self.decoded(_Described).metadata
+            parts = self.decode(_Described).metadata
             parts.pop("managedFields", None)
             return {name: msgspec.json.decode(raw) for name, raw in parts.items()}
         return self._parsed()[key]

@@ -39,13 +39,13 @@ class State:
         """Leave out all objects of a kind."""
         self._bodies.pop(kind, None)
 
-    def vanished(self, kind: str, listed: Iterable[Change]) -> list[JsonObject]:
+    def find_vanished(self, kind: str, listed: Iterable[Change]) -> list[JsonObject]:
         """Return the objects of a kind that a new list no longer holds."""
         present = {change.uid for change in listed}
         known = self._bodies.get(kind, {})
         return [body for uid, body in known.items() if uid not in present]
 
-    def listed(self, receipt: Receipt) -> list[Change]:
+    def list_all(self, receipt: Receipt) -> list[Change]:
         """Return all objects as a list of this moment would show them."""
         return [
             Change(kind, Verb.LISTED, receipt, body)

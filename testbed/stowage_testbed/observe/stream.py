@@ -66,7 +66,7 @@ class Stream:
         self._response: HTTPResponse | None = None
         self._closed = False
 
-    def listed(self) -> list[Change]:
+    def list_all(self) -> list[Change]:
         """Return all objects there are, and remember where to watch from.
 
         They are asked for page by page, all of one version, and have one receipt: a
@@ -92,7 +92,7 @@ class Stream:
                     f"list {self._source.kind}", response.status, text
                 )
             page = msgspec.json.decode(response.data, type=Page)
-            bodies += map(self._kept, page.items or ())
+            bodies += map(self._keep, page.items or ())
             token = page.metadata.continue_
             if not token:
                 break
@@ -102,7 +102,7 @@ class Stream:
             Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies
         ]
 
-    def watched(self) -> Iterator[Change]:
+    def watch(self) -> Iterator[Change]:
         """Yield changes until the server ends the connection or `close` is called.
 
         Raises
@@ -176,7 +176,7 @@ class Stream:
         self._version = version
         return Change(self._source.kind, Verb(event.type), receipt, body)
 
-    def _kept(self, item: msgspec.Raw) -> RawBody:
+    def _keep(self, item: msgspec.Raw) -> RawBody:
         head = msgspec.json.decode(item, type=Head)
         return self._store.keep(memoryview(item), head.metadata)
 

@@ -72,7 +72,7 @@ class Releases:
         if not self._owned and self._wanted is None:
             return
         with self._cluster.api_client() as api:
-            there = Objects(api).listed("Deployment", RELEASE_NAMESPACE)
+            there = Objects(api).list_all("Deployment", RELEASE_NAMESPACE)
         if there:
             self._remove()
             self._changed = True

@@ -79,6 +79,6 @@ class Harness:
             optimizer_enabled=release.optimizer,
             values=merge_values(of_optimizer, release.values),
         )
-        recorder.released(serving)
+        recorder.note_release(serving)
         for source in WATCHED:
             context.observer.watch(source)

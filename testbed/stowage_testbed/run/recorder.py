@@ -52,10 +52,10 @@ class RunRecorder:
     def step(self, name: str) -> Iterator[None]:
         """Report a step and time it, also one that fails."""
         self.report(name)
-        with self.timed(name):
+        with self.time_step(name):
             yield
 
-    def timed(self, name: str) -> AbstractContextManager[None]:
+    def time_step(self, name: str) -> AbstractContextManager[None]:
         """Time what is done inside, under a name that may have been used before."""
         return self._stopwatch.step(name)
 
@@ -68,7 +68,7 @@ class RunRecorder:
         """Seconds of each step, in order."""
         return self._stopwatch.durations_s
 
-    def released(self, serving: Serving) -> None:
+    def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         profile = serving.profile
         logs = serving.release.logs().items()

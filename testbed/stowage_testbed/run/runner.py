@@ -64,14 +64,14 @@ class Runner:
             self._run_on_cluster()
         except StowageError as problem:
             try:
-                return self._finished(str(problem), problem.exit_code)
+                return self._finish(str(problem), problem.exit_code)
             except OSError as error:
                 # Files that cannot be written must not hide why: a disk may be full.
                 raise problem from error
         except (KeyboardInterrupt, SystemExit):
-            self._finished("it was interrupted")
+            self._finish("it was interrupted")
             raise
-        return self._finished()
+        return self._finish()
 
     def _run_on_cluster(self) -> None:
         request, listener, stopwatch = self._request, self._listener, self._stopwatch
@@ -98,7 +98,7 @@ class Runner:
                 outcome = run_scenario(context, scenario, repeat, self._listener)
                 self._outcomes.append(outcome)
 
-    def _finished(self, error: str = "", code: int = 1) -> RunOutcome:
+    def _finish(self, error: str = "", code: int = 1) -> RunOutcome:
         outcome = RunOutcome(
             run_id=self._run_id,
             started=self._started,

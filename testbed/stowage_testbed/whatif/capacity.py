@@ -28,7 +28,7 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
             resource=name,
             capacity=int(size.sum()),
             free=int(free.sum()),
-            stranded=there.stranded(shapes, name),
+            stranded=there.count_stranded(shapes, name),
             nodes=int((size > 0).sum()),
             free_nodes=int((free > 0).sum()),
             largest_free=int(free.max(initial=0)),

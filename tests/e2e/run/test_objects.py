@@ -47,7 +47,7 @@ expect: {end: {placed: 1}}
 
         assert (outcome.error, outcome.failed_checks) == ("", ())
     with pytest.raises(KindMissingError, match="serves no Queue"):
-        environment.context.objects.listed("Queue")
+        environment.context.objects.list_all("Queue")
 
 
 def test_a_kind_that_the_cluster_lacks_brings_those_that_are_like_it(

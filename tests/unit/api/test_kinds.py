@@ -99,7 +99,7 @@ def kinds(server: Server) -> Kinds:
 )
 def test_a_kind_is_found_by_its_name(kinds: Kinds, name: str, path: str) -> None:
     """The one that Kubernetes or Stowage brings, in the version the server prefers."""
-    assert kinds.named(name).path("ns", "a") == path
+    assert kinds.find(name).path("ns", "a") == path
 
 
 @pytest.mark.parametrize(
@@ -116,24 +116,24 @@ def test_a_kind_that_is_not_served_is_answered_with_those_that_are(
 ) -> None:
     """Most are misspelt, or need a version."""
     with pytest.raises(KindMissingError, match=why):
-        kinds.named(name)
+        kinds.find(name)
 
 
 def test_a_kind_that_comes_later_is_found(server: Server, kinds: Kinds) -> None:
     """A definition may be applied at any time; only what is missing costs a request."""
-    kinds.named("Pod")
+    kinds.find("Pod")
     before = server.asked
     server.groups["c.example.com"] = {"v1": ["Late:lates"]}
 
-    assert kinds.known({"kind": "Late"}) is None
-    assert kinds.named("Late").key == "Late.c.example.com"
-    kinds.named("Pod")
+    assert kinds.find_known({"kind": "Late"}) is None
+    assert kinds.find("Late").key == "Late.c.example.com"
+    kinds.find("Pod")
     assert server.asked == before + 2
 
 
 def test_all_of_a_clients_callers_share_what_is_known(server: Server) -> None:
     """Two requests a cluster are enough."""
-    kinds_of(server).named("Pod")  # type: ignore[arg-type]
-    kinds_of(server).named("Node")  # type: ignore[arg-type]
+    kinds_of(server).find("Pod")  # type: ignore[arg-type]
+    kinds_of(server).find("Node")  # type: ignore[arg-type]
 
     assert server.asked == 2

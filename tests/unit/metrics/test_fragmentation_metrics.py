@@ -53,8 +53,10 @@ def test_stranded_is_what_lies_beside_a_used_up_resource() -> None:
     """3 cores of a without memory; 3 GB of b without cpu, each of 8 in all."""
     record = lopsided(waiting(SMALL))
 
-    assert find_free_room(record).stranded(count_shapes(record), "cpu") == 3000
-    assert find_free_room(record).stranded(count_shapes(record), "memory") == 3 * GB
+    assert find_free_room(record).count_stranded(count_shapes(record), "cpu") == 3000
+    assert (
+        find_free_room(record).count_stranded(count_shapes(record), "memory") == 3 * GB
+    )
     assert by_name(record)["stranded_cpu"].value == pytest.approx(3 / 8)
     assert by_name(record)["stranded_memory"].value == pytest.approx(3 / 8)
 
@@ -70,15 +72,15 @@ def test_room_for_the_smallest_shape_is_not_stranded() -> None:
         nodes=[a_node("a")],
     )
 
-    assert find_free_room(record).stranded([SMALL], "cpu") == 0
-    assert find_free_room(record).stranded([SMALL], "memory") == 0
+    assert find_free_room(record).count_stranded([SMALL], "cpu") == 0
+    assert find_free_room(record).count_stranded([SMALL], "memory") == 0
 
 
 def test_a_node_that_takes_no_more_pods_strands_all_it_has() -> None:
     """KWOK's nodes take 110; a burst of small pods meets that limit first."""
     record = a_record([pod_on("a", cpu=1000)], nodes=[a_node("a", pods=1)])
 
-    assert find_free_room(record).stranded(count_shapes(record), "cpu") == 3000
+    assert find_free_room(record).count_stranded(count_shapes(record), "cpu") == 3000
     assert (
         compute_fragmentation(find_free_room(record), count_shapes(record), "cpu") == 1
     )
@@ -163,8 +165,8 @@ def test_pods_that_want_no_gpu_leave_it_stranded() -> None:
         [pod_on("a", cpu=1000), small, large], nodes=[a_node("a", gpus=2)]
     )
 
-    assert find_free_room(record).stranded(count_shapes(record), GPU) == 2
-    assert find_free_room(record).stranded([small.requests], GPU) == 0
+    assert find_free_room(record).count_stranded(count_shapes(record), GPU) == 2
+    assert find_free_room(record).count_stranded([small.requests], GPU) == 0
 
 
 def test_a_pod_that_wants_what_no_node_has_fits_nowhere() -> None:

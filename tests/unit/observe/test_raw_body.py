@@ -110,7 +110,7 @@ def test_what_lives_on_is_moved_out_of_a_long_file() -> None:
     assert not store.roll()
     store._file.length = ROLL_BYTES
     assert store.roll()
-    body = store.moved(body)
+    body = store.move(body)
 
     assert dict(body) == CLEAN
     assert files_open() == before + 1

@@ -41,4 +41,4 @@ def test_what_comes_after_the_end_is_not_read(monkeypatch: pytest.MonkeyPatch) -
     stream = Stream(api, PODS, ReceiptClock())
     monkeypatch.setattr(stream, "_get", lambda _query: Connection(stream))
 
-    assert [change.name for change in stream.watched()] == ["web"]
+    assert [change.name for change in stream.watch()] == ["web"]

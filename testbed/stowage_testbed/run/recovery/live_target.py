@@ -106,13 +106,13 @@ class LiveTarget:
 
     def pod_counts(self) -> tuple[PodCount, ...]:
         """Return the pods over time until now."""
-        return pod_counts(self._taken(), self._namespace, self._origin)
+        return pod_counts(self._take(), self._namespace, self._origin)
 
     def replicas(self) -> tuple[Replicas, ...]:
         """Return the autoscaler's numbers over time until now."""
-        return replicas(self._taken(), self._namespace, self._origin)
+        return replicas(self._take(), self._namespace, self._origin)
 
-    def _taken(self) -> list[Change]:
+    def _take(self) -> list[Change]:
         self._changes += self._observer.take_journal()
         return self._changes
 

@@ -205,9 +205,9 @@ class StepContext:
         for name in names:
             kind = name.rpartition("/")[0]
             if kind and self.object(name) is None:
-                self.run.observer.watch(source_of(self.objects.kinds.named(kind)))
+                self.run.observer.watch(source_of(self.objects.kinds.find(kind)))
 
-    def observed(self, state: State, name: str) -> JsonObject | None:
+    def find_observed(self, state: State, name: str) -> JsonObject | None:
         """Return an object as the watches have it; None if it is not there.
 
         Its name is the scenario's, that of a plan, or ``Kind/name``.
@@ -217,7 +217,7 @@ class StepContext:
             bodies = state.bodies(PACKING_PLANS.kind)
         else:
             manifest = item.manifest if item else {"kind": kind_name}
-            kind = self.objects.kinds.known(manifest)
+            kind = self.objects.kinds.find_known(manifest)
             if kind is None:
                 return None
             where = item.namespace if item else ""

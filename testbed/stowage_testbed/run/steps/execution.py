@@ -74,7 +74,7 @@ def _record(context: StepContext, step: Step, counts_for: str) -> StepRecord:
     clock, recorder = context.run.observer.clock, context.recorder
     began, context.facts = clock.now(), {}
     recorder.report(step.in_words())
-    with recorder.timed(counts_for):
+    with recorder.time_step(counts_for):
         error = catch_problem(lambda: carry_out(context, step))
     if error:
         file = context.scenario.path

@@ -115,7 +115,7 @@ def _find_objects(
 ) -> dict[str, JsonObject]:
     plans = list_asked_plans(context.scenario.steps)
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
-    seen = {name: context.observed(state, name) for name in names}
+    seen = {name: context.find_observed(state, name) for name in names}
     return {name: body for name, body in seen.items() if body is not None}
 
 

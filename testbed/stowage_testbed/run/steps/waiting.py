@@ -24,7 +24,7 @@ def wait(context: StepContext, step: Wait) -> None:
         item = context.object(name)
         kind = item.kind if item else "PackingPlan"
         condition = in_phase(
-            kind, name, step.phase, lambda state: context.observed(state, name)
+            kind, name, step.phase, lambda state: context.find_observed(state, name)
         )
     else:
         asked = context.demand.of(step.of) if step.of else context.demand.total
