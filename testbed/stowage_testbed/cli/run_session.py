@@ -17,10 +17,10 @@ from stowage_testbed.report.junit import write_junit
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.saved import SavedRun, make_saved_run
 from stowage_testbed.report.showing import MARKDOWN, show_run, write_markdown
+from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.text.markdown import append_step_summary
 from stowage_testbed.whole_file import write_whole

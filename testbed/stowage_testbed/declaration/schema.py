@@ -63,7 +63,7 @@ def make_object_schema(cls: type) -> Schema:
             properties |= inner["properties"]
             required += inner.get("required", ())
         elif one.setting.rest:
-            further = _describe_rest(one)
+            further = make_schema(get_args(unwrap(one.hint)[0])[1])
         else:
             properties[one.key] = _describe_setting(one)
             required += [one.key] if one.required and not one.setting.only else []
@@ -145,11 +145,6 @@ def _describe_setting(one: Declared) -> Schema:
     return schema if default is None else schema | {"default": default}
 
 
-def _describe_rest(one: Declared) -> Schema:
-    bare, _ = unwrap(one.hint)
-    return make_schema(get_args(bare)[1])
-
-
 def _describe_case(hint: Any, case: str) -> Schema:
     bare, _ = unwrap(hint)
     if get_origin(bare) is tuple:
@@ -165,10 +160,6 @@ def _describe_type(bare: Any) -> Schema:
     if _is_object(bare):
         return make_object_schema(bare)
     return {} if bare in {Any, object} else {"type": _TYPES[bare]}
-
-
-def _describe_choice(*values: Any) -> Schema:
-    return {"enum": list(values)}
 
 
 def _describe_list(item: Any, *more: Any) -> Schema:
@@ -199,7 +190,7 @@ def _describe_mapping(key: Any, value: Any) -> Schema:
 
 
 _GENERIC: Mapping[Any, Callable[..., Schema]] = {
-    Literal: _describe_choice,
+    Literal: lambda *values: {"enum": list(values)},
     tuple: _describe_list,
     Mapping: _describe_mapping,
     Union: _describe_union,

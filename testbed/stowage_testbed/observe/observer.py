@@ -11,7 +11,7 @@ from kubernetes import client
 
 from stowage_testbed.ending import report
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.change import Change, JsonObject, Verb
+from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, UnreachableStateError
 from stowage_testbed.observe.follower import (
     JOIN_TIMEOUT_S,
@@ -249,7 +249,9 @@ class Observer:
                 self._take([arrival])
             case Relisted(source, listed, receipt):
                 gone = self._state.find_vanished(source.kind, listed)
-                self._take(_make_deletion(source, body, receipt) for body in gone)
+                self._take(
+                    Change(source.kind, Verb.DELETED, receipt, body) for body in gone
+                )
                 self._take(listed)
             case Broken(error):
                 self._failure = error
@@ -257,8 +259,3 @@ class Observer:
                 report(error)
             case Stopped():
                 self._stopped.set()
-
-
-def _make_deletion(source: Source, body: JsonObject, receipt: Receipt) -> Change:
-    """Return the deletion that happened while no watch was open."""
-    return Change(source.kind, Verb.DELETED, receipt, body)

@@ -16,12 +16,11 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
-from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.context import RunContext, make_run_id
 from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listeners
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import DEFAULT_VARIANT
-from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.load import load_file

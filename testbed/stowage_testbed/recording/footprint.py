@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,8 +106,6 @@ def _read_peak_bytes(pid: int) -> int | None:
 
 
 def _forget_peak(pid: int) -> None:
-    try:
+    # Another system than Linux: what cannot be forgotten cannot be read either.
+    with suppress(OSError):
         (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK, encoding="ascii")
-    except OSError:
-        # Another system than Linux: what cannot be forgotten cannot be read either.
-        return

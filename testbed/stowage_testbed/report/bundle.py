@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
 
-from stowage_testbed.observe.change import Change
 from stowage_testbed.report.document import make_run_document, make_scenario_document
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
@@ -52,7 +51,9 @@ class Bundle(Listener):
         folder = self.folder / name_scenario_folder(outcome)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "outcome.json", make_scenario_document(outcome))
-        write_changes(folder / EVENTS_FILE, material.changes)
+        with (folder / EVENTS_FILE).open("wb") as file:
+            for change in material.changes:
+                file.write(msgspec.json.encode(change.record()) + b"\n")
         if outcome.scenario.path is not None:
             shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
             self._hash("scenario", folder / "scenario.yaml", outcome)
@@ -60,14 +61,16 @@ class Bundle(Listener):
                 copy = folder / Path(name).name
                 shutil.copyfile(outcome.scenario.path.parent / name, copy)
                 self._hash(name, copy, outcome)
-        for profile, values in material.values.items():
-            path = folder / f"values-{profile}.yaml"
-            path.write_text(yaml.safe_dump(dict(values)), encoding="utf-8")
-            self._hash(f"values-{profile}", path, outcome)
+        texts = {
+            f"values-{profile}": yaml.safe_dump(dict(values))
+            for profile, values in material.values.items()
+        }
         for profile, config in material.scheduler_config.items():
-            path = folder / f"scheduler-{profile}.yaml"
-            path.write_text(config, encoding="utf-8")
-            self._hash(f"scheduler-{profile}", path, outcome)
+            texts[f"scheduler-{profile}"] = config
+        for name, text in texts.items():
+            path = folder / f"{name}.yaml"
+            path.write_text(text, encoding="utf-8")
+            self._hash(name, path, outcome)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
@@ -94,10 +97,3 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON document that a person can read too."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def write_changes(path: Path, changes: Iterable[Change]) -> None:
-    """Write changes as JSON lines, in order of receipt."""
-    with path.open("wb") as file:
-        for change in changes:
-            file.write(msgspec.json.encode(change.record()) + b"\n")

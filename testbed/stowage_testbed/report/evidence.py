@@ -23,7 +23,13 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -> Path:
     """Write the evidence of a failed scenario and return its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "what-failed.txt", _list_failures(outcome))
+    failures = [
+        f"{outcome.scenario.scenario_id}, round {outcome.repeat}",
+        *([f"error: {outcome.error}"] if outcome.error else []),
+        *outcome.failures,
+        *(plan.in_words() for plan in outcome.plans),
+    ]
+    _write(folder / "what-failed.txt", "\n".join(failures) + "\n")
     _write(folder / "pods.txt", _list_pods(material.bodies.get("Pod", [])))
     _write(folder / "nodes.txt", _list_nodes(material.bodies.get("Node", [])))
     _write(folder / "events.txt", write_event_table(material.bodies.get("Event", [])))
@@ -38,15 +44,6 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, material: Material) -
         for name, text in outcome.evidence.items():
             _write(caught / name, text)
     return folder
-
-
-def _list_failures(outcome: ScenarioOutcome) -> str:
-    lines = [f"{outcome.scenario.scenario_id}, round {outcome.repeat}"]
-    if outcome.error:
-        lines.append(f"error: {outcome.error}")
-    lines += outcome.failures
-    lines += [plan.in_words() for plan in outcome.plans]
-    return "\n".join(lines) + "\n"
 
 
 def _list_pods(bodies: Iterable[JsonObject]) -> str:

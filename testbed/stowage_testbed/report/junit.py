@@ -68,7 +68,7 @@ def _make_case(outcome: ScenarioOutcome) -> ET.Element:
 
 
 def _add_problem(case: ET.Element, tag: str, lines: list[str]) -> None:
-    shown = [_make_printable(line) for line in take_first_lines(lines)]
+    shown = [_FORBIDDEN.sub("\ufffd", line) for line in take_first_lines(lines)]
     problem = ET.SubElement(case, tag, message=shown[0])
     problem.text = "\n".join(shown)
 
@@ -79,7 +79,3 @@ def _count(suite: ET.Element, duration_s: float) -> None:
     suite.set("errors", str(len(suite.findall("testcase/error"))))
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     suite.set("time", f"{duration_s:.3f}")
-
-
-def _make_printable(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)

@@ -45,7 +45,9 @@ def make_placement_table(outcome: ScenarioOutcome) -> str:
 
 
 def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
-    counts = _count_workloads(state)
+    counts: dict[str, Counter[str]] = {}
+    for pod in state.pods:
+        counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
     return {
         place: ", ".join(
             f"{name} x{workloads[name]}" if workloads[name] > 1 else name
@@ -54,13 +56,6 @@ def _make_cells(state: ClusterState, order: list[str]) -> dict[str, str]:
         )
         for place, workloads in counts.items()
     }
-
-
-def _count_workloads(state: ClusterState) -> dict[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
-    for pod in state.pods:
-        counts.setdefault(pod.node or PENDING, Counter())[pod.workload] += 1
-    return counts
 
 
 MARKDOWN = "report.md"

@@ -10,7 +10,6 @@ from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limit
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
 from stowage_testbed.resources import order
-from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.text.table import Table
 
 MILLI = 1000
@@ -27,16 +26,25 @@ def make_tables(run: SavedRun) -> tuple[Table, ...]:
 def _make_tables(run: SavedRun) -> Iterator[Table]:
     failed = [one for one in run.scenarios if not one.passed]
     yield _tabulate_checks(failed)
-    yield _tabulate_errors(failed)
+    yield _tabulate_reasons("Not carried through", ((one, one.error) for one in failed))
     yield _tabulate_divergences(run)
     yield _tabulate_evidence(failed)
-    yield _tabulate_skipped(run.scenarios)
+    yield _tabulate_reasons("Skipped", ((one, one.skipped) for one in run.scenarios))
     yield _tabulate_scenarios(run.scenarios)
 
 
 def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
     rows = [
-        (*_identify(one), check.name, check.expected, check.actual, _in_words(check))
+        (
+            *_identify(one),
+            check.name,
+            check.expected,
+            check.actual,
+            # The message, if it says more than the cells beside it.
+            ""
+            if check.message.startswith(f"{check.name}: expected ")
+            else check.message,
+        )
         for one in failed
         for check in one.failed_checks
     ]
@@ -45,18 +53,9 @@ def _tabulate_checks(failed: Sequence[SavedScenario]) -> Table:
     return Table("Failed checks", headers[:shown], tuple(row[:shown] for row in rows))
 
 
-def _in_words(check: CheckResult) -> str:
-    """Return the message if it says more than the cells beside it."""
-    repeats = check.message.startswith(f"{check.name}: expected ")
-    return "" if repeats else check.message
-
-
-def _tabulate_errors(failed: Sequence[SavedScenario]) -> Table:
-    return Table(
-        title="Not carried through",
-        headers=("scenario", "round", "why"),
-        rows=tuple((*_identify(one), one.error) for one in failed if one.error),
-    )
+def _tabulate_reasons(title: str, why: Iterable[tuple[SavedScenario, str]]) -> Table:
+    rows = tuple((*_identify(one), reason) for one, reason in why if reason)
+    return Table(title, ("scenario", "round", "why"), rows)
 
 
 def _tabulate_divergences(run: SavedRun) -> Table:
@@ -80,23 +79,17 @@ def _tabulate_evidence(failed: Sequence[SavedScenario]) -> Table:
     return Table(
         title="Evidence",
         headers=("scenario", "round", "folder in the results"),
-        rows=tuple((*_identify(one), _find_evidence(one)) for one in failed),
+        rows=tuple(
+            (
+                *_identify(one),
+                f"{FAILED}/{name_round_folder(one.scenario_id, one.repeat)}",
+            )
+            for one in failed
+        ),
         notes=(
             "Each has pods, nodes, events, plans, logs and the audit log as they were "
             "when the scenario failed.",
         ),
-    )
-
-
-def _find_evidence(one: SavedScenario) -> str:
-    return f"{FAILED}/{name_round_folder(one.scenario_id, one.repeat)}"
-
-
-def _tabulate_skipped(scenarios: Sequence[SavedScenario]) -> Table:
-    return Table(
-        title="Skipped",
-        headers=("scenario", "round", "why"),
-        rows=tuple((*_identify(one), one.skipped) for one in scenarios if one.skipped),
     )
 
 

@@ -19,17 +19,9 @@ from stowage_testbed.scenario.steps.measuring import Overload
 
 def find_missing(backend: Backend, scenario: Scenario) -> str:
     """Return why a scenario cannot run on a kind of cluster; empty if it can."""
-    reasons = [
-        f"{backend} has no {need}: {CANNOT[backend][need]}"
-        for need in _list_needs(scenario)
-        if need in CANNOT[backend]
-    ]
-    return "; ".join(reasons)
-
-
-def _list_needs(scenario: Scenario) -> list[Need]:
+    why = CANNOT[backend].get(Need.USAGE)
     overloads = any(isinstance(step.action, Overload) for step in scenario.steps)
-    return [Need.USAGE] * overloads
+    return f"{backend} has no {Need.USAGE}: {why}" if overloads and why else ""
 
 
 def make_cluster(
@@ -54,19 +46,16 @@ def make_cluster(
         return new_cluster(backend, name)
     timing, *others = set(needs.values())
     if others:
-        listed = [f"{who} needs {_in_words(what)}" for who, what in needs.items()]
+        listed = [
+            f"{who} needs usage measured every {what.resolution_s} s and looked at "
+            f"every {what.sync_s} s"
+            for who, what in needs.items()
+        ]
         raise InputError(
             f"no cluster suits all of them: {'; '.join(listed)}; run them apart, as in "
             "`stowage run SCENARIO --variant VARIANT`"
         )
     return make_recovery_cluster(name, timing)
-
-
-def _in_words(timing: Timing) -> str:
-    return (
-        f"usage measured every {timing.resolution_s} s and looked at every "
-        f"{timing.sync_s} s"
-    )
 
 
 def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from kubernetes import client
 
@@ -35,3 +37,9 @@ class RunContext:
     def objects(self) -> Objects:
         """Requests to the cluster's API server."""
         return Objects(self.api)
+
+
+def make_run_id() -> str:
+    """Return a name for a run: its time, and what keeps two of one second apart."""
+    now = datetime.now(tz=UTC)
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

@@ -29,15 +29,7 @@ def check_invariants(
     # What was there comes first: a change that was on its way then was stamped earlier.
     changes = sorted(recorder.changes(), key=lambda change: change.receipt)
     violations = check(History((*recorder.there_before, *changes), tuple(entries)))
-    if not violations:
-        return (CheckResult(NAME, passed=True, expected="kept", actual="kept"),)
-    return tuple(
-        CheckResult(
-            NAME,
-            passed=False,
-            expected="kept",
-            actual=violation.rule,
-            message=violation.in_words(),
-        )
-        for violation in violations
+    broken = tuple(
+        CheckResult(NAME, False, "kept", one.rule, one.in_words()) for one in violations
     )
+    return broken or (CheckResult(NAME, True, "kept", "kept"),)

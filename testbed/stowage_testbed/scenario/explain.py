@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 
 from stowage_testbed.resources import PODS, spell
 from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
-from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.kinds import actions_of
@@ -65,7 +64,7 @@ def _write_world(scenario: Scenario) -> Iterator[str]:
     if scenario.objects:
         yield "Objects"
     for item in scenario.objects.values():
-        yield f"  {item.name}: {_write_object(item)}"
+        yield f"  {item.name}: {item.kind} [{item.place}]"
 
 
 def _write_controller(workload: Workload) -> str:
@@ -88,10 +87,6 @@ def _write_pod(workload: Workload) -> str:
     if workload.ends_in_s:
         text += f", takes {workload.ends_in_s:g} s to end"
     return text
-
-
-def _write_object(item: ObjectSpec) -> str:
-    return f"{item.kind} [{item.place}]"
 
 
 def _write_steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:

@@ -10,7 +10,7 @@ from stowage_testbed.scenario.manifests import (
     make_nodes,
     make_pods,
 )
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.simulate import Instance, Simulator
 
 NAMESPACE = "scenario"
@@ -26,7 +26,11 @@ def make_instance(scenario: Scenario) -> Instance:
         scenario.scenario_id,
         tuple(make_nodes(scenario)),
         tuple(_own(pod) for pod in make_pods(scenario, NAMESPACE)),
-        tuple(_make_replica_set(workload) for workload in scenario.workload),
+        # What a ReplicaSet is, and what a Deployment makes.
+        tuple(
+            {**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"}
+            for workload in scenario.workload
+        ),
     )
 
 
@@ -40,11 +44,6 @@ def _own(pod: Manifest) -> Manifest:
         "controller": True,
     }
     return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
-
-
-def _make_replica_set(workload: Workload) -> Manifest:
-    """Return what a ReplicaSet is, and what a Deployment makes."""
-    return {**make_controller(workload, NAMESPACE), "kind": "ReplicaSet"}
 
 
 def simulate(scenario: Scenario, simulator: Simulator) -> ClusterState:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -94,9 +95,8 @@ class SimulatorProcess:
         self._way_out = way_out
         self._config = config
         self._timeout_s = timeout_s
-        self._options = options
-        if feature_gates:
-            self._options = (*options, "--feature-gates", feature_gates)
+        gates = ("--feature-gates", feature_gates) if feature_gates else ()
+        self._options = (*options, *gates)
         self._environment = environment or {}
         self._process: subprocess.Popen[str] | None = None
         self._messages: IO[str] | None = None
@@ -133,8 +133,10 @@ class SimulatorProcess:
         process.kill()
         process.wait()
         for stream in (process.stdin, process.stdout, messages):
-            if stream is not None:
-                _close(stream)
+            # What was still to be written has no reader any more.
+            with suppress(BrokenPipeError):
+                if stream is not None:
+                    stream.close()
         self._process = self._messages = None
 
     def ask(self, instance_id: str, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,14 +195,6 @@ def _stop(process: subprocess.Popen[str], late: threading.Event) -> None:
     process.kill()
 
 
-def _close(stream: IO[str]) -> None:
-    try:
-        stream.close()
-    except BrokenPipeError:
-        # What was still to be written has no reader any more; the file is closed.
-        return
-
-
 class Simulator(SimulatorProcess):
     """The scheduler without an API server, for as long as the ``with`` block lasts.
 
@@ -208,7 +202,7 @@ class Simulator(SimulatorProcess):
 
     Examples
     --------
-    >>> with Simulator(profile_file("deterministic")) as simulator:
+    >>> with Simulator(find_profile("deterministic")) as simulator:
     ...     placements = simulator.place(instance)  # doctest: +SKIP
     """
 

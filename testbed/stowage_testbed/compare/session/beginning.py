@@ -42,14 +42,14 @@ def compare_settings(
 
 def explain_refusal(rows: Iterable[PreflightRow]) -> str:
     """Return why these arms are not compared; empty if they are a fair comparison."""
-    lines = []
-    for row in rows:
-        if not row.fair:
-            values = ", ".join(f"{arm} {value}" for arm, value in row.values.items())
-            lines.append(f"  {row.setting}: {values}")
-    if not lines:
+    listed = "\n".join(
+        f"  {row.setting}: "
+        + ", ".join(f"{arm} {value}" for arm, value in row.values.items())
+        for row in rows
+        if not row.fair
+    )
+    if not listed:
         return ""
-    listed = "\n".join(lines)
     return (
         f"these arms differ in more than how they place pods:\n{listed}\n"
         f"give all the same client limits and feature gates with {EQUAL_LIMITS}, "
@@ -73,7 +73,12 @@ def _make_rows(
     yield row("client QPS", lambda one: _show_number(one.qps, "no limit"))
     yield row("client burst", lambda one: _show_number(one.burst, "no limit"))
     yield row("parallelism", lambda one: _show_number(one.parallelism, NOT_APPLICABLE))
-    yield row("nodes scored", lambda one: _show_sampling(one.sampled_percent))
+    yield row(
+        "nodes scored",
+        lambda one: (
+            "adaptive" if one.sampled_percent is None else f"{one.sampled_percent} %"
+        ),
+    )
     gates = {gate for one in settings.values() for gate in one.feature_gates}
     for gate in sorted(gates):
         yield row(f"feature gate {gate}", partial(_show_gate, gate))
@@ -82,10 +87,6 @@ def _make_rows(
 
 def _show_number(value: float | None, without: str) -> str:
     return without if value is None else f"{value:g}"
-
-
-def _show_sampling(percent: int | None) -> str:
-    return "adaptive" if percent is None else f"{percent} %"
 
 
 def _show_gate(gate: str, settings: ArmSettings) -> str:

@@ -82,7 +82,9 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
     failed is.
     """
     bundle = begin_bundle(request)
-    todo = select_remaining(list(_list_turns(request)), bundle.done)
+    names = [arm.name for arm in request.arms]
+    turns = make_turns(list(request.limits), names, request.rounds, request.seed)
+    todo = select_remaining(list(turns), bundle.done)
     if todo:
         with _open_context(request, listener) as context:
             _run_all(request, context, bundle, todo, listener)
@@ -98,11 +100,6 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]
     """
     broken = {(one.limits, one.round_number) for one in turns if one.key not in done}
     return [one for one in turns if (one.limits, one.round_number) in broken]
-
-
-def _list_turns(request: CompareRequest) -> Iterator[Turn]:
-    names = [arm.name for arm in request.arms]
-    return make_turns(list(request.limits), names, request.rounds, request.seed)
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from stowage_testbed.reproduce.paper.categories import (
     Evaluation,
 )
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
+from stowage_testbed.run.context import make_run_id
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.run_id import make_run_id
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario

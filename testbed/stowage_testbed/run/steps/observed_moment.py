@@ -86,7 +86,7 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
     pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
         nodes=tuple(
-            _make_node(body)
+            NodeState(_name_of(body), allocatable_of(body))
             for body in sorted(_list_nodes(state, scenario), key=_name_of)
         ),
         pods=tuple(_make_pod(body) for body in sorted(pods, key=_name_of)),
@@ -117,10 +117,6 @@ def _find_objects(
     names = dict.fromkeys((*plans, *context.scenario.objects, *asked))
     seen = {name: context.find_observed(state, name) for name in names}
     return {name: body for name, body in seen.items() if body is not None}
-
-
-def _make_node(body: JsonObject) -> NodeState:
-    return NodeState(_name_of(body), allocatable_of(body))
 
 
 def _make_pod(body: JsonObject) -> PodState:
