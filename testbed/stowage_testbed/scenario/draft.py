@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.declaration import make_object as made_of
+from stowage_testbed.declaration import make_object
 from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
@@ -146,13 +146,17 @@ def make_draft(
 
     The files that it names are looked up in ``folder``.
     """
-    gone = {c.place if c.harmless else _unit_of(c.place) for c in schema_issues}
+    gone = {
+        # An entry of `catch` has but one key.
+        c.place if c.harmless and c.place[0] != "catch" else _unit_of(c.place)
+        for c in schema_issues
+    }
     broken = {str(place[0]) for place in gone if place}
     if "instance" in broken:
         broken |= {"nodes", "workload"}
     data = document.data if isinstance(document.data, Mapping) else {}
     valid = _drop(data, (), gone - {()})
-    made = Draft(document, valid, made_of(ScenarioFile, valid), broken=broken)
+    made = Draft(document, valid, make_object(ScenarioFile, valid), broken=broken)
     made.nodes.update(_locate("nodes", made.file.nodes))
     nodes = sum(pool.count for pool in made.nodes.values())
     for place, one in _locate("workload", made.file.workload):
