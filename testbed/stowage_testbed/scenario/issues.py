@@ -62,11 +62,12 @@ def translate_errors(errors: Iterable[ValidationError]) -> Iterator[DocumentIssu
                 _place_of(error), "an undeclared parameter", reported=True
             )
             continue
-        formatter = _FORMATTERS.get(str(error.validator))
-        if formatter is None:
-            yield DocumentIssue(_place_of(error), f"{_name(error)}: {error.message}")
+        translate = _TRANSLATORS.get(str(error.validator))
+        said = translate(error) if translate else f"{_name(error)}: {error.message}"
+        if isinstance(said, str):
+            yield DocumentIssue(_place_of(error), said)
         else:
-            yield from formatter(error)
+            yield from said
 
 
 def describe(value: object) -> str:
@@ -120,60 +121,41 @@ def _translate_missing_key(error: ValidationError) -> Iterator[DocumentIssue]:
             yield DocumentIssue(_place_of(error), message.strip())
 
 
-def _translate_type(error: ValidationError) -> Iterator[DocumentIssue]:
-    kinds = _asked_of(error)
-    names = [kinds] if isinstance(kinds, str) else list(kinds)
+def _translate_type(error: ValidationError) -> str:
+    types = _asked_of(error)
+    names = [types] if isinstance(types, str) else list(types)
     nouns = " or ".join(NOUNS[name] for name in names)
-    hint = ""
-    if names == ["string"] and isinstance(error.instance, bool | int | float):
-        hint = "; put it in quotes"
-    yield DocumentIssue(
-        _place_of(error),
-        f"{_name(error)} must be {nouns}, not {describe(error.instance)}{hint}",
-    )
+    quotable = names == ["string"] and isinstance(error.instance, bool | int | float)
+    hint = "; put it in quotes" if quotable else ""
+    return f"{_name(error)} must be {nouns}, not {describe(error.instance)}{hint}"
 
 
-def _translate_choice(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_choice(error: ValidationError) -> str:
     known = [str(value) for value in _asked_of(error)]
-    given = str(error.instance)
-    way_out = suggest_known(given, known)
-    message = f"{_name(error)} cannot be {describe(error.instance)}; {way_out}"
-    yield DocumentIssue(_place_of(error), message)
+    way_out = suggest_known(str(error.instance), known)
+    return f"{_name(error)} cannot be {describe(error.instance)}; {way_out}"
 
 
-def _make_range_translator(
-    words: str,
-) -> Callable[[ValidationError], Iterator[DocumentIssue]]:
-    def formatter(error: ValidationError) -> Iterator[DocumentIssue]:
-        yield DocumentIssue(
-            _place_of(error),
-            f"{_name(error)} must be {words} {_asked_of(error)}, not {error.instance}",
-        )
-
-    return formatter
+def _translate_limit(words: str) -> Callable[[ValidationError], str]:
+    return lambda error: (
+        f"{_name(error)} must be {words} {_asked_of(error)}, not {error.instance}"
+    )
 
 
-def _translate_too_few(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_too_few(error: ValidationError) -> str:
     if _asked_of(error) > 1:
-        yield from _translate_number(error)
-        return
-    yield DocumentIssue(
-        _place_of(error), f"{_name(error)} is empty; fill it or remove it"
-    )
+        return _translate_number(error)
+    return f"{_name(error)} is empty; fill it or remove it"
 
 
-def _translate_number(error: ValidationError) -> Iterator[DocumentIssue]:
-    given, message = (
-        _given_of(error),
-        f"{_name(error)} must have {_asked_of(error)} entries",
-    )
-    yield DocumentIssue(_place_of(error), f"{message}, not {len(given)}")
+def _translate_number(error: ValidationError) -> str:
+    given = len(_given_of(error))
+    return f"{_name(error)} must have {_asked_of(error)} entries, not {given}"
 
 
-def _translate_too_many_keys(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_too_many_keys(error: ValidationError) -> str:
     keys = " and ".join(repr(key) for key in _given_of(error))
-    message = f"{_name(error)} has the keys {keys}; keep one and move the others"
-    yield DocumentIssue(_place_of(error), message)
+    return f"{_name(error)} has the keys {keys}; keep one and move the others"
 
 
 def _translate_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
@@ -185,54 +167,46 @@ def _translate_other_form(error: ValidationError) -> Iterator[DocumentIssue]:
     yield DocumentIssue(_place_of(error), message, of_key=True, harmless=True)
 
 
-def _translate_repeated(error: ValidationError) -> Iterator[DocumentIssue]:
-    yield DocumentIssue(
-        _place_of(error), f"{_name(error)} names a word twice; keep one"
-    )
-
-
-def _translate_format(error: ValidationError) -> Iterator[DocumentIssue]:
+def _translate_format(error: ValidationError) -> _Translation:
     if error.cause is not None:
-        yield DocumentIssue(_place_of(error), f"{_name(error)}: {error.cause}")
-        return
+        return f"{_name(error)}: {error.cause}"
     must = FORMATS[str(_asked_of(error))]
     if "propertyNames" in list(error.schema_path):
         message = f"key {error.instance!r} in {_name(error)} must be {must}"
         key = (*_place_of(error), str(error.instance))
-        yield DocumentIssue(key, message, of_key=True)
-        return
-    message = f"{_name(error)} must be {must}; not {describe(error.instance)}"
-    yield DocumentIssue(_place_of(error), message)
+        return iter([DocumentIssue(key, message, of_key=True)])
+    return f"{_name(error)} must be {must}; not {describe(error.instance)}"
 
 
-def _translate_branches(error: ValidationError) -> Iterator[DocumentIssue]:
-    """Yield the issues of the branch whose type fits the value; else name the types."""
+def _translate_branches(error: ValidationError) -> _Translation:
+    """Return the issues of the branch whose type fits the value, else the types."""
     inner = list(error.context or ())
     misfits = {e.schema_path[0] for e in inner if e.validator == "type" and not e.path}
     fitting = [e for e in inner if e.schema_path[0] not in misfits]
     if fitting:
-        yield from translate_errors(fitting)
-        return
+        return translate_errors(fitting)
     nouns = " or ".join(NOUNS[branch["type"]] for branch in _asked_of(error))
-    message = f"{_name(error)} must be {nouns}, not {describe(error.instance)}"
-    yield DocumentIssue(_place_of(error), message)
+    return f"{_name(error)} must be {nouns}, not {describe(error.instance)}"
 
 
-_FORMATTERS: dict[str, Callable[[ValidationError], Iterator[DocumentIssue]]] = {
+_Translation = str | Iterator[DocumentIssue]
+"""What is wrong with the value itself; or issues with places of their own."""
+
+_TRANSLATORS: dict[str, Callable[[ValidationError], _Translation]] = {
     "additionalProperties": _translate_unknown_key,
     "required": _translate_missing_key,
     "type": _translate_type,
     "enum": _translate_choice,
-    "minimum": _make_range_translator("at least"),
-    "exclusiveMinimum": _make_range_translator("more than"),
-    "maximum": _make_range_translator("at most"),
+    "minimum": _translate_limit("at least"),
+    "exclusiveMinimum": _translate_limit("more than"),
+    "maximum": _translate_limit("at most"),
     "maxItems": _translate_number,
     "maxProperties": _translate_too_many_keys,
     "minItems": _translate_too_few,
     "minLength": _translate_too_few,
     "minProperties": _translate_too_few,
     "not": _translate_other_form,
-    "uniqueItems": _translate_repeated,
+    "uniqueItems": lambda error: f"{_name(error)} names a word twice; keep one",
     "format": _translate_format,
     "anyOf": _translate_branches,
 }

@@ -27,6 +27,9 @@ _TAGS = {
 }
 
 
+Entries = Mapping[str, tuple[yaml.Node, yaml.Node]]
+
+
 @dataclass(slots=True)
 class Substitution:
     """One filling-in of parameters; remembers which were used and what went wrong."""
@@ -93,14 +96,12 @@ def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node
     """Return the parameters' values of the default run (None) and of each variant."""
     sections = entries_of(root)
     defaults: dict[str, yaml.Node] = {}
-    for name, (_, declaration) in entries_of(
-        _find_section(sections, "parameters")
-    ).items():
+    for name, (_, declaration) in _read_section(sections, "parameters").items():
         if "default" in entries_of(declaration):
             defaults[name] = entries_of(declaration)["default"][1]
     values: dict[str | None, dict[str, yaml.Node]] = {None: defaults}
-    for variant, (_, body) in entries_of(_find_section(sections, "variants")).items():
-        changes = entries_of(_find_section(entries_of(body), "set"))
+    for variant, (_, body) in _read_section(sections, "variants").items():
+        changes = _read_section(entries_of(body), "set")
         values[variant] = defaults | {name: node for name, (_, node) in changes.items()}
     return values
 
@@ -108,7 +109,7 @@ def read_variant_values(root: yaml.Node) -> dict[str | None, dict[str, yaml.Node
 def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]:
     """Return unused parameters, unknown ones in variants, and values of wrong type."""
     sections = entries_of(root)
-    declared = entries_of(_find_section(sections, "parameters"))
+    declared = _read_section(sections, "parameters")
     issues: list[Issue] = []
 
     def add(at: Mark, message: str) -> None:
@@ -126,10 +127,9 @@ def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
             types[name] = str(body["type"][1].value)
         if "default" in body and not _fits(types.get(name), body["default"][1]):
             add(mark_of(body["default"][1]), _explain_type(name, types[name]))
-    for _, variant in entries_of(_find_section(sections, "variants")).values():
-        for name, (key, value) in entries_of(
-            _find_section(entries_of(variant), "set")
-        ).items():
+    for _, variant in _read_section(sections, "variants").values():
+        changes = _read_section(entries_of(variant), "set")
+        for name, (key, value) in changes.items():
             if name not in declared:
                 message = (
                     f"no parameter is called {name!r}; {_suggest_known(name, declared)}"
@@ -140,10 +140,8 @@ def check_parameters(path: Path, root: yaml.Node, used: set[str]) -> list[Issue]
     return issues
 
 
-def _find_section(
-    sections: Mapping[str, tuple[yaml.Node, yaml.Node]], name: str
-) -> yaml.Node | None:
-    return sections[name][1] if name in sections else None
+def _read_section(sections: Entries, name: str) -> Entries:
+    return entries_of(sections[name][1]) if name in sections else {}
 
 
 def _fits(kind: str | None, node: yaml.Node) -> bool:
