@@ -193,7 +193,8 @@ class Observer:
         deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)
         with self._changed:
             while True:
-                self._raise_failure()
+                if self._failure is not None:
+                    raise self._failure
                 began_ns = self.clock.now().monotonic_ns
                 result = condition(self._state)
                 if result.error:
@@ -225,10 +226,6 @@ class Observer:
         receipts = [after, *(self._state.last_change(kind) for kind in kinds)]
         latest = max((r.monotonic_ns for r in receipts if r is not None), default=0)
         return latest + int(quiet_s * NS_PER_S)
-
-    def _raise_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
 
     def _take(self, changes: Iterable[Change]) -> None:
         for change in changes:

@@ -21,7 +21,8 @@ def pods_decided(namespace: str, count: int) -> Condition:
     def condition(state: State) -> ConditionResult:
         pods = state.pods(namespace)
         decided = [pod for pod in pods if pod.bound or pod.unschedulable]
-        holds = len(pods) == count == len(decided) and not _is_leaving(state, namespace)
+        leaving = any(pod.terminating for pod in state.all_pods(namespace))
+        holds = len(pods) == count == len(decided) and not leaving
         return ConditionResult(holds, pods_in_words(pods, count))
 
     return condition
@@ -138,10 +139,6 @@ def plans_in_words(plans: list[ObservedPlan]) -> str:
     if not plans:
         return "no plan was made"
     return f"{len(plans)} plans, the newest {plans[-1].in_words()}"
-
-
-def _is_leaving(state: State, namespace: str) -> bool:
-    return any(pod.terminating for pod in state.all_pods(namespace))
 
 
 def _join_names(names: list[str]) -> str:

@@ -7,6 +7,7 @@ take the time, so the lines are read here and stamped as they arrive.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 from kubernetes import client
@@ -139,13 +140,10 @@ class Stream:
         """End the watch from another thread: its reader sees the end of the stream."""
         self._closed = True
         response, self._response = self._response, None
-        if response is None:
-            return
-        try:
-            response.shutdown()
-        except (ValueError, RuntimeError, OSError):
-            # The server was quicker: there is no connection left to end.
-            return
+        # The server may be quicker: then there is no connection left to end.
+        with suppress(ValueError, RuntimeError, OSError):
+            if response is not None:
+                response.shutdown()
 
     def _get(self, query: list[tuple[str, str]]) -> HTTPResponse:
         request = self._api.param_serialize(

@@ -37,7 +37,8 @@ def prepare(
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
-    nodes = _create_nodes(context, scenario)
+    timeout_s = context.timeouts.nodes_s(sum(pool.count for pool in scenario.nodes))
+    nodes = create_nodes(context.api, scenario.nodes, timeout_s=timeout_s)
     await_account(context, namespace)
     return ScenarioEnvironment(namespace, tuple(nodes))
 
@@ -170,12 +171,6 @@ def collect_pods(context: RunContext, namespace: str, node: str) -> None:
     for pod in context.observer.read(lambda state: state.all_pods(namespace)):
         if pod.node == node:
             context.objects.delete("Pod", pod.name, namespace=namespace, at_once=True)
-
-
-def _create_nodes(context: RunContext, scenario: Scenario) -> list[str]:
-    count = sum(pool.count for pool in scenario.nodes)
-    timeout_s = context.timeouts.nodes_s(count)
-    return create_nodes(context.api, scenario.nodes, timeout_s=timeout_s)
 
 
 def name_namespace(context: RunContext, scenario: Scenario, repeat: int) -> str:

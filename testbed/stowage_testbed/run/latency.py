@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from stowage_testbed.metrics.latency import SUMMARY_RANKS, Percentile, percentile
-from stowage_testbed.observe.agreement import measure_spread_s
+from stowage_testbed.observe.agreement import summarise_lags
 from stowage_testbed.observe.receipt import CLOCK_NAME, RESOLUTION_S
 
 
@@ -43,9 +42,10 @@ def make_latency(samples_s: Sequence[float], audit_lags_s: Sequence[float]) -> L
     audit_lags_s
         Watch receipt minus audit stamp of the same bindings, in seconds.
     """
+    of_lags = summarise_lags(audit_lags_s)
     return Latency(
         n=len(samples_s),
         percentiles=tuple(percentile(samples_s, rank) for rank in SUMMARY_RANKS),
-        resolution_s=max(RESOLUTION_S, measure_spread_s(audit_lags_s)),
-        audit_lag_s=median(audit_lags_s) if audit_lags_s else None,
+        resolution_s=of_lags.resolution_s,
+        audit_lag_s=of_lags.median_lag_s,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.hpa.settings import RecoverySettings
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
@@ -29,16 +30,12 @@ def make_deployment(
             "containers": [{"name": NAME, "image": IMAGE, "resources": resources}],
         },
     }
-    manifest = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": {
-            "replicas": settings.autoscaling.min_replicas,
-            "selector": {"matchLabels": labels},
-            "template": pod,
-        },
+    spec = {
+        "replicas": settings.autoscaling.min_replicas,
+        "selector": {"matchLabels": labels},
+        "template": pod,
     }
+    manifest = make_manifest("apps/v1", "Deployment", NAME, namespace, spec=spec)
     return apply_overrides(manifest, pod_overrides)
 
 
@@ -47,27 +44,20 @@ def make_autoscaler(namespace: str, settings: RecoverySettings) -> Manifest:
     plan = settings.autoscaling
     target = {"type": "Utilization", "averageUtilization": plan.target_percent}
     policies = [
-        {"type": kind, "value": value, "periodSeconds": plan.scale_up_period_s}
-        for kind, value in (
+        {"type": unit, "value": value, "periodSeconds": plan.scale_up_period_s}
+        for unit, value in (
             ("Percent", plan.scale_up_percent),
             ("Pods", plan.scale_up_pods),
         )
     ]
-    return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "name": NAME,
-            },
-            "minReplicas": plan.min_replicas,
-            "maxReplicas": plan.max_replicas,
-            "metrics": [
-                {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-            ],
-            "behavior": {"scaleUp": {"selectPolicy": "Max", "policies": policies}},
-        },
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME},
+        "minReplicas": plan.min_replicas,
+        "maxReplicas": plan.max_replicas,
+        "metrics": [
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+        ],
+        "behavior": {"scaleUp": {"selectPolicy": "Max", "policies": policies}},
     }
+    kind = "HorizontalPodAutoscaler"
+    return make_manifest("autoscaling/v2", kind, NAME, namespace, spec=spec)
