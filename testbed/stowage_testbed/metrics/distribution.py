@@ -28,10 +28,12 @@ def measure_distribution(record: RunRecord) -> Iterator[Metric]:
     yield from _measure_spread(pods)
     yield _measure_jain("pods", pods, "")
     requested = sum_requested_per_node(state)
+    unequal = len({node.resources.without(PODS) for node in record.nodes}) > 1
+    note = "of amounts, and the nodes are unequal" if unequal else ""
     for resource in state.resources:
         having = [node for node in record.nodes if node.resources[resource]]
         loads = [requested[node.name][resource] for node in having]
-        yield _measure_jain(resource, loads, _note_unequal(record))
+        yield _measure_jain(resource, loads, note)
     share = compute_top_share(pods, TOP)
     yield Metric(
         "top5_share_pods",
@@ -66,11 +68,6 @@ def _measure_jain(of: str, loads: list[int], note: str) -> Metric:
         len(loads),
         note="nothing is placed" if index is None else note,
     )
-
-
-def _note_unequal(record: RunRecord) -> str:
-    kinds = {node.resources.without(PODS) for node in record.nodes}
-    return "of amounts, and the nodes are unequal" if len(kinds) > 1 else ""
 
 
 def compute_spread(loads: Sequence[int]) -> dict[str, float | None]:

@@ -43,10 +43,9 @@ class FreeRoom:
         self.size: dict[str, Amounts] = {}
         self.free: dict[str, Amounts] = {}
         for name in (*self.names, PODS):
-            self.size[name] = _make_amounts([one[name] for one in nodes.values()])
-            self.free[name] = _make_amounts(
-                [max(one[name] - taken[node][name], 0) for node, one in nodes.items()]
-            )
+            self.size[name] = np.array([one[name] for one in nodes.values()], np.int64)
+            left = [one[name] - taken[node][name] for node, one in nodes.items()]
+            self.free[name] = np.maximum(np.array(left, np.int64), 0)
         self._nothing = np.zeros(len(nodes), np.int64)
 
     def fits(self, shape: Resources) -> Marks:
@@ -67,7 +66,3 @@ class FreeRoom:
             return 0
         usable = np.any([self.fits(one) for one in others], axis=0)
         return int(self.free[resource][~usable].sum())
-
-
-def _make_amounts(values: list[int]) -> Amounts:
-    return np.array(values, dtype=np.int64)

@@ -41,7 +41,7 @@ def observe_moment(
         workload_of={
             pod.name: pod.workload for pod in state.all_pods(context.namespace)
         },
-        values=_make_values(state, context, objects) if expect.that else {},
+        values=read_values(state, context, objects) if expect.that else {},
     )
 
 
@@ -54,27 +54,27 @@ def _list_events(state: State, namespace: str) -> dict[str, list[str]]:
     return said
 
 
-def read_values(state: State, context: StepContext) -> dict[str, Any]:
-    """Return what expressions read of a moment: pods, nodes, plans and objects."""
-    return _make_values(state, context, _find_objects(state, context, ()))
-
-
-def _make_values(
-    state: State, context: StepContext, objects: Mapping[str, JsonObject]
+def read_values(
+    state: State,
+    context: StepContext,
+    objects: Mapping[str, JsonObject] | None = None,
 ) -> dict[str, Any]:
-    """Return what expressions read; lists are in the order of names."""
+    """Return what expressions read of a moment: pods, nodes, plans and objects.
+
+    Lists are in the order of names; the objects are the scenario's, if none are given.
+    """
+    objects = _find_objects(state, context, ()) if objects is None else objects
     lists = {
         "pods": state.bodies("Pod", context.namespace),
         "nodes": _list_nodes(state, context.scenario),
         "plans": state.bodies("PackingPlan"),
     }
-    plain = {key: drop_bookkeeping(dict(body)) for key, body in objects.items()}
     return {
         **{
             name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=_name_of)]
             for name, bodies in lists.items()
         },
-        "objects": plain,
+        "objects": {key: drop_bookkeeping(dict(b)) for key, b in objects.items()},
     }
 
 

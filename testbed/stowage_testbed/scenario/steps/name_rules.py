@@ -94,20 +94,18 @@ def templates_are_not_applied(draft: Draft) -> Iterator[DocumentIssue]:
 
 def scaled_workloads_have_one_controller(draft: Draft) -> Iterator[DocumentIssue]:
     """A number of pods is one controller's, of a kind that has such a number."""
-    kinds = {w.name: w.kind for w in draft.workload.values()}
+    by_name = {one.name: one for one in draft.workload.values()}
     for step in draft.steps:
-        kind = kinds.get(step.action.workload) if isinstance(step.action, Scale) else ""
-        if kind and kind not in SCALED:
+        name = step.action.workload if isinstance(step.action, Scale) else ""
+        workload = by_name.get(name)
+        if workload and workload.kind not in SCALED:
+            message = f"a {workload.kind} has no number of pods to change"
+            way_out = "scale another workload"
+            yield DocumentIssue(step.place("workload"), f"{message}; {way_out}")
+        if workload and workload.controllers > 1:
             message = (
-                f"a {kind} has no number of pods to change; scale another workload"
-            )
-            yield DocumentIssue(step.place("workload"), message)
-    several = {w.name for w in draft.workload.values() if w.controllers > 1}
-    for step in draft.steps:
-        if isinstance(step.action, Scale) and step.action.workload in several:
-            message = (
-                f"{step.action.workload} has several controllers, and a number of pods "
-                "is one controller's; scale a workload without `controllers`"
+                f"{name} has several controllers, and a number of pods is one "
+                "controller's; scale a workload without `controllers`"
             )
             yield DocumentIssue(step.place("workload"), message)
 
