@@ -153,7 +153,7 @@ class BodyStore:
         """Begin a new file if the one in use is long; return whether it was.
 
         The former one goes with the last body in it, so that who lives long must be
-        `moved`.
+        given to `move`.
         """
         if self._file.length < ROLL_BYTES:
             return False

@@ -22,18 +22,17 @@ def make_junit(outcome: RunOutcome) -> str:
     suite = ET.Element("testsuite", name="stowage", timestamp=outcome.started)
     for item in outcome.outcomes:
         suite.append(_make_case(item))
-    for divergence in outcome.divergences:
-        case = ET.Element(
-            "testcase",
-            classname="stowage.determinism",
-            name=f"{divergence.scenario_id} round {divergence.repeat}",
+    for one in outcome.divergences:
+        name = f"{one.scenario_id} round {one.repeat}"
+        case = ET.SubElement(
+            suite, "testcase", classname="stowage.determinism", name=name
         )
-        _add_problem(case, "failure", [divergence.in_words()])
-        suite.append(case)
+        _add_problem(case, "failure", [one.in_words()])
     if outcome.error:
-        case = ET.Element("testcase", classname="stowage.run", name=outcome.run_id)
+        case = ET.SubElement(
+            suite, "testcase", classname="stowage.run", name=outcome.run_id
+        )
         _add_problem(case, "error", [outcome.error])
-        suite.append(case)
     _count(suite, sum(outcome.durations_s.values()))
     root = ET.Element("testsuites")
     root.append(suite)

@@ -105,7 +105,7 @@ def _tabulate_scenarios(scenarios: Sequence[SavedScenario]) -> Table:
         headers=("scenario", "result", "placed", "pending", "moves", "evictions",
                  "optimal", *(f"{name} %" for name in resources),
                  f"{'/'.join(PERCENTILES)} ms", "n", "hash"),
-        rows=tuple(_make_row(group, resources) for group in rounds.values()),
+        rows=tuple(_make_row(one, resources) for one in rounds.values()),
         notes=(
             "An arrow leads from one checkpoint to the next: without steps from what "
             "the deterministic scheduler placed to what the optimiser made of it. Hash "

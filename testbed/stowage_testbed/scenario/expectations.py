@@ -8,8 +8,8 @@ from typing import Annotated
 
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.scenario.expected_moment import (
-    Condition,
     ExpectedMoment,
+    WrittenExpression,
     WrittenMoment,
     is_within,
 )
@@ -110,7 +110,7 @@ class Expectations:
         ),
     ] = field(default_factory=dict)
     that: Annotated[
-        tuple[Condition, ...],
+        tuple[WrittenExpression, ...],
         setting(
             "What must hold at the end, as expressions in CEL over pods, nodes, plans, "
             "objects and the metrics of the measured window.",

@@ -59,7 +59,7 @@ Range = Annotated[
         parse=Bounds.of,
     ),
 ]
-Condition = Annotated[
+WrittenExpression = Annotated[
     Expression, form(written=str, parse=Expression, minLength=1, format="expression")
 ]
 Priority = Annotated[int, form(written=str, parse=int, format="priority")]
@@ -204,7 +204,7 @@ class ExpectedMoment:
         ),
     ] = field(default_factory=dict)
     that: Annotated[
-        tuple[Condition, ...],
+        tuple[WrittenExpression, ...],
         setting(
             "What must hold, as expressions in CEL over pods, nodes, plans (lists of "
             "objects) and objects (by name).",

@@ -153,20 +153,13 @@ def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
 
     What the API server's admission would fill in is filled in: names, priorities.
     """
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                **_make_pod_metadata(workload),
-                "name": f"{workload.name}-{number}",
-                "namespace": namespace,
-            },
-            "spec": {**make_pod_spec(workload), "priority": workload.priority},
-        }
-        for workload in scenario.workload
-        for number in range(workload.replicas)
-    ]
+    pods = []
+    for workload in scenario.workload:
+        for number in range(workload.replicas):
+            pod = make_bare_pod(workload, f"{workload.name}-{number}", namespace)
+            pod["spec"]["priority"] = workload.priority
+            pods.append(pod)
+    return pods
 
 
 def make_nodes(scenario: Scenario) -> list[Manifest]:

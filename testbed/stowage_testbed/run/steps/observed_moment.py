@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
-from stowage_testbed.observe.change import JsonObject, drop_bookkeeping
+from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.pod_body import (
@@ -71,7 +71,7 @@ def read_values(
     }
     return {
         **{
-            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=_name_of)]
+            name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)]
             for name, bodies in lists.items()
         },
         "objects": {key: drop_bookkeeping(dict(b)) for key, b in objects.items()},
@@ -86,17 +86,17 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
     pods = [body for body in state.bodies("Pod", namespace) if is_live(body)]
     return ClusterState(
         nodes=tuple(
-            NodeState(_name_of(body), allocatable_of(body))
-            for body in sorted(_list_nodes(state, scenario), key=_name_of)
+            NodeState(name_of(body), allocatable_of(body))
+            for body in sorted(_list_nodes(state, scenario), key=name_of)
         ),
-        pods=tuple(_make_pod(body) for body in sorted(pods, key=_name_of)),
+        pods=tuple(_make_pod(body) for body in sorted(pods, key=name_of)),
     )
 
 
 def _list_nodes(state: State, scenario: Scenario) -> list[JsonObject]:
     """Return the scenario's nodes that are there."""
     ours = {name for pool in scenario.node_pools for name in pool.node_names()}
-    return [body for body in state.bodies("Node") if _name_of(body) in ours]
+    return [body for body in state.bodies("Node") if name_of(body) in ours]
 
 
 def sum_up_plans(plans: Sequence[ObservedPlan]) -> OptimizerRecord:
@@ -126,9 +126,5 @@ def _make_pod(body: JsonObject) -> PodState:
         node=node_of(body) or None,
         requests=requests_of(body),
         priority=priority_of(body),
-        name=_name_of(body),
+        name=name_of(body),
     )
-
-
-def _name_of(body: JsonObject) -> str:
-    return str(body["metadata"]["name"])

@@ -19,7 +19,7 @@ from stowage_testbed.scenario.steps.action import (
     list_names_used,
 )
 
-Condition = Literal[
+WaitedFor = Literal[
     "bound", "ready", "unschedulable", "settled", "terminating", "gone", "phase"
 ]
 """What a step can wait for."""
@@ -53,7 +53,7 @@ class Wait(Action):
     kind = "wait"
     deadline = Deadline("For what a step waits for.", "settle")
     condition: Annotated[
-        Condition,
+        WaitedFor,
         setting(
             "bound: they have a node. ready: they run. refused: the scheduler found no "
             "node. decided: all are bound or refused. leaving: they are being deleted. "
