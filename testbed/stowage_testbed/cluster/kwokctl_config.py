@@ -128,18 +128,6 @@ def config_file(workdir: Path) -> Path:
     return workdir / "kwokctl.yaml"
 
 
-def write_config(
-    workdir: Path,
-    options: Options,
-    extra_args: ExtraArgs,
-    replaced: ExtraArgs | None = None,
-    folders: Folders | None = None,
-) -> None:
-    """Write the configuration of one cluster."""
-    rendered = render_config(options, extra_args, replaced, folders)
-    config_file(workdir).write_text(rendered, "utf-8")
-
-
 def binary_options(ports: Ports) -> Options:
     """Return the options of the binary runtime."""
     return {

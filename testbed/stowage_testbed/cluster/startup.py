@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from stowage_testbed.child import log_tail
+from stowage_testbed.child import log_tail, quoted_log
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -23,7 +23,6 @@ from stowage_testbed.cluster.components import (
     pid_file,
     was_started,
 )
-from stowage_testbed.cluster.errors import quoted_log
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens

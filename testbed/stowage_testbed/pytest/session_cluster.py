@@ -20,10 +20,9 @@ from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
-from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import list_clusters
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.run.cluster_needs import cluster_for
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest

@@ -12,7 +12,6 @@ import yaml
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.metrics.usage import usage_object
-from stowage_testbed.wait import wait_until
 
 _FOLDER = Path(__file__).parent
 
@@ -35,23 +34,7 @@ def serve_usage_api(objects: Objects, timeout_s: float) -> None:
     definitions = read_manifests("usage-crds")
     for definition in definitions:
         objects.create(definition)
-    names = {definition["metadata"]["name"] for definition in definitions}
-    wait_until(
-        "the kinds of usage to be served",
-        lambda: {name for name in names if not _is_established(objects, name)},
-        lambda missing: not missing,
-        timeout_s=timeout_s,
-    )
+    for definition in definitions:
+        objects.await_definition(definition["metadata"]["name"], timeout_s)
     for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
         objects.create(manifest)
-
-
-def conditions(objects: Objects, kind: str, name: str) -> dict[str, Manifest]:
-    """Return an object's conditions by type."""
-    status = objects.read(kind, name).get("status") or {}
-    return {one["type"]: one for one in status.get("conditions") or ()}
-
-
-def _is_established(objects: Objects, name: str) -> bool:
-    seen = conditions(objects, "CustomResourceDefinition", name)
-    return seen.get("Established", {}).get("status") == "True"
