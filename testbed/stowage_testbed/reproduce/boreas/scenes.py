@@ -128,12 +128,7 @@ def affinity(
 ) -> dict[str, Any]:
     """Return the part of a pod's spec that keeps it near some pods, and off others.
 
-    Parameters
-    ----------
-    near, apart
-        Which pods, as one requirement on their labels.
-    near_by, apart_by
-        The topology key: what counts as one place.
+    ``near_by`` and ``apart_by`` are topology keys: what counts as one place.
     """
     found: dict[str, Any] = {}
     if near is not None:
@@ -247,14 +242,9 @@ def _shop(
     frontends: Requirement | None = None,
     backends: Requirement | None = None,
 ) -> tuple[Workload, ...]:
-    """Return the shop of the affinity test.
+    """Return the shop of the affinity test, of 11 pods each time.
 
-    Parameters
-    ----------
-    times
-        How large it is: 11 pods each time.
-    frontends, backends
-        How relations name the two; by their label, if not otherwise.
+    Relations name frontends and backends by their label, if not otherwise.
     """
     frontend = frontends or app_in("frontend")
     backend = backends or app_in("backend")

@@ -41,8 +41,19 @@ class GridRequest(Generic[CaseT]):
         """Return all cells of the paper."""
 
     @abstractmethod
+    def cases_of(self, cell: Cell, number: int) -> Sequence[CaseT]:
+        """Return the cases of the ``number``-th instance of a cell."""
+
     def cases(self) -> Sequence[CaseT]:
         """Return the shard's cases: first instances of all cells before second ones."""
+        return self.shard.of(
+            [
+                case
+                for number in range(self.sample)
+                for cell in self.cells
+                for case in self.cases_of(cell, number)
+            ]
+        )
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any], shard: Shard) -> Self:

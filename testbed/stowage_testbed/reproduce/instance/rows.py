@@ -162,15 +162,7 @@ class ResultRow:
 
 
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
-    """Return where the pods are, by their number, from where they are by name.
-
-    Parameters
-    ----------
-    scenario
-        Its pods are called ``<workload>-<number>``.
-    nodes
-        By ``namespace/name``.
-    """
+    """Return where the pods are, by their number, from their nodes by full name."""
     (pool,) = scenario.nodes
     numbers: dict[str | None, int] = {
         name: number for number, name in enumerate(pool.node_names())

@@ -41,15 +41,9 @@ class PaperRequest(GridRequest[Case]):
         """Return the paper's 96 cells."""
         return tuple(grid())
 
-    def cases(self) -> Sequence[Case]:
-        """Return the shard's cases: first instances of all cells before second ones."""
-        return self.shard.of(
-            [
-                Case(Family.PAPER, cell, number)
-                for number in range(self.sample)
-                for cell in self.cells
-            ]
-        )
+    def cases_of(self, cell: Cell, number: int) -> Sequence[Case]:
+        """Return the one case of an instance."""
+        return (Case(Family.PAPER, cell, number),)
 
 
 def show(path: Path, evaluation: Evaluation, header: Header) -> Shown:
