@@ -45,13 +45,7 @@ _ROOT = 0
 
 
 class ServingWaitStrategy(WaitStrategy):
-    """Waits until the service behind a container's socket says that it serves.
-
-    Parameters
-    ----------
-    socket
-        As this machine sees it.
-    """
+    """Waits until the service behind a container's socket says that it serves."""
 
     def __init__(self, socket: Path, timeout_s: float = READY_S) -> None:
         super().__init__()

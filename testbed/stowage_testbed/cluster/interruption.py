@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -86,7 +86,7 @@ def ending_cleanly() -> Iterator[None]:
         **dict.fromkeys(_SIGNALS, leave),
         signal.SIGALRM: leave_again,
     }
-    with _handling(handlers):
+    with handling(handlers):
         sys.unraisablehook = dropped
         try:
             yield
@@ -108,12 +108,13 @@ def _in_main_thread() -> bool:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Let a clean-up finish although the user presses Ctrl-C again."""
-    with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
+    with handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield
 
 
 @contextmanager
-def _handling(handlers: dict[signal.Signals, signal._HANDLER]) -> Iterator[None]:
+def handling(handlers: Mapping[signal.Signals, signal._HANDLER]) -> Iterator[None]:
+    """Handle signals so in the block; elsewhere than in the main thread, not at all."""
     if not _in_main_thread():
         yield
         return

@@ -92,14 +92,8 @@ def render_config(
 ) -> str:
     """Return the configuration of one cluster: options, arguments, stages.
 
-    Parameters
-    ----------
-    extra_args
-        Arguments on top of kwokctl's own.
-    replaced
-        Arguments that kwokctl gives as well, with other values.
-    folders
-        What containers see on top of kwokctl's own.
+    ``extra_args`` and ``folders`` come on top of kwokctl's own; ``replaced`` are
+    arguments that kwokctl gives as well, with other values.
     """
     kubernetes = load_manifest().tool("kube-apiserver")
     config = {

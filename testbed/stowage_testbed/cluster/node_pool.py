@@ -35,17 +35,7 @@ ResourceName = Annotated[str, form(format="resource-name")]
 
 
 class NodePoolError(StowageError):
-    """A node pool cannot be made.
-
-    Parameters
-    ----------
-    what
-        Where it was asked for.
-    issues
-        All that is wrong with it.
-    way_out
-        How to write it instead.
-    """
+    """A node pool cannot be made, for all its ``issues``."""
 
     def __init__(self, what: str, issues: Sequence[str], way_out: str = "") -> None:
         self.issues = tuple(issues)

@@ -21,12 +21,7 @@ def write_account_kubeconfig(
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
-    Parameters
-    ----------
-    api
-        Client that may ask for the account's token.
-    admin
-        The administrator's kubeconfig, whose cluster is the new one's.
+    Its cluster is that of the administrator's, ``admin``.
     """
     (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
     kubeconfig = {

@@ -40,13 +40,7 @@ PATIENCE_S = 2 * (LOOK_EVERY_S + CAUSE_S)
 
 
 class Supervisor:
-    """Looks after one cluster, in a thread, from `start` to `stop`.
-
-    Parameters
-    ----------
-    ending
-        Ends the block that works with it.
-    """
+    """Looks after one cluster, in a thread, from `start` to `stop`."""
 
     def __init__(
         self,
@@ -249,12 +243,8 @@ def supervised(
     -----
     Of a control plane in containers only the processes of this machine are watched.
 
-    Parameters
-    ----------
-    folders
-        Further ones that the block writes to.
-    least_free_bytes
-        On the disk of each folder, the cluster's own among them.
+    The ``folders`` are further ones that the block writes to: their disks are watched
+    as well as the cluster's own.
 
     Raises
     ------

@@ -48,10 +48,7 @@ class ApiServer:
     ) -> Manifest:
         """Send one request and return the object in the answer.
 
-        Parameters
-        ----------
-        allowed
-            Refusals that are none; the answer is empty then.
+        It is empty where the server refused with one of the statuses ``allowed``.
 
         Raises
         ------

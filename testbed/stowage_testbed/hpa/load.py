@@ -118,10 +118,7 @@ def _drive(
 ) -> LoadWindow:
     """Load the target, follow its replicas, and return what the clients saw.
 
-    Parameters
-    ----------
-    start_s, duration_s
-        The window, in seconds of the target's clock; returns at its end.
+    The window begins at ``start_s`` of the target's clock; this returns at its end.
     """
     end_s = start_s + duration_s
     while target.now_s() < end_s:

@@ -36,12 +36,7 @@ class History:
     def present(self, kind: str, until: int | None = None) -> dict[str, JsonObject]:
         """Return the objects of a kind that there are at an instant, by UID.
 
-        Parameters
-        ----------
-        kind
-            Kind of the objects.
-        until
-            How many of the changes have been received by then; left out, all.
+        By then ``until`` of the changes have been received; left out, all.
         """
         bodies: dict[str, JsonObject] = {}
         for change in islice(self.changes, until):

@@ -31,14 +31,7 @@ _OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
 class SessionEnvironment:
     """A cluster that tests use one after the other.
 
-    Parameters
-    ----------
-    cluster
-        One that is up.
-    api
-        Its client.
-    owned
-        Whether the cluster is the session's own, with all that is on it.
+    It is up, and ``owned`` if it is the session's own, with all that is on it.
     """
 
     def __init__(self, cluster: Cluster, api: ApiClient, *, owned: bool) -> None:
@@ -141,14 +134,9 @@ class SessionEnvironment:
 
     @contextmanager
     def test(self, fixtures: Collection[str]) -> Iterator[None]:
-        """Give the cluster to one test, and sweep what that brings.
+        """Give the cluster to one test that uses these, and sweep what that brings.
 
         What fixtures of a wider scope brought before stays.
-
-        Parameters
-        ----------
-        fixtures
-            Names of all that the test uses.
         """
         self._arm = None
         if "stowage_arm" not in fixtures:

@@ -36,12 +36,8 @@ def render_config(
 ) -> str:
     """Return the configuration of one cluster with one node.
 
-    Parameters
-    ----------
-    audit_log
-        File that the API server writes to; it exists, in a folder of logs alone.
-    archives
-        Files that the node may read, by where it sees them.
+    The ``audit_log`` exists, in a folder of logs alone; ``archives`` are files that the
+    node may read, by where it sees them.
     """
     node = {
         "role": "control-plane",
