@@ -162,13 +162,8 @@ class OptimizerContainer(DockerContainer):
             try:
                 return last_answer(pb_grpc.OptimizerStub(channel), request)
             except StowageError as error:
-                raise StowageError(
-                    f"{error}; its container said:\n{self._said()}"
-                ) from None
-
-    def _said(self) -> str:
-        output, errors = self.get_logs()
-        return (output + errors).decode(errors="replace")[-2000:]
+                said = b"".join(self.get_logs()).decode(errors="replace")[-2000:]
+                raise StowageError(f"{error}; its container said:\n{said}") from None
 
     def __enter__(self) -> OptimizerContainer:
         """Start it."""

@@ -68,7 +68,8 @@ def ending_cleanly() -> Iterator[None]:
             # No print: its lock may be held by the very code that was interrupted.
             os.write(_STDERR, b"stowage: cleaning up, one moment\n")
             return
-        ending = _request(number)
+        interrupted = number == signal.SIGINT
+        ending = KeyboardInterrupt() if interrupted else SystemExit(_EXIT_BASE + number)
         raise ending
 
     def leave_again(_number: int, _frame: FrameType | None) -> None:
@@ -93,12 +94,6 @@ def ending_cleanly() -> Iterator[None]:
         finally:
             sys.unraisablehook = hook
             signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _request(number: int) -> BaseException:
-    if number == signal.SIGINT:
-        return KeyboardInterrupt()
-    return SystemExit(_EXIT_BASE + number)
 
 
 def _in_main_thread() -> bool:

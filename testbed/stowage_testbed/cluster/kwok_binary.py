@@ -15,11 +15,11 @@ from stowage_testbed.cluster.kwokctl_config import (
     binary_options,
     config_file,
     merged_arguments,
+    metrics_arguments,
     render_config,
 )
 from stowage_testbed.cluster.listing import cluster_missing
 from stowage_testbed.cluster.metrics.objects import serve_usage_api
-from stowage_testbed.cluster.metrics.settings import metrics_arguments
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup

@@ -151,6 +151,28 @@ def docker_options(ports: Ports, images: Mapping[str, str]) -> Options:
     }
 
 
+_PROXY_USER = "kwok-admin"
+"""Name in the certificate that kwokctl gives the API server to proxy with."""
+
+
+def metrics_arguments(workdir: Path) -> ExtraArgs:
+    """Return the further arguments of a cluster with metrics.
+
+    KWOK reads its metrics and usages from the API. The API server tells metrics-server
+    who really asks, so that both authorise the same user.
+    """
+    return {
+        KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},
+        API_SERVER: {
+            "requestheader-client-ca-file": str(workdir / "pki" / "ca.crt"),
+            "requestheader-allowed-names": _PROXY_USER,
+            "requestheader-username-headers": "X-Remote-User",
+            "requestheader-group-headers": "X-Remote-Group",
+            "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+        },
+    }
+
+
 def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
     """Return the arguments of all layers; a later one wins."""
     arguments: dict[str, dict[str, str]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Annotated, Any, Literal
 
@@ -166,7 +166,7 @@ class NodePool:
                     METRICS_PATH_ANNOTATION: metrics_path(name),
                 },
             },
-            "spec": {"taints": [_taint(taint) for taint in self.taints]},
+            "spec": {"taints": [asdict(taint) for taint in self.taints]},
             "status": {"capacity": resources, "allocatable": resources},
         }
 
@@ -174,7 +174,3 @@ class NodePool:
 def metrics_path(node: str) -> str:
     """Return the path of a node's usage on the port of its fake kubelet."""
     return f"/metrics/nodes/{node}/metrics/resource"
-
-
-def _taint(taint: Taint) -> dict[str, str]:
-    return {"key": taint.key, "value": taint.value, "effect": taint.effect}

@@ -110,7 +110,10 @@ class Supervisor:
             if found is None and self._ending.reports:
                 if self._is_stopped(CAUSE_S):
                     return
-                found = self._found() or _observer_error(self._ending.reports[0])
+                first = self._ending.reports[0]
+                if not isinstance(first, RunEndedError):
+                    first = _thread_ended("an observer", str(first))
+                found = self._found() or first
             if found is not None:
                 self._end(found)
                 return
@@ -176,12 +179,6 @@ def _process_ended(name: str, how: str, log: Path) -> RunEndedError:
 def _thread_ended(name: str, how: str, tail: Sequence[str] = ()) -> RunEndedError:
     lines = "".join(f"\n  {line}" for line in tail)
     return RunEndedError(f"{name} has ended ({how}), and the run with it.{lines}")
-
-
-def _observer_error(error: StowageError) -> StowageError:
-    if isinstance(error, RunEndedError):
-        return error
-    return _thread_ended("an observer", str(error))
 
 
 def _disk_full(why: str, folder: Path) -> RunEndedError:

@@ -15,8 +15,7 @@ from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics import server
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.cluster.metrics.objects import read_manifests
-from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.cluster.metrics.objects import read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import NodePool, metrics_path
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.errors import StowageError

@@ -83,7 +83,9 @@ class KindCluster(Cluster):
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         port = owner.ports.kube_apiserver
         startup.settle(startup.await_api(lambda: ApiProbe.of(self.workdir, port)))
-        self._prepare(owner)
+        with self.api_client() as api:
+            address = prepare_node(Objects(api), self._node, self._timeout_s)
+        write_owner(self.workdir, replace(owner, node_address=address))
 
     def _create(self, image: str, images: ReleaseImages, owner: Owner) -> None:
         # The API server adds to a file that is there, which is then the user's own.
@@ -101,11 +103,6 @@ class KindCluster(Cluster):
 
     def _kind(self, arguments: Sequence[str]) -> None:
         _run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
-
-    def _prepare(self, owner: Owner) -> None:
-        with self.api_client() as api:
-            address = prepare_node(Objects(api), self._node, self._timeout_s)
-        write_owner(self.workdir, replace(owner, node_address=address))
 
 
 def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:

@@ -92,7 +92,8 @@ class OnDask:
                 else:
                     suspects.append(task)
             elif isinstance(error, NoWorkerError):
-                yield Outcome(task.id, failure=_not_begun(error))
+                why = f"there was no worker for {error.timeout:g} s, nor a new one"
+                yield Outcome(task.id, failure=f"not begun: {why}")
             else:
                 yield future.result()
 
@@ -109,10 +110,6 @@ def _set_aside(error: KilledWorker) -> str:
         f"set aside: {error.allowed_failures + 1} workers died on it, the last at "
         f"{error.last_worker.address}; see the kernel's log for want of memory"
     )
-
-
-def _not_begun(error: NoWorkerError) -> str:
-    return f"not begun: there was no worker for {error.timeout:g} s, nor a new one"
 
 
 CONNECT_S = 20
