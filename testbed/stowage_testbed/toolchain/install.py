@@ -63,11 +63,7 @@ def install_from_go(
 
 
 def install_from_release(
-    tools: Sequence[Tool],
-    manifest: Manifest,
-    release: Release,
-    *,
-    quiet: bool = False,
+    tools: Sequence[Tool], manifest: Manifest, release: Release, *, quiet: bool = False
 ) -> None:
     """Download, check and install ``tools``, which have official archives."""
     require_pins(tools, release)

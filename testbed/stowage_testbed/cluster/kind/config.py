@@ -37,11 +37,7 @@ _KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
 
 
 def render_config(
-    name: str,
-    image: str,
-    api_port: int,
-    audit_log: Path,
-    archives: Mapping[str, Path],
+    name: str, image: str, api_port: int, audit_log: Path, archives: Mapping[str, Path]
 ) -> str:
     """Return the configuration of one cluster with one node.
 

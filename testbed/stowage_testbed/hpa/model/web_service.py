@@ -95,8 +95,7 @@ class WebService:
         ),
     ] = 25
     timeout_s: Annotated[
-        float,
-        setting("When a client gives up, which is an error.", exclusiveMinimum=0),
+        float, setting("When a client gives up, which is an error.", exclusiveMinimum=0)
     ] = 3.0
     routing: Annotated[
         Routing,

@@ -150,10 +150,7 @@ def spread(over: str, whom: Requirement) -> dict[str, Any]:
 
 
 def _term(whom: Requirement, key: str) -> dict[str, Any]:
-    return {
-        "labelSelector": {"matchExpressions": [dict(whom)]},
-        "topologyKey": key,
-    }
+    return {"labelSelector": {"matchExpressions": [dict(whom)]}, "topologyKey": key}
 
 
 MB = 1_000_000
@@ -166,10 +163,7 @@ def scenes() -> tuple[Scene, ...]:
 
 
 def _of_the_paper() -> tuple[Scene, ...]:
-    minimal = (
-        _deployment("backend", 3, 300, 500),
-        _deployment("proxy", 2, 450, 600),
-    )
+    minimal = (_deployment("backend", 3, 300, 500), _deployment("proxy", 2, 450, 600))
     return (
         Scene("minimal", "all CPU is needed", 2, minimal, published=MINIMAL),
         Scene("affinity", "83 % of CPU", 4, _shop(), published=AFFINITY),

@@ -12,11 +12,7 @@ from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding, Shown
 from stowage_testbed.reproduce.instance.request import GridRequest
 from stowage_testbed.reproduce.paper import published
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Categorised,
-    Evaluation,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Evaluation
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
 from stowage_testbed.reproduce.paper.instances import InstanceRow, SelectTask
 from stowage_testbed.reproduce.paper.live import live_rows

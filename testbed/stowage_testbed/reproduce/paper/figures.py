@@ -16,13 +16,7 @@ from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
 from stowage_testbed.reproduce.paper.published import HEADLINES, STRATEGY
 from stowage_testbed.reproduce.paper.tables import full_ratio, ratio
-from stowage_testbed.text.figure import (
-    Figure,
-    at_least,
-    at_most,
-    figure,
-    share_percent,
-)
+from stowage_testbed.text.figure import Figure, at_least, at_most, figure, share_percent
 
 FASTER = 100
 """How many times faster simulations are to find instances."""
