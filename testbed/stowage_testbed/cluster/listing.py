@@ -26,13 +26,7 @@ State = Literal["up", "owned", "leftover"]
 
 @dataclass(frozen=True, slots=True)
 class ClusterEntry:
-    """One cluster of this user.
-
-    Attributes
-    ----------
-    state
-        "up": kept, running; "owned": belongs to a live process; "leftover": neither.
-    """
+    """One cluster of this user: kept and up, owned by a live process, or a leftover."""
 
     name: str
     workdir: Path

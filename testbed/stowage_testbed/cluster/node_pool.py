@@ -83,11 +83,6 @@ def _offered(plain: Mapping[str, Any]) -> Resources:
 class NodePool:
     """Nodes of one kind; zones are dealt out in turn.
 
-    Attributes
-    ----------
-    resources
-        What each node offers, also of pods.
-
     Raises
     ------
     NodePoolError

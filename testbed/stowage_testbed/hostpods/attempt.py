@@ -43,11 +43,8 @@ class PodSandbox:
 class Attempt:
     """A running process with its probes; made by :func:`start_attempt`.
 
-    Attributes
-    ----------
-    record, changed
-        The container's line in the status, kept up to date with the probes' verdicts,
-        and what is called after each change.
+    It keeps the container's line in the status up to date with the probes' verdicts,
+    and calls ``changed`` after each change.
     """
 
     process: ContainerProcess

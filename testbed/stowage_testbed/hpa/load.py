@@ -23,11 +23,8 @@ CENSORED_S = -1.0
 class Recovery:
     """What became of the service during HOLD.
 
-    Attributes
-    ----------
-    ttr_s
-        From the start of HOLD to the end of the window that made the streak full;
-        0 where the service never degraded, -1 where it did not recover.
+    ``ttr_s`` is from the start of HOLD to the end of the window that made the streak
+    full; 0 where the service never degraded, -1 where it did not recover.
     """
 
     outcome: Outcome

@@ -18,12 +18,8 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb
 class History:
     """A run from its start until it came to rest.
 
-    Attributes
-    ----------
-    changes
-        In order of receipt; of one kind, that is the order in which they happened.
-    audit
-        Finished requests, in the order of their answers.
+    Changes are in order of receipt; of one kind, that is the order in which they
+    happened. The audit has finished requests, in the order of their answers.
     """
 
     changes: tuple[Change, ...]

@@ -43,12 +43,9 @@ class Applier:
     def __call__(self, *given: Given) -> list[Manifest]:
         """Apply manifests, and return the objects as the server has them.
 
-        Parameters
-        ----------
-        given
-            Paths from the test's folder (of files, or folders of them), YAML text, and
-            dicts. Objects without a namespace go into the test's own. Pods that name
-            no scheduler get the one of `stowage_arm`.
+        They are paths from the test's folder (of files, or folders of them), YAML text,
+        and dicts. Objects without a namespace go into the test's own. Pods that name no
+        scheduler get the one of `stowage_arm`.
 
         Raises
         ------

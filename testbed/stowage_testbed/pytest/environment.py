@@ -67,15 +67,8 @@ class SessionEnvironment:
     def use(self, arm: str | Path, folder: Path) -> SchedulerArm:
         """Put an arm on the cluster in the place of any other; it then serves.
 
-        The release gives way to it.
-
-        Parameters
-        ----------
-        arm
-            ``default``, ``stowage`` or another name that `stowage compare --help`
-            lists; or an arm file.
-        folder
-            Where a relative path begins.
+        The release gives way to it. It is named as `stowage compare --help` lists them,
+        or an arm file, whose relative path begins in ``folder``.
 
         Raises
         ------
@@ -95,11 +88,8 @@ class SessionEnvironment:
     def create_nodes(self, pools: Sequence[NodePool | str]) -> list[str]:
         """Create fake nodes in this order; return their names when all are Ready.
 
-        Parameters
-        ----------
-        pools
-            Pools, or what `stowage up --nodes` takes, as in
-            ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
+        A pool may be what `stowage up --nodes` takes, as in
+        ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
 
         Raises
         ------

@@ -56,20 +56,10 @@ system's own pods take the rest (listing 1.1, and the authors' test files)."""
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One test.
+    """One test, on so many nodes as the paper's, with zones dealt out in turn.
 
-    Attributes
-    ----------
-    name, about
-        Its word, and what it is in a few.
-    nodes
-        How many there are, each as in the paper.
-    zones
-        That the nodes are in, dealt out in turn; none if empty.
-    workload
-        In the order in which its files are read.
-    published
-        The paper's own figures; ``None`` for a scene that it does not have.
+    The workload is in the order in which its files are read; what is ``published`` are
+    the paper's own figures, if it has the scene.
     """
 
     name: str

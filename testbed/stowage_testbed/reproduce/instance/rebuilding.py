@@ -35,10 +35,6 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
     Attributes
     ----------
-    kind
-        Its name.
-    row_type
-        Of its instances.
     request_of
         Reads what was asked for from a folder's header.
     select

@@ -18,14 +18,10 @@ CaseT = TypeVar("CaseT", bound=Case)
 
 @dataclass(frozen=True, slots=True)
 class GridRequest(Generic[CaseT]):
-    """Cells, instances a cell, strategies and limits.
+    """Cells, instances a cell, strategies and limits; of all that, one shard.
 
-    Attributes
-    ----------
-    shard
-        The part of the instances that is dealt with here.
-    deterministic
-        Count work in steps, not seconds: the same rows on any machine, but for times.
+    If ``deterministic``, work is counted in steps, not seconds: the same rows on any
+    machine, but for times.
     """
 
     cells: tuple[Cell, ...]

@@ -32,10 +32,7 @@ SEED = 1
 class SolveTask:
     """One strategy with one limit on one instance; pods are ``<workload>-<number>``.
 
-    Attributes
-    ----------
-    deterministic
-        Count work in steps, not seconds, on one core: the same plan anywhere.
+    If ``deterministic``, work is counted in steps on one core: the same plan anywhere.
     """
 
     case: Case

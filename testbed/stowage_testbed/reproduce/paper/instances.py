@@ -28,8 +28,6 @@ class InstanceRow(Instance):
     ----------
     node_cpu_milli, node_memory_bytes
         Of each node: all are equal.
-    pod_cpu_milli, pod_memory_bytes
-        Of each pod.
     stock
         Where the stock scheduler leaves them, with preemption; a pod that was preempted
         and came back counts as the same.

@@ -33,10 +33,6 @@ class LiveRow:
 
     Attributes
     ----------
-    case
-        The instance's.
-    strategy, limit_s
-        Of the plan.
     difference
         What the cluster placed otherwise than the simulation; empty if nothing.
     simulated_s
@@ -50,8 +46,6 @@ class LiveRow:
         Pods placed by priority, the highest first: what the sweep's plan says, and what
         runs after the cluster's plan was carried out. ``planned`` is empty where the
         sweep has no such solve.
-    moves, evictions
-        Of the cluster's plan.
     error
         Why it could not be carried through; empty if it was.
     """

@@ -25,18 +25,10 @@ EQUAL_QPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One scenario, its arms and rounds.
+    """One scenario, its arms and rounds, and the metrics that become figures.
 
-    Attributes
-    ----------
-    name
-        Of its folder and in its figures.
-    own
-        Run every arm with its own client limits too, as different as they are.
-    qps, burst
-        Equal client limits.
-    metrics
-        Those that become figures.
+    Client limits are equal; if ``own``, every arm runs with its own as well, as
+    different as they are.
     """
 
     name: str

@@ -25,13 +25,7 @@ STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
 
 @dataclass(frozen=True, slots=True)
 class ThesisRequest(GridRequest[ThesisCase]):
-    """What of the thesis's evaluation is to be rebuilt.
-
-    Attributes
-    ----------
-    labelled
-        Also the same cells with affinity and anti-affinity to labels of nodes.
-    """
+    """What of the thesis's evaluation is to be rebuilt, also with labels of nodes."""
 
     sample: int = SAMPLE
     strategies: tuple[str, ...] = STRATEGIES
