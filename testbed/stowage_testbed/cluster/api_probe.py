@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,9 +81,7 @@ class ApiProbe:
         connection = http.client.HTTPSConnection(
             LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
         )
-        try:
+        with closing(connection):
             connection.request(verb, path)
             response = connection.getresponse()
             return response.status, response.read().decode()
-        finally:
-            connection.close()

@@ -25,7 +25,7 @@ Payload = dict[str, FileContent]
 
 
 def write_atomically(folder: Path, payload: Payload) -> bool:
-    """Make the folder show exactly the payload, by one rename; return whether it changed.
+    """Make the folder show exactly the payload, by one rename; return if it changed.
 
     The files live in a folder of their own that ``..data`` points to; what the reader
     opens are links through ``..data``. This is the layout that kubelets use, and that

@@ -187,8 +187,6 @@ def others(routing: Routing, clients: int, replicas: int) -> tuple[float, ...]:
     way, always. The sum is 1, the mean ``(clients - 1) / replicas`` for random routing,
     and for balanced routing the least that is possible.
     """
-    if clients < 1 or replicas < 1:
-        raise ValueError(f"{clients} clients and {replicas} replicas: 1 of each needed")
     if routing == "balanced":
         return _balanced(clients, replicas)
     return _random(clients, replicas)

@@ -101,12 +101,12 @@ class Scene:
         return -(-asked // NODE["cpu"])
 
 
-def app_in(*names: str) -> dict[str, object]:
-    """Return the requirement that a pod belongs to one of these workloads."""
-    return {"key": WORKLOAD_LABEL, "operator": "In", "values": list(names)}
-
-
 Requirement = Mapping[str, object]
+
+
+def app_in(*names: str, operator: str = "In") -> Requirement:
+    """Return the requirement that a pod is of one of these workloads, or of none."""
+    return {"key": WORKLOAD_LABEL, "operator": operator, "values": list(names)}
 
 
 def affinity(
@@ -168,19 +168,22 @@ def _with_other_operators() -> tuple[Scene, ...]:
         Scene(
             "not-in", "NotIn: every app but some", 4,
             _shop(
-                frontends=_app_not_in("backend", "cache", "proxy"),
-                backends=_app_not_in("frontend", "cache", "proxy"),
+                frontends=app_in("backend", "cache", "proxy", operator="NotIn"),
+                backends=app_in("frontend", "cache", "proxy", operator="NotIn"),
             ),
         ),
         Scene(
             "exists", "Exists: whoever has the label", 4,
-            _shop(frontends=_labelled("frontend"), backends=_labelled("backend")),
+            _shop(
+                frontends={"key": "frontend", "operator": "Exists"},
+                backends={"key": "backend", "operator": "Exists"},
+            ),
         ),
         Scene(
             "does-not-exist", "DoesNotExist: whoever lacks the label", 4,
             _shop(
-                frontends=_unlabelled("not-frontend"),
-                backends=_unlabelled("not-backend"),
+                frontends={"key": "not-frontend", "operator": "DoesNotExist"},
+                backends={"key": "not-backend", "operator": "DoesNotExist"},
             ),
         ),
         Scene(
@@ -257,15 +260,3 @@ def _deployment(
         name, replicas, Resources(cpu=cpu_milli, memory=megabytes * MB), "Deployment",
         labels=labels, pod=pod or {},
     )  # fmt: skip
-
-
-def _app_not_in(*names: str) -> Requirement:
-    return {"key": WORKLOAD_LABEL, "operator": "NotIn", "values": list(names)}
-
-
-def _labelled(key: str) -> Requirement:
-    return {"key": key, "operator": "Exists"}
-
-
-def _unlabelled(key: str) -> Requirement:
-    return {"key": key, "operator": "DoesNotExist"}
