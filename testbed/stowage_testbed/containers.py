@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grpc
 from testcontainers.core.config import testcontainers_config
@@ -30,9 +29,6 @@ from stowage_testbed.docker.engine import image_id
 from stowage_testbed.errors import StowageError
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.optimizer_service.service import last_answer
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 MEMORY_BYTES = 2 << 30
 READY_S = 60.0
@@ -166,17 +162,8 @@ class OptimizerContainer(DockerContainer):
                 raise StowageError(f"{error}; its container said:\n{said}") from None
 
     def __enter__(self) -> OptimizerContainer:
-        """Start it."""
+        """Start it; one that does not start is stopped once, and not twice."""
         return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop it."""
-        self.stop()
 
 
 def _do_without_reaper() -> None:
