@@ -74,10 +74,8 @@ class Startup:
     def settle(self) -> None:
         """Wait until controllers and KWOK are at work. Raises as `start` does."""
         self._restart_early_birds()
-        lacking, port = (
-            self._probe.namespaces_without_account,
-            self.ports.kwok_controller,
-        )
+        lacking = self._probe.namespaces_without_account
+        port = self.ports.kwok_controller
         self._wait("default service accounts", lacking, is_empty, *CONTROL_PLANE)
         self._wait("KWOK", lambda: listens(port), bool, *CONTROL_PLANE)
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 
 _FOLDER = Path(__file__).parent
-
-Manifest = dict[str, Any]
 
 
 def read_manifests(name: str) -> list[Manifest]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import trustme
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
@@ -17,7 +18,7 @@ from stowage_testbed.cluster.components import (
     spawn_component,
 )
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.cluster.metrics.objects import Manifest, read_manifests
+from stowage_testbed.cluster.metrics.objects import read_manifests
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.service_account import (
     write_account_kubeconfig,
