@@ -21,19 +21,17 @@ def write_account_kubeconfig(
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
-    Parameters
-    ----------
-    api
-        Client that may ask for the account's token.
-    admin
-        The administrator's kubeconfig, whose cluster is the new one's.
+    Its cluster is that of the administrator's, ``admin``.
     """
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    request = {"spec": {"expirationSeconds": LIFE_S}}
+    answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
     (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
     kubeconfig = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [cluster],
-        "users": [{"name": name, "user": {"token": _token(api, namespace, name)}}],
+        "users": [{"name": name, "user": {"token": answer["status"]["token"]}}],
         "contexts": [
             {"name": name, "context": {"cluster": cluster["name"], "user": name}}
         ],
@@ -46,10 +44,3 @@ def write_private(file: Path, content: bytes) -> None:
     """Write a new file that nobody else can read, not even for a moment."""
     file.touch(mode=0o600, exist_ok=False)
     file.write_bytes(content)
-
-
-def _token(api: ApiClient, namespace: str, name: str) -> str:
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-    request = {"spec": {"expirationSeconds": LIFE_S}}
-    answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
-    return str(answer["status"]["token"])
