@@ -111,7 +111,13 @@ def test_processes_end_with_the_daemon_and_come_back_with_it(
             lambda alive: not alive,
             timeout_s=HANG_S,
         )
-        assert not psutil.pid_exists(pid)
+        # Who adopts an ended process takes a moment to look after it.
+        wait_until(
+            f"process {pid} to be gone",
+            lambda pid=pid: psutil.pid_exists(pid),  # type: ignore[misc]
+            lambda exists: not exists,
+            timeout_s=HANG_S,
+        )
         wait_until(
             "the daemon to end",
             lambda: component_process(workdir, HOST_PODS),
