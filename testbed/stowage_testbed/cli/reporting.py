@@ -48,7 +48,6 @@ def show_comparison(
     *,
     html: Path | None,
     markdown: Path | None,
-    plots: Path | None,
     whole: bool,
 ) -> None:
     """Show a comparison, also an interrupted one.
@@ -62,11 +61,6 @@ def show_comparison(
     target = markdown or folder / reports.MARKDOWN
     written = [html or folder / reports.HTML, target]
     reports.write_html(result, written[0])
-    if plots is not None:
-        from stowage_testbed.compare.plots import draw_pictures  # noqa: PLC0415
-
-        draw_pictures(result, plots)
-        written.append(plots)
     summary = reports.comparison_markdown(result, whole=False)
     append_step_summary(summary, os.environ)
     text = reports.comparison_markdown(result, whole=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.compare.html.page import page
-from stowage_testbed.compare.plots import draw_pictures
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
 from stowage_testbed.compare.tables.verdict_table import overview
@@ -75,13 +74,9 @@ def _overview(result: Result) -> list[str]:
     ]
 
 
-PLOTS = "plots"
-
-
 def write_whole_report(result: Result, folder: Path) -> Path:
-    """Write them beside the records that they are made from; return the page."""
+    """Write page and tables beside their records; return the page."""
     page = folder / HTML
     write_html(result, page)
     write_markdown(result, folder / MARKDOWN)
-    draw_pictures(result, folder / PLOTS)
     return page

@@ -16,7 +16,7 @@ from stowage_testbed.resources import names_of
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What tables, plots and pages are made from.
+    """What tables and pages are made from.
 
     Attributes
     ----------

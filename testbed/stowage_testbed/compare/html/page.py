@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from stowage_testbed.compare.curves import LATENCY_MEANINGS, load_curves
+from stowage_testbed.compare.curves import LATENCY_MEANINGS, loads_of
 from stowage_testbed.compare.html.data import (
     Placements,
     latency_lines,
@@ -111,10 +111,7 @@ def page(result: Result) -> str:
         settings=settings_table(result),
         environment=environment_table(result),
         latencies=LATENCY_MEANINGS,
-        loads={
-            name: meaning
-            for name, (meaning, _) in load_curves(result.resources).items()
-        },
+        loads={name: load.meaning for name, load in loads_of(result).items()},
         resources=[
             ("pods", "pods"),
             *((name, requested_of(name)) for name in result.resources),
@@ -145,4 +142,5 @@ def _data(result: Result, found: Placements) -> dict[str, Any]:
         "runs": found.runs,
         "latencies": latency_lines(result),
         "loads": load_lines(result),
+        "shares": [name for name, load in loads_of(result).items() if load.share],
     }
