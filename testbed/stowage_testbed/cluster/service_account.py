@@ -17,7 +17,13 @@ LIFE_S = 7 * 24 * 3600
 
 
 def write_account_kubeconfig(
-    api: ApiClient, admin: Path, namespace: str, name: str, target: Path
+    api: ApiClient,
+    admin: Path,
+    namespace: str,
+    name: str,
+    target: Path,
+    *,
+    token_file: Path | None = None,
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
@@ -27,13 +33,20 @@ def write_account_kubeconfig(
         Client that may ask for the account's token.
     admin
         The administrator's kubeconfig, whose cluster is the new one's.
+    token_file
+        Where the token goes; without, into the kubeconfig itself.
     """
+    token = _token(api, namespace, name)
+    user = {"token": token}
+    if token_file is not None:
+        write_private(token_file, token.encode())
+        user = {"tokenFile": str(token_file)}
     (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
     kubeconfig = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [cluster],
-        "users": [{"name": name, "user": {"token": _token(api, namespace, name)}}],
+        "users": [{"name": name, "user": user}],
         "contexts": [
             {"name": name, "context": {"cluster": cluster["name"], "user": name}}
         ],

@@ -15,7 +15,7 @@ import yaml
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.crds import Kind, custom_resources
+from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, KubeSchedulerArm
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 from stowage_testbed.toolchain import tool_data
@@ -26,7 +26,7 @@ SCHEDULER_NAME = "koord-scheduler"
 _READY = "/apis/v1/__services__"
 """Refused until its caches are filled; /healthz answers long before."""
 
-_QUOTAS = Kind("scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas", NAMESPACE)
+_QUOTAS = {"scheduling.sigs.k8s.io/v1alpha1/ElasticQuota": NAMESPACE}
 """It makes three for itself when it starts."""
 
 
@@ -75,4 +75,4 @@ def _gates(_: ClientLimits | None) -> Mapping[str, bool]:
 
 
 def _prepare(cluster: Cluster) -> AbstractContextManager[None]:
-    return custom_resources(cluster, tool_data(TOOL) / "config/crd/bases", [_QUOTAS])
+    return custom_resources(cluster, tool_data(TOOL) / "config/crd/bases", _QUOTAS)

@@ -27,7 +27,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
 from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
-from stowage_testbed.compare.arms.crds import Kind, custom_resources
+from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
     installed_config,
@@ -120,10 +120,10 @@ SCHEDULER = "stowage-scheduler"
 SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
-_MADE = (
-    Kind("stowage.dev", "v1alpha1", "packingplans"),
-    Kind("stowage.dev", "v1alpha1", "reservations"),
-)
+_MADE = {
+    "stowage.dev/v1alpha1/PackingPlan": "",
+    "stowage.dev/v1alpha1/Reservation": "",
+}
 _PROBE_TIMEOUT_S = 30.0
 
 
