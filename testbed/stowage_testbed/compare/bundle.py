@@ -22,15 +22,23 @@ from urllib.parse import quote
 import msgspec
 
 from stowage_testbed.compare.comparison import Comparison, sha256_of
-from stowage_testbed.compare.errors import (
-    BundleMissingError,
-)
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord, read, written
 from stowage_testbed.whole_file import write_whole
 
 FORMAT = "stowage.dev/compare/v2"
+
+
+class BundleMissingError(InputError):
+    """There is no comparison where one was looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
+            "one, below results/compare unless given otherwise"
+        )
+
 
 HEAD = "compare.json"
 RECORDS = "records"

@@ -14,6 +14,7 @@ from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -104,6 +105,17 @@ class FaultContext:
         delete = partial(self.objects.delete, manifest["kind"], name)
         self.on_end(partial(delete, namespace=namespace))
         return self.objects.create(manifest, or_keep=or_keep)
+
+    def remove_namespace(self, namespace: str) -> None:
+        """Remove a namespace of the fault, and wait until its pods are gone."""
+        for kind in ("ReplicaSet", "Pod"):
+            self.objects.delete_all(kind, namespace)
+        self.run.observer.wait_for(
+            f"the pods of {namespace} to go",
+            pods_gone(namespace),
+            timeout_s=self.run.timeouts.cleanup_s,
+        )
+        self.objects.delete("Namespace", namespace)
 
     def apply(self, workload: Workload) -> None:
         """Create one more workload."""

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,6 @@ class Asked:
         """Return the last honest update."""
         updates = list(self.updates)
         return updates[-1] if updates else pb.SolveUpdate()
-
-
-@dataclass(slots=True)
-class Past:
-    """The first plan that was ever asked for, to be sent again later."""
-
-    first: list[bytes] = field(default_factory=list)
 
 
 Reply = Callable[[Asked], Iterator[bytes]]
@@ -162,7 +155,7 @@ HONEST = "honest"
 WAYS = (*LIES, *RAW, OLD_PLAN)
 
 
-def reply(way: str, asked: Asked, past: Past) -> Iterator[bytes]:
+def reply(way: str, asked: Asked, past: list[bytes]) -> Iterator[bytes]:
     """Yield the updates of one answer, serialised.
 
     Parameters
@@ -172,16 +165,16 @@ def reply(way: str, asked: Asked, past: Past) -> Iterator[bytes]:
     asked
         The request.
     past
-        Of this process; the first plan is kept in it.
+        The first plan that was ever asked for, to be sent again later.
     """
     if way in RAW:
         yield from RAW[way](asked)
         return
     last = asked.answer()
-    if last.HasField("plan") and last.plan.placements and not past.first:
-        past.first.append(last.SerializeToString())
-    if way == OLD_PLAN and past.first:
-        yield past.first[0]
+    if last.HasField("plan") and last.plan.placements and not past:
+        past.append(last.SerializeToString())
+    if way == OLD_PLAN and past:
+        yield past[0]
         return
     if way in LIES:
         LIES[way](last, asked.request.snapshot)
@@ -215,7 +208,7 @@ class Proxy(grpc.GenericRpcHandler):
     def __init__(self, honest: grpc.Channel, way: Callable[[], str]) -> None:
         self._honest = honest
         self._way = way
-        self._past = Past()
+        self._past: list[bytes] = []
 
     def service(self, details: grpc.HandlerCallDetails) -> Any:
         """Return the handler of a call, which takes and gives plain bytes."""

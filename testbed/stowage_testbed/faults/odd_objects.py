@@ -19,7 +19,6 @@ import yaml
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 
 _OBJECTS: Mapping[str, Any] = yaml.safe_load(
@@ -207,7 +206,6 @@ def _remove(context: FaultContext, namespace: str) -> None:
     objects = context.objects
     for pod in objects.listed("Pod", namespace):
         _let_go(context, "Pod", pod, namespace)
-    objects.delete_all("Pod", namespace)
     for word in (EARLY, LATE):
         objects.delete("PodDisruptionBudget", word, namespace=namespace)
         objects.delete(
@@ -219,12 +217,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
         if name.startswith(f"{NODE_PREFIX}-"):
             _let_go(context, "Node", node, "")
             objects.delete("Node", name)
-    context.run.observer.wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=context.run.timeouts.cleanup_s,
-    )
-    objects.delete("Namespace", namespace)
+    context.remove_namespace(namespace)
 
 
 def _let_go(

@@ -10,8 +10,7 @@ from comparisons import write_bundle
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.compare.bundle import BundleFolder
-from stowage_testbed.compare.errors import BundleMissingError
+from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
 from stowage_testbed.errors import InputError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, KubeSchedulerArm
-from stowage_testbed.run.arm import ClientLimits, PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.toolchain import tool_data
 
 NAME = "koordinator"
@@ -38,8 +38,8 @@ def koordinator_arm() -> KubeSchedulerArm:
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=shipped_config,
         rights=_rights,
+        gates=lambda _: {BATCHING: False},
         ready_path=_READY,
-        gates=_gates,
         # By default it serves on every interface.
         flags=("--port=0",),
         prepare=_prepare,
@@ -68,10 +68,6 @@ def _rights() -> Rights:
     file = tool_data(TOOL) / "config/rbac/scheduler_role.yaml"
     role = next(yaml.safe_load_all(file.read_text("utf-8")))
     return Rights(STOCK_SCHEDULER, tuple(role["rules"]))
-
-
-def _gates(_: ClientLimits | None) -> Mapping[str, bool]:
-    return {BATCHING: False}
 
 
 def _prepare(cluster: Cluster) -> AbstractContextManager[None]:

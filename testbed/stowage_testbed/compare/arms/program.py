@@ -20,11 +20,19 @@ import psutil
 
 from stowage_testbed.child import end_child, log_tail
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
-from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 _KEPT = ("PATH", "LANG")
+
+
+class ArmEndedError(StowageError):
+    """A scheduler ended in the middle of a run."""
+
+    def __init__(self, arm: str, code: int | None, log: str) -> None:
+        super().__init__(
+            f"arm {arm} ended by itself with {code}; its log ends with:\n{log}"
+        )
 
 
 def clean_environment(home: Path) -> dict[str, str]:
