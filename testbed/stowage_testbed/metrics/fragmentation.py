@@ -30,7 +30,7 @@ def largest_fit(room: FreeRoom, of: Iterable[Resources]) -> Resources | None:
     The larger of two shapes is the one with the larger dominant share of the capacity;
     equal ones are ordered by cpu, then memory, then what else nodes have.
     """
-    capacity = {name: int(room.size[name].sum()) for name in room.names}
+    capacity = {name: max(int(room.size[name].sum()), 1) for name in room.names}
 
     def size(shape: Resources) -> tuple[Fraction, list[int]]:
         shares = (Fraction(shape[name], capacity[name]) for name in room.names)

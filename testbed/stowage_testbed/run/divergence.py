@@ -10,7 +10,7 @@ from stowage_testbed.run.outcome import (
     Divergence,
     ScenarioOutcome,
 )
-from stowage_testbed.scenario.steps.waiting import END
+from stowage_testbed.scenario.steps.waiting import END, FAILED
 
 
 def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
@@ -23,7 +23,7 @@ def divergences(outcomes: Iterable[ScenarioOutcome]) -> tuple[Divergence, ...]:
     found: list[Divergence] = []
     for outcome in outcomes:
         reached = next(iter(outcome.checkpoints), None)
-        if reached is None or reached.is_planned or reached.name == END:
+        if reached is None or reached.is_planned or reached.name in {END, FAILED}:
             continue
         reference = first.setdefault(outcome.scenario.scenario_id, reached)
         if reference.placement_hash != reached.placement_hash:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from stowage_testbed.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord
@@ -135,9 +136,19 @@ class ScenarioOutcome:
     skipped: str = ""
     durations_s: Mapping[str, float] = field(default_factory=dict)
 
-    def checkpoint(self, name: str) -> CheckpointRecord | None:
-        """Return a checkpoint by its name; ``None`` if it was not reached."""
-        return next((one for one in self.checkpoints if one.name == name), None)
+    def checkpoint(self, name: str) -> CheckpointRecord:
+        """Return a checkpoint by its name.
+
+        Raises
+        ------
+        StowageError
+            It was not reached; names those that were.
+        """
+        reached = {one.name: one for one in self.checkpoints}
+        if name not in reached:
+            known = ", ".join(reached) or "none"
+            raise StowageError(f"checkpoint {name} was not reached; reached: {known}")
+        return reached[name]
 
     @property
     def failed_checks(self) -> tuple[CheckResult, ...]:

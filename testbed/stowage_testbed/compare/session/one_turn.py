@@ -93,6 +93,8 @@ class ArmHarness(Harness):
         Of the arm in the window.
     """
 
+    # An arm may have one or not, and says neither.
+    has_optimizer = False
     is_judged = False
 
     def __init__(

@@ -8,11 +8,12 @@ from typing import Any
 
 from stowage_testbed.run.outcome import StepRecord
 from stowage_testbed.run.problem import problem_of
+from stowage_testbed.run.steps.checkpoints import note_checkpoint
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.evidence import collect
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.scheduling import Release
-from stowage_testbed.scenario.steps.waiting import Checkpoint
+from stowage_testbed.scenario.steps.waiting import FAILED, Checkpoint
 
 Effect = Callable[[StepContext, Any], None]
 
@@ -53,6 +54,9 @@ def carry_all_out(context: StepContext) -> str:
             # Before the next step changes what explains the failure.
             _keep_evidence(context, error)
     _keep_evidence(context, error)
+    if error:
+        # Without an API server there is nothing to note.
+        problem_of(lambda: note_checkpoint(context, FAILED))
     return error
 
 

@@ -25,8 +25,8 @@ def pack(context: StepContext, step: Pack) -> None:
     """
     del step
     run, scenario = context.run, context.scenario
-    is_done = packed
-    if scenario.optimizer.trigger == "manual":
+    is_done = packed if context.harness.has_optimizer else at_rest
+    if scenario.optimizer.trigger == "manual" and context.harness.has_optimizer:
         execute_manual_plan(run, scenario)
         is_done = at_rest
     run.observer.wait_for(

@@ -13,7 +13,13 @@ from stowage_testbed.scenario.steps.demand import Demand
 from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.measuring import Measure
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
-from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
+from stowage_testbed.scenario.steps.waiting import (
+    END,
+    FAILED,
+    Check,
+    Checkpoint,
+    Wait,
+)
 
 
 def things_are_there_when_used(draft: Draft) -> Iterator[DocumentIssue]:
@@ -119,8 +125,8 @@ def checkpoints_come_before_their_use(draft: Draft) -> Iterator[DocumentIssue]:
             case Checkpoint(name=name) if name in lines:
                 message = f"checkpoint {name!r} stands already in line {lines[name]}"
                 yield DocumentIssue(step.place(), f"{message}; choose another name")
-            case Checkpoint(name=name) if name == END:
-                message = f"{END!r} is what every scenario ends with"
+            case Checkpoint(name=name) if name in {END, FAILED}:
+                message = f"{name!r} is how a scenario itself calls what it ends with"
                 yield DocumentIssue(step.place(), f"{message}; choose another name")
             case Check(since=name) if name in every - set(lines):
                 message = f"checkpoint {name!r} comes later; exchange the steps"

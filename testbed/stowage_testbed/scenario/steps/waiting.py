@@ -184,6 +184,9 @@ class Checkpoint(Action):
 END = "end"
 """The checkpoint that every scenario ends with, where its file has steps."""
 
+FAILED = "failed"
+"""The checkpoint of a scenario that a step has ended early."""
+
 
 def _stable(seconds: float) -> str:
     return f" and no pod has changed for {seconds:g} s" if seconds else ""
