@@ -46,8 +46,7 @@ Port = Annotated[
 
 
 Kind = Annotated[
-    Backend,
-    typer.Option(help="How it is run; `stowage doctor` shows which work here."),
+    Backend, typer.Option(help="How it is run; `stowage doctor` shows which work here.")
 ]
 
 

@@ -20,8 +20,7 @@ def compare(
     ],
     *,
     arms: Annotated[
-        str,
-        typer.Option(help=f"The baseline first: {', '.join(ARMS)}."),
+        str, typer.Option(help=f"The baseline first: {', '.join(ARMS)}.")
     ] = "default,stowage",
     arm_file: Annotated[
         list[Path] | None,

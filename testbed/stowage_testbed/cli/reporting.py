@@ -44,11 +44,7 @@ def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
 
 
 def show_comparison(
-    folder: Path,
-    *,
-    html: Path | None,
-    markdown: Path | None,
-    whole: bool,
+    folder: Path, *, html: Path | None, markdown: Path | None, whole: bool
 ) -> None:
     """Show a comparison, also an interrupted one.
 

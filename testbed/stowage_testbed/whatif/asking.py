@@ -18,11 +18,7 @@ from stowage_testbed.simulate import (
     SchedulerVerifier,
     Verification,
 )
-from stowage_testbed.whatif.allowance import (
-    LIFTED_SHARE,
-    PLACING_SHARE,
-    Allowance,
-)
+from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, Allowance
 from stowage_testbed.whatif.capacity import rooms
 from stowage_testbed.whatif.findings import (
     Findings,
@@ -195,11 +191,7 @@ class _Answer:
         self._unjudged = unjudged
         self._tiers = ranking.tiers(self._found, placing.plan)
         self._proof = proof_of(
-            snapshot,
-            placing.plan,
-            self._found,
-            self._tiers,
-            self._aside(),
+            snapshot, placing.plan, self._found, self._tiers, self._aside()
         )
 
     def _aside(self) -> Aside:

@@ -89,10 +89,7 @@ def lifted(snapshot: pb.Snapshot) -> pb.Snapshot | None:
 
 
 def helped(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    found: Outcome,
-    bounds: Bounds,
+    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds
 ) -> Helped:
     """Return whom a plan without rules places beside those that have a place.
 

@@ -24,12 +24,7 @@ from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.errors import InputError
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.scenario.document import compose, read
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.issues import schema_issues

@@ -177,10 +177,7 @@ class ArmProcess:
         StowageError
             It could not be started, it ended, or it was not ready in time.
         """
-        environment = {
-            **clean_environment(self._folder),
-            **self._program.environment,
-        }
+        environment = {**clean_environment(self._folder), **self._program.environment}
         try:
             with self.log.open("ab") as log:
                 self._child = subprocess.Popen(

@@ -44,12 +44,7 @@ from stowage_testbed.helm.values import (
     values_refused,
 )
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.simulate import profile_file
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.wait import HANG_S
@@ -120,10 +115,7 @@ SCHEDULER = "stowage-scheduler"
 SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
 
-_MADE = {
-    "stowage.dev/v1alpha1/PackingPlan": "",
-    "stowage.dev/v1alpha1/Reservation": "",
-}
+_MADE = {"stowage.dev/v1alpha1/PackingPlan": "", "stowage.dev/v1alpha1/Reservation": ""}
 _PROBE_TIMEOUT_S = 30.0
 
 
@@ -217,9 +209,7 @@ class StowageArm:
             },
         }
         needed = testbed_values(
-            cluster,
-            profile=self.profile,
-            optimizer_enabled=_with_optimizer(profile),
+            cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile)
         )
         return merge_values(merge_values(needed, own), self.values)
 

@@ -20,11 +20,7 @@ from stowage_testbed.compare.tables.all_tables import (
     settings_table,
 )
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
-from stowage_testbed.compare.tables.verdict_table import (
-    notes,
-    overview,
-    verdict_rows,
-)
+from stowage_testbed.compare.tables.verdict_table import notes, overview, verdict_rows
 from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.columns import requested_of
 from stowage_testbed.page.offline import BARS, offline_page
