@@ -64,10 +64,7 @@ def _safe(name: str) -> str:
 class Bundle:
     """A comparison and its runs so far, by limits, round and place in the arms' order.
 
-    Attributes
-    ----------
-    complete
-        Whether the verdicts were written, which is the last that a comparison does.
+    It is complete once the verdicts are written, which a comparison does last.
     """
 
     folder: Path

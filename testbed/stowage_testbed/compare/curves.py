@@ -58,13 +58,7 @@ def distribution(records: Iterable[RunRecord], latency: str) -> Line:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is drawn of a run over its window.
-
-    Attributes
-    ----------
-    share
-        Whether it is a share of something, not a number.
-    """
+    """What is drawn of a run over its window: a share of something, or a number."""
 
     meaning: str
     share: bool

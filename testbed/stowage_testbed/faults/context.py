@@ -41,9 +41,7 @@ class FaultContext:
     scenario
         What was asked for; it has a fault.
     rng
-        Random generator; every random choice of the fault comes from it.
-    clock
-        Lets time pass.
+        Every random choice of the fault comes from it.
     facts
         What a fault records about itself, by name.
     """

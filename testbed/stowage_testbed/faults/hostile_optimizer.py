@@ -156,16 +156,9 @@ WAYS = (*LIES, *RAW, OLD_PLAN)
 
 
 def reply(way: str, asked: Asked, past: list[bytes]) -> Iterator[bytes]:
-    """Yield the updates of one answer, serialised.
+    """Yield the updates of one answer, serialised, by one of the `WAYS` or honestly.
 
-    Parameters
-    ----------
-    way
-        One of `WAYS`, or ``honest``.
-    asked
-        The request.
-    past
-        The first plan that was ever asked for, to be sent again later.
+    The first plan that was ever asked for is kept in ``past``, to be sent again later.
     """
     if way in RAW:
         yield from RAW[way](asked)
@@ -197,12 +190,7 @@ def way_in(control: Path) -> str:
 class Proxy(grpc.GenericRpcHandler):
     """Answers every call: solves by a lie, the rest as the honest service does.
 
-    Parameters
-    ----------
-    honest
-        Channel to the honest service.
-    way
-        Asked at every solve.
+    Which ``way`` of lying is asked at every solve.
     """
 
     def __init__(self, honest: grpc.Channel, way: Callable[[], str]) -> None:

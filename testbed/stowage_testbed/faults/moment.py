@@ -21,14 +21,7 @@ def moment_of(
 ) -> Condition:
     """Hold at the fault's moment; say that it is missed once the plan is over.
 
-    Parameters
-    ----------
-    settings
-        Which moment.
-    namespace
-        Where the pods are.
-    settled
-        UIDs of the pods that had a node before anything was planned.
+    ``settled`` are UIDs of the pods that had a node before anything was planned.
     """
 
     def condition(state: State) -> Verdict:

@@ -35,13 +35,7 @@ _WORDS = ("", "1", "0", "true", "W" * 63, "a.b_c-d")
 def odd_object(
     part: str, rng: random.Random, name: str = "", namespace: str = ""
 ) -> Any:
-    """Return a part of the file with all its choices made.
-
-    Parameters
-    ----------
-    name, namespace
-        Of the object, where it is one that has them.
-    """
+    """Return a part of the file with all its choices made, under a name."""
     return _drawn(_OBJECTS[part], rng, _names(name, namespace))
 
 

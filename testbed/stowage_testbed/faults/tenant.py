@@ -25,10 +25,7 @@ PLANNER = "stowage-fault-planner"
 def settle_tenant(context: FaultContext, *, plans: bool) -> None:
     """Give the tenant a namespace, which is gone with all in it when the fault ends.
 
-    Parameters
-    ----------
-    plans
-        The tenant may also ask for plans.
+    With ``plans`` it may also ask for plans.
     """
     run, namespace = context.run, tenant_namespace(context)
     context.on_end(partial(context.remove_namespace, namespace))

@@ -106,13 +106,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A rule that keeps running pods where they are.
-
-    Attributes
-    ----------
-    example
-        One of the pods.
-    """
+    """A rule that keeps running pods where they are, and one of them."""
 
     rule: str
     pods: int
@@ -167,10 +161,7 @@ class HourlyPrice:
 class NotJudged:
     """What was left alone, or could not be seen.
 
-    Attributes
-    ----------
-    subject
-        A pod class, an owner or an object; empty where it is a whole kind of objects.
+    The subject, a pod class, an owner or an object, is empty for a whole kind.
     """
 
     reason: str

@@ -25,13 +25,7 @@ from stowage_testbed.whatif.outcome import Outcome
 
 
 class KeptPods:
-    """The running pods of a snapshot that may not be moved.
-
-    Parameters
-    ----------
-    snapshot
-        Each of these pods has the rule's name in it.
-    """
+    """The running pods of a snapshot that may not be moved, each by a rule's name."""
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         kept = [pod for pod in snapshot.pods if pod.node and pod.immovable_reason]

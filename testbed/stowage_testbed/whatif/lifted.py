@@ -91,13 +91,7 @@ def lifted(snapshot: pb.Snapshot) -> pb.Snapshot | None:
 def helped(
     snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds
 ) -> Helped:
-    """Return whom a plan without rules places beside those that have a place.
-
-    Parameters
-    ----------
-    plan
-        For the `lifted` snapshot, without limits.
-    """
+    """Return whom a plan for the `lifted` snapshot places beside those with a place."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     more = Counter(classes[one.pod_uid] for one in plan.placements)
     more.subtract(classes[uid] for uid in found.placed)

@@ -45,13 +45,7 @@ def account(
     kubeconfig: Path,
     config_maps: Mapping[str, Mapping[str, str]],
 ) -> Iterator[None]:
-    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end.
-
-    Parameters
-    ----------
-    config_maps
-        What an arm reads from the cluster, by name.
-    """
+    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end."""
     # Results are kept and handed on; a cluster's folder goes with it.
     token = cluster.workdir / f"arm-{arm}.token"
     with cluster.api_client() as api:

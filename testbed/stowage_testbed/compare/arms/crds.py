@@ -26,10 +26,7 @@ def custom_resources(
 ) -> Iterator[None]:
     """Apply a folder's definitions; at the end, delete what the arm has made.
 
-    Parameters
-    ----------
-    made
-        Kinds of which the arm makes objects, each with the namespace that they are in.
+    That is all objects of the kinds ``made``, each in the namespace that it names.
     """
     with cluster.api_client() as api:
         objects = Objects(api)

@@ -45,12 +45,8 @@ def installed_config(
     """Return a configuration with what depends on the place where it is used.
 
     There is one instance of every arm, so none stands for election, which would cost
-    seconds at the start and requests afterwards.
-
-    Parameters
-    ----------
-    limits
-        Its client limits; without, those that it states, or the defaults.
+    seconds at the start and requests afterwards. Without client limits it keeps those
+    that it states, or the defaults.
     """
     client = {**config.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
     if limits is not None:

@@ -121,13 +121,7 @@ _PROBE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class StowageArm:
-    """Our scheduler with one profile of the chart.
-
-    Parameters
-    ----------
-    values
-        Helm values beyond what it takes to run here.
-    """
+    """Our scheduler with one profile of the chart, and further Helm values."""
 
     name: str
     profile: str

@@ -32,13 +32,7 @@ REACH = log(2)
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Where things lie on the picture, in its pixels.
-
-    Attributes
-    ----------
-    cut_low, cut_high
-        Whether the interval goes on beyond the picture.
-    """
+    """Where things lie in pixels; an interval that goes on beyond them is cut."""
 
     low: float
     estimate: float
