@@ -31,16 +31,10 @@ DRIP_S = 1.0
 
 @dataclass(slots=True)
 class Asked:
-    """One request, with the honest answer to it.
+    """One request, with what the honest optimiser says to it, as it says it.
 
-    Parameters
-    ----------
-    request
-        What the scheduler asks.
-    updates
-        What the honest optimiser says, as it says it.
-    wait
-        Returns when the scheduler has hung up, or after so many seconds; tells which.
+    ``wait`` returns when the scheduler has hung up, or after so many seconds, and tells
+    which.
     """
 
     request: pb.SolveRequest

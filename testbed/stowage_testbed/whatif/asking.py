@@ -46,16 +46,10 @@ BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What plans may do, and how long the whole answer may take.
+    """What plans may do, and how long the answer may take once all is read.
 
-    Attributes
-    ----------
-    time_limit_s
-        For all that comes after the reading.
-    max_moves
-        Of a plan, if the release allows as many; ``None`` for any number.
-    release
-        Whose rules, limits and scheduler are asked about.
+    ``max_moves`` counts if the release allows as many; ``None`` is any number. The
+    release is that whose rules, limits and scheduler are asked about.
     """
 
     time_limit_s: float = 10.0

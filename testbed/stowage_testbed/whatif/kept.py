@@ -78,12 +78,8 @@ class KeptPods:
 class Workloads:
     """Says of each workload that waits why it stays pending.
 
-    Parameters
-    ----------
-    unjudged
-        The pod classes that were not judged, and why.
-    nominated
-        The node that pods are promised, by UID.
+    Pod classes that were not judged come with the reason, and pods that are promised a
+    node with that, by UID.
     """
 
     def __init__(

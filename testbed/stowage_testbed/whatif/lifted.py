@@ -57,16 +57,9 @@ class Helped:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What bounds a plan besides the rules for pods.
+    """What bounds a plan besides the rules for pods: limits by name, and budgets.
 
-    Attributes
-    ----------
-    limits
-        On a plan, by their names.
-    budgets
-        The disruption budgets.
-    labels
-        Of pods, by UID.
+    A budget selects pods by their labels, which are here by UID.
     """
 
     limits: Mapping[str, int]

@@ -53,16 +53,10 @@ _SHOWN = 300
 def http_readiness(url: str, process: psutil.Process) -> str:
     """Return `READY`, or why ``process`` does not serve yet.
 
-    Its port must be its own: whatever else listens there would answer in its place, and
-    the program could not.
-
-    Parameters
-    ----------
-    url
-        On the loopback interface, HTTP or HTTPS. The certificate is not verified: it
-        is one that the program made for itself a moment ago.
-    process
-        The program; what it has started counts as itself.
+    Its port must be its own, or that of what it has started: whatever else listens
+    there would answer in its place, and the program could not. The address is on the
+    loopback interface. The certificate is not verified: it is one that the program made
+    for itself a moment ago.
     """
     beyond = listens_beyond(process)
     if beyond:
@@ -121,14 +115,8 @@ LOG_LINES = 20
 class Program:
     """What is run, and how it is known to serve.
 
-    Attributes
-    ----------
-    name
-        Of its log.
-    environment
-        On top of the clean one that every program gets.
-    ready
-        Given the process, returns `READY`, or what is still missing.
+    Its environment comes on top of the clean one that every program gets; ``ready``
+    returns `READY`, or what is still missing.
     """
 
     name: str
@@ -138,17 +126,7 @@ class Program:
 
 
 class ArmProcess:
-    """A program of an arm while it runs.
-
-    Parameters
-    ----------
-    arm
-        Its name, for errors.
-    program
-        What is run.
-    folder
-        Its current folder and that of its log.
-    """
+    """A program of an arm while it runs in a folder, where its log is too."""
 
     def __init__(self, arm: str, program: Program, folder: Path) -> None:
         self.log = folder / f"{program.name}.log"
@@ -165,12 +143,7 @@ class ArmProcess:
     def start(self, workdir: Path, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Start, and return when it is ready.
 
-        Parameters
-        ----------
-        workdir
-            Of the cluster; its removal finds the process, should this one die.
-        timeout_s
-            How long it may take.
+        The removal of the cluster in ``workdir`` finds it, should this process die.
 
         Raises
         ------

@@ -54,14 +54,8 @@ from stowage_testbed.wait import HANG_S
 class RenderedChart:
     """The parts of the chart that processes are made from.
 
-    Attributes
-    ----------
-    config
-        The scheduler's KubeSchedulerConfiguration.
-    rules
-        The rights of its account.
-    containers
-        As in its pod, by name: ``scheduler`` and, if the profile has it, ``optimizer``.
+    The scheduler's configuration, the rights of its account, and the containers of its
+    pod by name: ``scheduler`` and, if the profile has it, ``optimizer``.
     """
 
     config: dict[str, Any]

@@ -81,16 +81,9 @@ TIME_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """The runs whose placements the page shows.
+    """The runs whose placements the page shows, in columns, and how many were too many.
 
-    Attributes
-    ----------
-    clusters
-        Nodes, which most runs share.
-    runs
-        Columns of pods; a pod's class is its workload, priority and requests.
-    left_out
-        How many runs were too many.
+    Most runs share a cluster. A pod's class is its workload, priority and requests.
     """
 
     clusters: list[dict[str, Any]]
