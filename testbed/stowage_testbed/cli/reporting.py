@@ -10,6 +10,7 @@ import typer
 
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
+from stowage_testbed.compare.html.page import page
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.saved import read_run
 from stowage_testbed.report.showing import MARKDOWN, run_markdown, run_screen
@@ -56,7 +57,7 @@ def show_comparison(
     result = reports.read_result(folder)
     target = markdown or folder / reports.MARKDOWN
     written = [html or folder / reports.HTML, target]
-    reports.write_html(result, written[0])
+    write_whole(written[0], page(result))
     summary = reports.comparison_markdown(result, whole=False)
     append_step_summary(summary, os.environ)
     text = reports.comparison_markdown(result, whole=True)
