@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
@@ -79,6 +80,11 @@ class FaultContext:
     def end_fault(self) -> None:
         """End the fault; harmless if it has ended."""
         self._undo.close()
+
+    def write_until_end(self, file: Path, text: str, after: str) -> None:
+        """Write what a process reads; ``after`` stands there when the fault ends."""
+        self.on_end(partial(file.write_text, after, "utf-8"))
+        file.write_text(text, "utf-8")
 
     def way(self, *known: str) -> str:
         """Return the way that was asked for, the first one without.
