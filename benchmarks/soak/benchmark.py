@@ -26,7 +26,6 @@ from benchmarks.soak.slopes import S_AN_HOUR
 from benchmarks.soak.turn import Turn
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
 from stowage_testbed.faults.processes import ELECTION
@@ -108,7 +107,7 @@ def _run_piece(
     cluster = KwokBinaryCluster(
         f"soak-{folder.name}",
         extra_args=SELDOM_RENEWED,
-        metrics=MetricsSettings(RESOLUTION_S),
+        resolution_s=RESOLUTION_S,
         longest_backoff_s=LONGEST_BACKOFF_S,
     )
     with (

@@ -10,8 +10,7 @@ from functools import partial
 
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.cluster.metrics.usage import NAME as USAGE
-from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest

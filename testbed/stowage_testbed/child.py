@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 TAIL_LINES = 12
@@ -17,6 +18,11 @@ def end_child(process: subprocess.Popen[bytes], patience_s: float) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def quoted_log(tail: Sequence[str]) -> str:
+    """Return a log's last lines as an error message shows them."""
+    return "\n  ".join(tail) or "(it wrote nothing)"
 
 
 def log_tail(file: Path, lines: int = TAIL_LINES) -> list[str]:

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grpc
 from testcontainers.core.config import testcontainers_config
@@ -31,9 +30,6 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.optimizer_service.service import last_answer
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
 MEMORY_BYTES = 2 << 30
 READY_S = 60.0
 
@@ -45,13 +41,7 @@ _ROOT = 0
 
 
 class ServingWaitStrategy(WaitStrategy):
-    """Waits until the service behind a container's socket says that it serves.
-
-    Parameters
-    ----------
-    socket
-        As this machine sees it.
-    """
+    """Waits until the service behind a container's socket says that it serves."""
 
     def __init__(self, socket: Path, timeout_s: float = READY_S) -> None:
         super().__init__()
@@ -168,26 +158,12 @@ class OptimizerContainer(DockerContainer):
             try:
                 return last_answer(pb_grpc.OptimizerStub(channel), request)
             except StowageError as error:
-                raise StowageError(
-                    f"{error}; its container said:\n{self._said()}"
-                ) from None
-
-    def _said(self) -> str:
-        output, errors = self.get_logs()
-        return (output + errors).decode(errors="replace")[-2000:]
+                said = b"".join(self.get_logs()).decode(errors="replace")[-2000:]
+                raise StowageError(f"{error}; its container said:\n{said}") from None
 
     def __enter__(self) -> OptimizerContainer:
-        """Start it."""
+        """Start it; one that does not start is stopped once, and not twice."""
         return self.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop it."""
-        self.stop()
 
 
 def _do_without_reaper() -> None:

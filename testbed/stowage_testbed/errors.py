@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-RUN_ENDED = 3
-"""Exit code of a run that could not go on; it is no verdict on what was run."""
-
 
 class StowageError(Exception):
     """What went wrong, and the way out.
@@ -15,6 +12,12 @@ class StowageError(Exception):
     """
 
     exit_code = 1
+
+
+class RunEndedError(StowageError):
+    """What a run needs is gone, so that it cannot go on: no verdict on what was run."""
+
+    exit_code = 3
 
 
 class InputError(StowageError):

@@ -25,12 +25,7 @@ BLOCK = 4096
 class Journal(Generic[RecordT]):
     """Records of one type, in the order in which they were added.
 
-    Parameters
-    ----------
-    path
-        The file; made with the first record.
-    form
-        The records' type, a dataclass.
+    The file is made with the first one; ``form`` is their type, a dataclass.
     """
 
     def __init__(self, path: Path, form: type[RecordT]) -> None:
@@ -76,14 +71,7 @@ class Journal(Generic[RecordT]):
 
 
 class TaskJournal(Generic[RecordT]):
-    """Rows by task; a task that is here is not carried out again.
-
-    Parameters
-    ----------
-    path
-        The file; read if it is there, else made with the first outcome.
-    row_type
-        A dataclass.
+    """Rows by task, of a dataclass; a task that is here is not carried out again.
 
     Raises
     ------

@@ -33,12 +33,7 @@ class PlanApi:
     """The PackingPlans of one cluster.
 
     Every method raises `StowageError` where the API server does not allow what it asks
-    for, and where there is no answer.
-
-    Parameters
-    ----------
-    client
-        A client of the cluster's API; the caller closes it.
+    for, and where there is no answer. The caller closes the client.
     """
 
     def __init__(self, client: ApiClient) -> None:
@@ -128,15 +123,8 @@ def table_of(plans: Sequence[JsonObject]) -> str:
 
 
 _PLAN_COLUMNS = (
-    "plan",
-    "created",
-    "phase",
-    "mode",
-    "places",
-    "moves",
-    "evicts",
-    "optimal",
-)
+    "plan", "created", "phase", "mode", "places", "moves", "evicts", "optimal",
+)  # fmt: skip
 
 
 def _row(plan: JsonObject) -> tuple[str, ...]:

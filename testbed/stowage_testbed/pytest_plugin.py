@@ -205,9 +205,7 @@ def stowage_arm(
 
 
 @pytest.fixture
-def stowage_nodes(
-    _stowage_environment: SessionEnvironment,
-) -> Callable[..., list[str]]:
+def stowage_nodes(_stowage_environment: SessionEnvironment) -> Callable[..., list[str]]:
     """Return a function that creates fake nodes, and returns their names when Ready.
 
     ``stowage_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,18 +47,18 @@ class MemoryApi(ApiServer):
         self.asked: list[tuple[str, Manifest]] = []
         self._clock = clock
 
-    async def get(self, path: str) -> Manifest | None:
-        """Return an object of the pod's namespace."""
-        return self.objects.get(path.removeprefix("/api/v1/namespaces/ns/"))
-
     async def call(
         self,
         method: str,
         path: str,
         body: Manifest | None = None,
-        content_type: str = JSON,
+        *,
+        content: str = JSON,
+        allowed: Collection[int] = (),
     ) -> Manifest:
-        """Take note of what is asked, and answer a request for a token."""
+        """Return an object or a token; take note of all else that is asked."""
+        if method == "GET":
+            return self.objects.get(path.removeprefix("/api/v1/namespaces/ns/"), {})
         asked = body or {}
         self.asked.append((f"{method} {path}", asked))
         if not path.endswith("/token"):

@@ -19,10 +19,12 @@ from stowage_testbed.cluster.interruption import (
     uninterrupted,
 )
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
 from stowage_testbed.errors import StowageError
+
+RESOLUTION_S = 15
+"""Between two looks at the pods' usage, as metrics-server's own manifests have it."""
 
 Name = Annotated[str, typer.Argument(help="The cluster's name.")]
 Nodes = Annotated[
@@ -122,7 +124,7 @@ def _cluster(
             f"a cluster of {backend} has no {Need.USAGE}: {why}; "
             "use --backend kwok-binary"
         )
-    return KwokBinaryCluster(name, api_port=port, metrics=MetricsSettings())
+    return KwokBinaryCluster(name, api_port=port, resolution_s=RESOLUTION_S)
 
 
 def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from stowage_testbed.errors import RUN_ENDED, InputError, StowageError
+from stowage_testbed.errors import InputError, RunEndedError, StowageError
 
 FAILED = 1
 """Exit code of what was carried out and did not hold."""
@@ -34,7 +34,7 @@ def main(commands: typer.Typer = app) -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        _fail(f"there is no room left to write to ({error})", RUN_ENDED)
+        _fail(f"there is no room left to write to ({error})", RunEndedError.exit_code)
     finally:
         # Else the interpreter looks through all objects once more before it ends, which
         # takes a second on a busy machine.

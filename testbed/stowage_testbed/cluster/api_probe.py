@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,19 +45,16 @@ class ApiProbe:
 
     def namespaces_without_account(self) -> frozenset[str]:
         """Return the first namespaces that lack their default service account."""
-        return _NAMESPACES - self._service_accounts()
-
-    def _service_accounts(self) -> set[str]:
         try:
             status, body = self.get(
                 "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
             )
         except (OSError, http.client.HTTPException):
-            return set()
+            return _NAMESPACES
         if status != http.HTTPStatus.OK:
-            return set()
+            return _NAMESPACES
         items = json.loads(body)["items"]
-        return {item["metadata"]["namespace"] for item in items}
+        return _NAMESPACES - {item["metadata"]["namespace"] for item in items}
 
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``.
@@ -83,9 +81,7 @@ class ApiProbe:
         connection = http.client.HTTPSConnection(
             LOOPBACK, self.port, timeout=_TIMEOUT_S, context=self.context
         )
-        try:
+        with closing(connection):
             connection.request(verb, path)
             response = connection.getresponse()
             return response.status, response.read().decode()
-        finally:
-            connection.close()

@@ -65,7 +65,9 @@ def claim_cluster(
         if workdir.exists():
             _refuse_live(workdir)
             remove_cluster(workdir)
-        ports = choose_ports(api_port, _taken_ports(clusters), start=os.getpid())
+        owners = [read_owner(folder) for folder in cluster_folders(clusters)]
+        taken = {port for owner in owners if owner for port in owner.ports.all()}
+        ports = choose_ports(api_port, taken, start=os.getpid())
         owner = Owner.this_process(ports, claim_id, backend)
         # The folder appears with its owner in it, in one step: a reader never finds
         # a cluster that seems to have none.
@@ -150,8 +152,3 @@ def _refuse_live(workdir: Path) -> None:
         f"cluster {workdir.name!r} belongs to process {owner.pid}, which is still "
         "running; wait for it, or choose another name"
     )
-
-
-def _taken_ports(clusters: Path) -> set[int]:
-    owners = (read_owner(folder) for folder in cluster_folders(clusters))
-    return {port for owner in owners if owner for port in owner.ports.all()}

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.child import log_tail
-from stowage_testbed.cluster.errors import quoted_log
+from stowage_testbed.child import log_tail, quoted_log
 from stowage_testbed.cluster.processes import is_alive, marked_environment
 from stowage_testbed.errors import StowageError
 

@@ -56,7 +56,7 @@ def remove_containers(owner: Owner, cluster: str) -> None:
     if owner.backend not in _LABELS:
         return
     if reason := engine_unavailable_reason(owner.engine):
-        if _is_own(owner.engine):
+        if owner.engine.startswith(f"unix://{layout.docker_folder()}"):
             return  # that one took them with it when it ended
         raise EngineUnreachableError(
             f"the containers of cluster {cluster!r} cannot be removed, as the Docker "
@@ -81,7 +81,3 @@ def create_network(backend: Backend, cluster: str) -> None:
     label = f"--label={_LABELS[backend]}={name}"
     loopback = "--opt=com.docker.network.bridge.host_binding_ipv4=127.0.0.1"
     docker("network", "create", label, loopback, name)
-
-
-def _is_own(engine: str) -> bool:
-    return engine.startswith(f"unix://{layout.docker_folder()}")

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,10 @@ def _ask(
     body: Mapping[str, Any] | None,
     timeout_s: float,
 ) -> dict[str, Any]:
-    connection = _Connection(workdir, timeout_s)
-    try:
+    with closing(_Connection(workdir, timeout_s)) as connection:
         connection.request(verb, path, None if body is None else json.dumps(body))
         response = connection.getresponse()
         text = response.read()
-    finally:
-        connection.close()
     if verb == "POST" and response.status != http.HTTPStatus.OK:
         raise http.client.HTTPException(f"{path}: {response.status}: {text.decode()}")
     answer: dict[str, Any] = json.loads(text)

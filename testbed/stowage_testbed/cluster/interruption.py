@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -68,7 +68,8 @@ def ending_cleanly() -> Iterator[None]:
             # No print: its lock may be held by the very code that was interrupted.
             os.write(_STDERR, b"stowage: cleaning up, one moment\n")
             return
-        ending = _request(number)
+        interrupted = number == signal.SIGINT
+        ending = KeyboardInterrupt() if interrupted else SystemExit(_EXIT_BASE + number)
         raise ending
 
     def leave_again(_number: int, _frame: FrameType | None) -> None:
@@ -86,19 +87,13 @@ def ending_cleanly() -> Iterator[None]:
         **dict.fromkeys(_SIGNALS, leave),
         signal.SIGALRM: leave_again,
     }
-    with _handling(handlers):
+    with handling(handlers):
         sys.unraisablehook = dropped
         try:
             yield
         finally:
             sys.unraisablehook = hook
             signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _request(number: int) -> BaseException:
-    if number == signal.SIGINT:
-        return KeyboardInterrupt()
-    return SystemExit(_EXIT_BASE + number)
 
 
 def _in_main_thread() -> bool:
@@ -108,12 +103,13 @@ def _in_main_thread() -> bool:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Let a clean-up finish although the user presses Ctrl-C again."""
-    with _handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
+    with handling(dict.fromkeys(_SIGNALS, signal.SIG_IGN)):
         yield
 
 
 @contextmanager
-def _handling(handlers: dict[signal.Signals, signal._HANDLER]) -> Iterator[None]:
+def handling(handlers: Mapping[signal.Signals, signal._HANDLER]) -> Iterator[None]:
+    """Handle signals so in the block; elsewhere than in the main thread, not at all."""
     if not _in_main_thread():
         yield
         return

@@ -15,11 +15,11 @@ from stowage_testbed.cluster.kwokctl_config import (
     binary_options,
     config_file,
     merged_arguments,
-    write_config,
+    metrics_arguments,
+    render_config,
 )
 from stowage_testbed.cluster.listing import cluster_missing
 from stowage_testbed.cluster.metrics.objects import serve_usage_api
-from stowage_testbed.cluster.metrics.settings import MetricsSettings, metrics_arguments
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
@@ -36,8 +36,9 @@ class KwokBinaryCluster(Cluster):
     ----------
     extra_args
         Further arguments by component, over the testbed's own.
-    metrics
-        Serve the usage that KWOK simulates, by a metrics-server with these settings.
+    resolution_s
+        Serve the usage that KWOK simulates, by a metrics-server that scrapes it so
+        often, at least every 10 s; left out, none is served.
     longest_backoff_s
         Longest wait before a container of the release that ended is started again.
     """
@@ -50,13 +51,13 @@ class KwokBinaryCluster(Cluster):
         *,
         api_port: int | None = None,
         extra_args: ExtraArgs | None = None,
-        metrics: MetricsSettings | None = None,
+        resolution_s: int | None = None,
         timeout_s: float = READY_TIMEOUT_S,
         longest_backoff_s: float | None = None,
     ) -> None:
         super().__init__(name, api_port=api_port, timeout_s=timeout_s)
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
-        self.metrics = metrics
+        self.resolution_s = resolution_s
         self._longest_backoff_s = longest_backoff_s
 
     def _startup(self, ports: Ports) -> Startup:
@@ -64,31 +65,33 @@ class KwokBinaryCluster(Cluster):
         return Startup(self.workdir, config, ports, self._timeout_s)
 
     def _start(self, owner: Owner) -> None:
-        options = binary_options(owner.ports)
-        write_config(self.workdir, options, self._arguments(), SOCKETS_ONLY)
+        text = render_config(
+            binary_options(owner.ports), self._arguments(), SOCKETS_ONLY
+        )
+        config_file(self.workdir).write_text(text, "utf-8")
         startup = self._startup(owner.ports)
         startup.start()
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)
-        if self.metrics is None:
+        if self.resolution_s is None:
             startup.settle()
         else:
-            self._settle_with_metrics(startup, owner.ports, self.metrics)
+            self._settle_with_metrics(startup, owner.ports, self.resolution_s)
 
     def _arguments(self) -> ExtraArgs:
-        if self.metrics is None:
+        if self.resolution_s is None:
             return self._extra_args
         # At once, and not when everything else is up.
         tool_path(METRICS_SERVER)
         return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
 
     def _settle_with_metrics(
-        self, startup: Startup, ports: Ports, settings: MetricsSettings
+        self, startup: Startup, ports: Ports, resolution_s: int
     ) -> None:
         # It takes long to import, and few clusters need it.
         from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
 
         server = MetricsServer(
-            self.workdir, ports.kwok_controller, settings, self._timeout_s
+            self.workdir, ports.kwok_controller, resolution_s, self._timeout_s
         )
         with self.api_client() as api:
             serve_usage_api(Objects(api), self._timeout_s)

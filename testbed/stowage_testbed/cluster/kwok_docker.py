@@ -24,7 +24,7 @@ from stowage_testbed.cluster.kwokctl_config import (
     LOGS_INSIDE,
     config_file,
     docker_options,
-    write_config,
+    render_config,
 )
 from stowage_testbed.cluster.owner import Owner
 from stowage_testbed.cluster.ports import listens
@@ -65,7 +65,8 @@ class KwokDockerCluster(Cluster):
         log = self.audit_log
         inside = {API_SERVER: {"audit-log-path": f"{LOGS_INSIDE}/{log.name}"}}
         folders = {API_SERVER: {log.parent: LOGS_INSIDE}}
-        write_config(self.workdir, options, {}, inside, folders)
+        config = config_file(self.workdir)
+        config.write_text(render_config(options, {}, inside, folders), "utf-8")
         create_network(self.backend, self.name)
         startup = ContainerStartup(
             self.workdir,

@@ -92,14 +92,8 @@ def render_config(
 ) -> str:
     """Return the configuration of one cluster: options, arguments, stages.
 
-    Parameters
-    ----------
-    extra_args
-        Arguments on top of kwokctl's own.
-    replaced
-        Arguments that kwokctl gives as well, with other values.
-    folders
-        What containers see on top of kwokctl's own.
+    ``extra_args`` and ``folders`` come on top of kwokctl's own; ``replaced`` are
+    arguments that kwokctl gives as well, with other values.
     """
     kubernetes = load_manifest().tool("kube-apiserver")
     config = {
@@ -128,18 +122,6 @@ def config_file(workdir: Path) -> Path:
     return workdir / "kwokctl.yaml"
 
 
-def write_config(
-    workdir: Path,
-    options: Options,
-    extra_args: ExtraArgs,
-    replaced: ExtraArgs | None = None,
-    folders: Folders | None = None,
-) -> None:
-    """Write the configuration of one cluster."""
-    rendered = render_config(options, extra_args, replaced, folders)
-    config_file(workdir).write_text(rendered, "utf-8")
-
-
 def binary_options(ports: Ports) -> Options:
     """Return the options of the binary runtime."""
     return {
@@ -166,6 +148,28 @@ def docker_options(ports: Ports, images: Mapping[str, str]) -> Options:
         "kwokControllerImage": images[KWOK],
         "kubeApiserverPort": ports.kube_apiserver,
         "kwokControllerPort": ports.kwok_controller,
+    }
+
+
+_PROXY_USER = "kwok-admin"
+"""Name in the certificate that kwokctl gives the API server to proxy with."""
+
+
+def metrics_arguments(workdir: Path) -> ExtraArgs:
+    """Return the further arguments of a cluster with metrics.
+
+    KWOK reads its metrics and usages from the API. The API server tells metrics-server
+    who really asks, so that both authorise the same user.
+    """
+    return {
+        KWOK: {"enable-crds": "Metric,ClusterResourceUsage"},
+        API_SERVER: {
+            "requestheader-client-ca-file": str(workdir / "pki" / "ca.crt"),
+            "requestheader-allowed-names": _PROXY_USER,
+            "requestheader-username-headers": "X-Remote-User",
+            "requestheader-group-headers": "X-Remote-Group",
+            "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+        },
     }
 
 

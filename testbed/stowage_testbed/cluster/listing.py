@@ -26,13 +26,7 @@ State = Literal["up", "owned", "leftover"]
 
 @dataclass(frozen=True, slots=True)
 class ClusterEntry:
-    """One cluster of this user.
-
-    Attributes
-    ----------
-    state
-        "up": kept, running; "owned": belongs to a live process; "leftover": neither.
-    """
+    """One cluster of this user: kept and up, owned by a live process, or a leftover."""
 
     name: str
     workdir: Path
@@ -84,20 +78,16 @@ def purge_clusters(*, everything: bool = False) -> list[str]:
     with FileLock(clusters / ".lock"):
         remove_drafts(clusters)
         doomed = [f for f in cluster_folders(clusters) if everything or is_leftover(f)]
-        away = [error for folder in doomed if (error := _removal_error(folder))]
+        away: list[EngineUnreachableError] = []
+        for folder in doomed:
+            try:
+                remove_cluster(folder)
+            except EngineUnreachableError as error:
+                away.append(error)
     # Only a request for all must report it; others learn it when they need Docker.
     if away and everything:
         raise away[0]
     return [folder.name for folder in doomed if not folder.exists()]
-
-
-def _removal_error(folder: Path) -> EngineUnreachableError | None:
-    """Remove a cluster, and return why it could not be done."""
-    try:
-        remove_cluster(folder)
-    except EngineUnreachableError as error:
-        return error
-    return None
 
 
 def _entry(folder: Path) -> ClusterEntry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Annotated, Any, Literal
 
@@ -35,17 +35,7 @@ ResourceName = Annotated[str, form(format="resource-name")]
 
 
 class NodePoolError(StowageError):
-    """A node pool cannot be made.
-
-    Parameters
-    ----------
-    what
-        Where it was asked for.
-    issues
-        All that is wrong with it.
-    way_out
-        How to write it instead.
-    """
+    """A node pool cannot be made, for all its ``issues``."""
 
     def __init__(self, what: str, issues: Sequence[str], way_out: str = "") -> None:
         self.issues = tuple(issues)
@@ -92,11 +82,6 @@ def _offered(plain: Mapping[str, Any]) -> Resources:
 @dataclass(frozen=True, slots=True)
 class NodePool:
     """Nodes of one kind; zones are dealt out in turn.
-
-    Attributes
-    ----------
-    resources
-        What each node offers, also of pods.
 
     Raises
     ------
@@ -176,7 +161,7 @@ class NodePool:
                     METRICS_PATH_ANNOTATION: metrics_path(name),
                 },
             },
-            "spec": {"taints": [_taint(taint) for taint in self.taints]},
+            "spec": {"taints": [asdict(taint) for taint in self.taints]},
             "status": {"capacity": resources, "allocatable": resources},
         }
 
@@ -184,7 +169,3 @@ class NodePool:
 def metrics_path(node: str) -> str:
     """Return the path of a node's usage on the port of its fake kubelet."""
     return f"/metrics/nodes/{node}/metrics/resource"
-
-
-def _taint(taint: Taint) -> dict[str, str]:
-    return {"key": taint.key, "value": taint.value, "effect": taint.effect}

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import get_args
 
-from stowage_testbed.cluster.node_pool import NodePool, NodePoolError, Taint
+from stowage_testbed.cluster.node_pool import Effect, NodePool, NodePoolError, Taint
 from stowage_testbed.quantity import QuantityError, parse_count
 from stowage_testbed.resources import CPU, MEMORY, MOST_PODS, PODS, Resources, parse
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_EFFECTS = get_args(Effect)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?")
 _KEYS = "name, count, cpu, memory, pods, zones, label.KEY, taint.KEY, resource.NAME"
 

@@ -25,12 +25,7 @@ _NOT_READY = "node.kubernetes.io/not-ready"
 def create_nodes(
     api: ApiClient, pools: Sequence[NodePool], *, timeout_s: float = READY_TIMEOUT_S
 ) -> list[str]:
-    """Create the pools' nodes one after the other, and wait until all are Ready.
-
-    Returns
-    -------
-    list of str
-        The nodes' names in the order of their creation.
+    """Create the pools' nodes in order, and return their names when all are Ready.
 
     Raises
     ------

@@ -41,10 +41,7 @@ class Ports:
 def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Ports:
     """Choose free ports, the API server's own if one was asked for.
 
-    Parameters
-    ----------
-    taken
-        Ports that other clusters have chosen, bound already or not.
+    Ports that other clusters have chosen are ``taken``, bound already or not.
 
     Raises
     ------

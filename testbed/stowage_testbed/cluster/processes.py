@@ -30,7 +30,7 @@ def processes_of(workdir: Path) -> list[psutil.Process]:
     """Return the cluster's live processes with all their descendants, not this one."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
-        if process.pid not in found and _mark(process) == str(workdir):
+        if process.pid not in found and belongs_to(process, workdir):
             found[process.pid] = process
             # A release's container has an environment of its own, without the mark.
             found |= {child.pid: child for child in _descendants(process)}
@@ -94,7 +94,11 @@ def end_gently(process: psutil.Process, timeout_s: float) -> None:
 
 def belongs_to(process: psutil.Process, workdir: Path) -> bool:
     """Return whether a process belongs to the cluster in ``workdir``, by its mark."""
-    return _mark(process) == str(workdir)
+    try:
+        return bool(process.environ().get(MARK) == str(workdir))
+    except (psutil.Error, OSError):
+        # Another user's process, or one that has just ended.
+        return False
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -111,12 +115,3 @@ def _descendants(process: psutil.Process) -> list[psutil.Process]:
     except psutil.NoSuchProcess:
         return []
     return children
-
-
-def _mark(process: psutil.Process) -> str | None:
-    try:
-        mark: str | None = process.environ().get(MARK)
-    except (psutil.Error, OSError):
-        # Another user's process, or one that has just ended.
-        return None
-    return mark

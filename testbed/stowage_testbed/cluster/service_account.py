@@ -27,16 +27,13 @@ def write_account_kubeconfig(
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
-    Parameters
-    ----------
-    api
-        Client that may ask for the account's token.
-    admin
-        The administrator's kubeconfig, whose cluster is the new one's.
-    token_file
-        Where the token goes; without, into the kubeconfig itself.
+    Its cluster is that of the administrator's, ``admin``. The token is in it, or in a
+    ``token_file`` that it names.
     """
-    token = _token(api, namespace, name)
+    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+    request = {"spec": {"expirationSeconds": LIFE_S}}
+    answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
+    token = str(answer["status"]["token"])
     user = {"token": token}
     if token_file is not None:
         write_private(token_file, token.encode())
@@ -59,10 +56,3 @@ def write_private(file: Path, content: bytes) -> None:
     """Write a new file that nobody else can read, not even for a moment."""
     file.touch(mode=0o600, exist_ok=False)
     file.write_bytes(content)
-
-
-def _token(api: ApiClient, namespace: str, name: str) -> str:
-    path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
-    request = {"spec": {"expirationSeconds": LIFE_S}}
-    answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
-    return str(answer["status"]["token"])

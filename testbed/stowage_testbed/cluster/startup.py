@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from stowage_testbed.child import log_tail
+from stowage_testbed.child import log_tail, quoted_log
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -23,7 +23,6 @@ from stowage_testbed.cluster.components import (
     pid_file,
     was_started,
 )
-from stowage_testbed.cluster.errors import quoted_log
 from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens
@@ -32,6 +31,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 _POLL_S = 0.03
+_API = (ETCD, API_SERVER)
 _T = TypeVar("_T")
 
 
@@ -59,8 +59,7 @@ class Startup:
         # second until one is answered, and take a core from the API server.
         with running_kwokctl(self.workdir, self.config, create) as kwokctl:
             self._wait("the components", lambda: self._missing(kwokctl), is_empty)
-        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
-        self._wait("the API server", self._api_state, lambda state: state == "ok")
+        self._await_api()
 
     def restart_kwok(self) -> None:
         """End KWOK, for `settle` to start it again: it came before what it looks for.
@@ -75,17 +74,19 @@ class Startup:
     def settle(self) -> None:
         """Wait until controllers and KWOK are at work. Raises as `start` does."""
         self._restart_early_birds()
-        self._wait("default service accounts", self._namespaces_without, is_empty)
-        self._wait("KWOK", self._kwok_listens, bool)
+        lacking = self._probe.namespaces_without_account
+        port = self.ports.kwok_controller
+        self._wait("default service accounts", lacking, is_empty, *CONTROL_PLANE)
+        self._wait("KWOK", lambda: listens(port), bool, *CONTROL_PLANE)
 
     def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
         if kwokctl.poll():
             raise component_failed(self.workdir, KWOKCTL)
         return [c for c in CONTROL_PLANE if not was_started(self.workdir, c)]
 
-    def _api_state(self) -> str:
-        self._check(ETCD, API_SERVER)
-        return self._probe.ready()
+    def _await_api(self) -> None:
+        self._probe = probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
+        self._wait("the API server", probe.ready, lambda said: said == "ok", *_API)
 
     def _restart_early_birds(self) -> None:
         """Start again what gave up, or sleeps, because the API server came late.
@@ -109,8 +110,7 @@ class Startup:
         ended = [c for c in CONTROL_PLANE if has_ended(self.workdir, c)]
         if ended:
             self._start_again(ended)
-        self._probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
-        self._wait("the API server", self._api_state, lambda state: state == "ok")
+        self._await_api()
         if KWOK in ended:
             # Until the leases of the one that ended run out, the next one leaves the
             # nodes alone. It looks at them as soon as it runs.
@@ -127,27 +127,26 @@ class Startup:
             if kwokctl.returncode:
                 raise component_failed(self.workdir, KWOKCTL)
 
-    def _namespaces_without(self) -> frozenset[str]:
-        self._check(*CONTROL_PLANE)
-        return self._probe.namespaces_without_account()
-
-    def _kwok_listens(self) -> bool:
-        self._check(*CONTROL_PLANE)
-        return listens(self.ports.kwok_controller)
-
     def _wait(
-        self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]
+        self,
+        what: str,
+        look: Callable[[], _T],
+        holds: Callable[[_T], bool],
+        *needed: str,
     ) -> None:
+        """Wait for a state, unless one of the components ends that it needs."""
+
+        def seen() -> _T:
+            for component in needed:
+                if has_ended(self.workdir, component):
+                    raise component_failed(self.workdir, component)
+            return look()
+
         try:
-            wait_until(what, look, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
+            wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
             tail = log_tail(log_file(self.workdir, API_SERVER))
             raise start_timeout(self.workdir, error, tail) from error
-
-    def _check(self, *components: str) -> None:
-        for component in components:
-            if has_ended(self.workdir, component):
-                raise component_failed(self.workdir, component)
 
 
 def start_timeout(

@@ -14,17 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stowage_testbed.child import TAIL_LINES, log_tail
+from stowage_testbed.child import TAIL_LINES, log_tail, quoted_log
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import ETCD, log_file
-from stowage_testbed.cluster.errors import RunEndedError, quoted_log
 from stowage_testbed.cluster.etcd import NO_SPACE, etcd_health
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.processes import kill_processes
 from stowage_testbed.cluster.watched_processes import WatchedProcesses, how_it_ended
 from stowage_testbed.ending import Ending, ended_early
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.hostpods.ended import EndedContainers
 
 LOOK_EVERY_S = 0.2
@@ -41,13 +40,7 @@ PATIENCE_S = 2 * (LOOK_EVERY_S + CAUSE_S)
 
 
 class Supervisor:
-    """Looks after one cluster, in a thread, from `start` to `stop`.
-
-    Parameters
-    ----------
-    ending
-        Ends the block that works with it.
-    """
+    """Looks after one cluster, in a thread, from `start` to `stop`."""
 
     def __init__(
         self,
@@ -117,7 +110,10 @@ class Supervisor:
             if found is None and self._ending.reports:
                 if self._is_stopped(CAUSE_S):
                     return
-                found = self._found() or _observer_error(self._ending.reports[0])
+                first = self._ending.reports[0]
+                if not isinstance(first, RunEndedError):
+                    first = _thread_ended("an observer", str(first))
+                found = self._found() or first
             if found is not None:
                 self._end(found)
                 return
@@ -185,12 +181,6 @@ def _thread_ended(name: str, how: str, tail: Sequence[str] = ()) -> RunEndedErro
     return RunEndedError(f"{name} has ended ({how}), and the run with it.{lines}")
 
 
-def _observer_error(error: StowageError) -> StowageError:
-    if isinstance(error, RunEndedError):
-        return error
-    return _thread_ended("an observer", str(error))
-
-
 def _disk_full(why: str, folder: Path) -> RunEndedError:
     return RunEndedError(
         f"{why}, and the run ends before its results break; make room in {folder}, "
@@ -250,12 +240,8 @@ def supervised(
     -----
     Of a control plane in containers only the processes of this machine are watched.
 
-    Parameters
-    ----------
-    folders
-        Further ones that the block writes to.
-    least_free_bytes
-        On the disk of each folder, the cluster's own among them.
+    The ``folders`` are further ones that the block writes to: their disks are watched
+    as well as the cluster's own.
 
     Raises
     ------

@@ -57,12 +57,7 @@ def install_release(
 ) -> Release:
     """Install the chart, or change the release, and wait until it is ready.
 
-    Parameters
-    ----------
-    values
-        Further values, over those that the testbed needs.
-    namespace, name
-        Where, and under which name; the namespace is created.
+    Its ``values`` go over those that the testbed needs; the namespace is created.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kubernetes.client import ApiException, CoreV1Api
 
@@ -14,14 +14,6 @@ from stowage_testbed.hostpods.manifest import SHORT_UID
 TAIL_BYTES = 16_384
 
 
-class Log(Protocol):
-    """What one container says."""
-
-    def text(self) -> str:
-        """Return it as it is now; empty if nothing is available."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class FileLog:
     """The log of a container that is a process of this machine."""
@@ -29,7 +21,7 @@ class FileLog:
     file: Path
 
     def text(self) -> str:
-        """Return the whole file."""
+        """Return it as it is now; empty if nothing is available."""
         if not self.file.is_file():
             return ""
         return self.file.read_text(encoding="utf-8", errors="replace")
@@ -70,6 +62,9 @@ class PodLog:
         return f"kubectl logs --namespace {self.namespace} {self.pod} {self.container}"
 
 
+Log = FileLog | PodLog
+
+
 def last_lines(log: Log, count: int) -> list[str]:
     """Return the last lines of a log, without the flags that klog lists."""
     lines = log.text()[-TAIL_BYTES:].splitlines()
@@ -84,19 +79,13 @@ class Release:
     name: str
     namespace: str
 
-    @property
-    def selector(self) -> str:
-        """The label selector of the release's pods."""
-        return f"app.kubernetes.io/instance={self.name}"
-
     def pods(self) -> list[Any]:
         """Return the release's pods, the newest first."""
+        mine = f"app.kubernetes.io/instance={self.name}"
         with self.cluster.api_client() as client:
-            found: list[Any] = (
-                CoreV1Api(client)
-                .list_namespaced_pod(self.namespace, label_selector=self.selector)
-                .items
-            )
+            core = CoreV1Api(client)
+            answer = core.list_namespaced_pod(self.namespace, label_selector=mine)
+        found: list[Any] = answer.items
         # Every pod that was read has metadata; the client's types leave that open.
         return sorted(
             found, key=lambda pod: pod.metadata.creation_timestamp, reverse=True

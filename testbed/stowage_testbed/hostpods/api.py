@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import urllib3
 
@@ -16,6 +16,7 @@ from stowage_testbed.api.client import (
     JSON,
     ApiRefusedError,
     ApiUnreachableError,
+    ask,
     new_api_client,
     send,
 )
@@ -36,82 +37,70 @@ class ApiServer:
         """The server's address as the kubeconfig has it."""
         return str(self._client.configuration.host)
 
-    async def get(self, path: str) -> Manifest | None:
-        """Return the object at a path, or ``None`` if there is none.
-
-        Raises
-        ------
-        ApiRefusedError, ApiUnreachableError
-            Any other answer than the object or 404; no answer.
-        """
-        try:
-            return await self.call("GET", path)
-        except ApiRefusedError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
-
     async def call(
         self,
         method: str,
         path: str,
         body: Manifest | None = None,
-        content_type: str = JSON,
+        *,
+        content: str = JSON,
+        allowed: Collection[int] = (),
     ) -> Manifest:
         """Send one request and return the object in the answer.
+
+        It is empty where the server refused with one of the statuses ``allowed``.
 
         Raises
         ------
         ApiRefusedError, ApiUnreachableError
             The server said no; the server said nothing.
         """
-        return await asyncio.to_thread(
-            self._call_blocking, method, path, body, content_type
-        )
+        options: dict[str, Any] = {"content": content, "allowed": allowed}
+        return await asyncio.to_thread(self._ask, method, path, body, **options)
+
+    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
+        """Return a list object; blocks."""
+        return self._ask("GET", path, query=[*query.items()])
 
     def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
         """Yield the lines of a watch; blocks, so a thread of its own must call it."""
-        response = self._send("GET", f"{path}?{urlencode(query)}", None, JSON, None)
+        what = f"GET {path}"
+        with _answering(what):
+            response = send(self._client, "GET", path, what, query=[*query.items()])
         try:
             pending = b""
             for chunk in response.stream(amt=None, decode_content=False):
                 *lines, pending = (pending + chunk).split(b"\n")
                 yield from (json.loads(line) for line in lines if line)
         except urllib3.exceptions.HTTPError as error:
-            raise ApiUnreachableError(f"GET {path}", str(error)) from error
+            raise ApiUnreachableError(what, str(error)) from error
         finally:
             response.close()
 
-    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
-        """Return a list object; blocks."""
-        return self._call_blocking("GET", f"{path}?{urlencode(query)}", None, JSON)
+    def _ask(self, method: str, path: str, *body: Any, **options: Any) -> Manifest:
+        what = f"{method} {path}"
+        with _answering(what):
+            return ask(
+                self._client,
+                method,
+                path,
+                what,
+                *body,
+                timeout_s=REQUEST_TIMEOUT_S,
+                **options,
+            )
 
-    def _call_blocking(
-        self, method: str, path: str, body: Manifest | None, content_type: str
-    ) -> Manifest:
-        response = self._send(method, path, body, content_type, REQUEST_TIMEOUT_S)
-        try:
-            answer: Manifest = json.loads(response.data)
-        except (urllib3.exceptions.HTTPError, ValueError) as error:
-            raise ApiUnreachableError(f"{method} {path}", str(error)) from error
-        return answer
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: Manifest | None,
-        content_type: str,
-        timeout_s: float | None,
-    ) -> Any:  # urllib3's response
-        """Send a request; a server that is overloaded or broken has not answered."""
-        what, plain = f"{method} {path}", dict(body) if body is not None else None
-        options: dict[str, Any] = {"content": content_type, "timeout_s": timeout_s}
-        try:
-            return send(self._client, method, path, what, plain, **options)
-        except ApiRefusedError as error:
-            overloaded = error.status == HTTPStatus.TOO_MANY_REQUESTS
-            if overloaded or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                cause = f"{error.status}: {error.body}"
-                raise ApiUnreachableError(what, cause) from error
-            raise
+@contextmanager
+def _answering(what: str) -> Iterator[None]:
+    """Take a server that is overloaded or broken for one that has not answered."""
+    try:
+        yield
+    except ApiRefusedError as error:
+        overloaded = error.status == HTTPStatus.TOO_MANY_REQUESTS
+        if overloaded or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            cause = f"{error.status}: {error.body}"
+            raise ApiUnreachableError(what, cause) from error
+        raise
+    except ValueError as error:  # half an answer
+        raise ApiUnreachableError(what, str(error)) from error

@@ -43,11 +43,8 @@ class PodSandbox:
 class Attempt:
     """A running process with its probes; made by :func:`start_attempt`.
 
-    Attributes
-    ----------
-    record, changed
-        The container's line in the status, kept up to date with the probes' verdicts,
-        and what is called after each change.
+    It keeps the container's line in the status up to date with the probes' verdicts,
+    and calls ``changed`` after each change.
     """
 
     process: ContainerProcess
@@ -70,11 +67,8 @@ class Attempt:
             await probing
         return ended
 
-    async def terminate(self, grace_s: float) -> None:
-        """Send SIGTERM, and kill after the grace period."""
-        await self._end(grace_s)
-
-    def _end(self, grace_s: float) -> asyncio.Task[None]:
+    def end(self, grace_s: float) -> asyncio.Task[None]:
+        """Send SIGTERM, and kill after the grace period; once is enough."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end_with_grace(grace_s))
         return self._ending
@@ -134,7 +128,7 @@ class Attempt:
             _log.warning(
                 "container %s is ended: %s", self.record.name, self.unhealthy_reason
             )
-            self._end(prober.probe.get("terminationGracePeriodSeconds", self.grace_s))
+            self.end(prober.probe.get("terminationGracePeriodSeconds", self.grace_s))
 
 
 async def start_attempt(

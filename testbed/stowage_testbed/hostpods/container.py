@@ -65,7 +65,7 @@ class ContainerRunner:
         """End the container for good; after the grace period by force."""
         self._stopping.set()
         if self._attempt is not None:
-            await self._attempt.terminate(grace_s)
+            await self._attempt.end(grace_s)
         await self._idle.wait()
 
     async def _try_once(self) -> None:
@@ -90,20 +90,15 @@ class ContainerRunner:
         ended = await attempt.run()
         self._attempt = None
         _log.info("container %s ended with %d", self.record.name, ended.code)
-        if (
-            self.record.ready
-            and not self._stopping.is_set()
-            and not attempt.unhealthy_reason
-        ):
-            self._report_end(ended.code)
+        meant = self._stopping.is_set() or attempt.unhealthy_reason
+        if self.record.ready and not meant:
+            folder, name = self._sandbox.folder, self.record.name
+            log = f"{folder}/{name}.log"
+            end = EndedContainer(pod_key(self._pod), name, ended.code, log)
+            EndedContainers(folder.parents[1]).add(end)
         self.record.ready = self.record.started = False
         until = self._sandbox.clock.wall()
         self._show(Terminated(ended.code, since, until, attempt.unhealthy_reason))
-
-    def _report_end(self, code: int) -> None:
-        folder, name = self._sandbox.folder, self.record.name
-        ended = EndedContainer(pod_key(self._pod), name, code, f"{folder}/{name}.log")
-        EndedContainers(folder.parents[1]).add(ended)
 
     async def _back_off(self, ran_s: float) -> None:
         """Wait as long as the back-off requires, or until asked to stop."""

@@ -8,12 +8,7 @@ from stowage_testbed.errors import StowageError
 class HostPodsError(StowageError):
     """Something without which a pod cannot go on.
 
-    Parameters
-    ----------
-    reason
-        The word that a waiting container's status shows.
-    message
-        The cause, and the way out.
+    ``reason`` is the word that a waiting container's status shows.
     """
 
     def __init__(self, reason: str, message: str) -> None:

@@ -119,10 +119,8 @@ class HostKubelet:
         _log.info("pod %s begins in %s", pod_key(pod), short_uid(pod))
         if ignored := unenforced_settings(pod):
             _log.info("not enforced on the host: %s", ", ".join(ignored))
-        runner = self._runner(pod)
-        self._runners[uid] = runner
-        task = asyncio.create_task(runner.run(), name=pod_key(pod))
-        self._tasks[uid] = task
+        runner = self._runners[uid] = self._runner(pod)
+        task = self._tasks[uid] = asyncio.create_task(runner.run(), name=pod_key(pod))
         task.add_done_callback(lambda done: self._ended(uid, done))
         return runner
 

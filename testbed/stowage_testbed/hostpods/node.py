@@ -64,28 +64,25 @@ class NodeHeartbeat:
             "PATCH",
             f"/api/v1/nodes/{self.name}/status",
             {"status": self._status()},
-            STRATEGIC_PATCH,
+            content=STRATEGIC_PATCH,
         )
         spec = {
             "holderIdentity": self.name,
             "leaseDurationSeconds": LEASE_S,
             "renewTime": micro_timestamp(self.clock.wall()),
         }
-        try:
-            await self.api.call(
-                "PATCH", f"{LEASES}/{self.name}", {"spec": spec}, MERGE_PATCH
-            )
-        except ApiRefusedError as error:
-            if error.status != HTTPStatus.NOT_FOUND:
-                raise
+        lease = await self.api.call(
+            "PATCH",
+            f"{LEASES}/{self.name}",
+            {"spec": spec},
+            content=MERGE_PATCH,
+            allowed={HTTPStatus.NOT_FOUND},
+        )
+        if not lease:
             await self._ensure(LEASES, {"metadata": {"name": self.name}, "spec": spec})
 
     async def _ensure(self, path: str, body: Manifest) -> None:
-        try:
-            await self.api.call("POST", path, body)
-        except ApiRefusedError as error:
-            if error.status != HTTPStatus.CONFLICT:
-                raise
+        await self.api.call("POST", path, body, allowed={HTTPStatus.CONFLICT})
 
     def _status(self) -> Manifest:
         now = timestamp(self.clock.wall())

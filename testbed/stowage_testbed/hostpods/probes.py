@@ -7,6 +7,7 @@ import http.client
 import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,15 +118,13 @@ class HttpTarget:
 
 def _ask_http(target: HttpTarget, timeout_s: float) -> Outcome:
     """Succeed on a status from 200 to 399 in time."""
-    connection = target.connect(timeout_s)
     try:
-        connection.request("GET", target.path, headers={"Accept": "*/*"})
-        response = connection.getresponse()
-        body = response.read(BODY_BYTES).decode(errors="replace").strip()
+        with closing(target.connect(timeout_s)) as connection:
+            connection.request("GET", target.path, headers={"Accept": "*/*"})
+            response = connection.getresponse()
+            body = response.read(BODY_BYTES).decode(errors="replace").strip()
     except (OSError, http.client.HTTPException) as error:
         return Outcome(ok=False, message=f"{target}: {error}")
-    finally:
-        connection.close()
     ok = OK_FROM <= response.status < OK_BELOW
     return Outcome(ok, f"{target}: {response.status} {body}")
 

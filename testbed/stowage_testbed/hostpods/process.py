@@ -69,12 +69,7 @@ class ContainerProcess:
 async def start_process(command: Command, log: Path | None) -> ContainerProcess:
     """Start a command under a launcher of its own.
 
-    Parameters
-    ----------
-    command
-        What to run.
-    log
-        File to append the output to; without one its last 4 KiB come with the exit.
+    Its output is appended to the log; without one, its last 4 KiB come with the exit.
 
     Raises
     ------

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
-from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
+from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.hostpods.api import STRATEGIC_PATCH, ApiServer
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, pod_path
 
 RETRY_S = 0.5
-_GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+_GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """Answers about a pod that is not there, or whose name is another's."""
 
 _log = logging.getLogger(__name__)
@@ -67,23 +67,18 @@ class StatusReporter:
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
         while True:
             try:
-                await self._api.call("DELETE", pod_path(self._pod), body)
+                await self._api.call("DELETE", pod_path(self._pod), body, allowed=_GONE)
             except ApiUnreachableError as error:
                 _log.warning("%s not deleted: %s", pod_key(self._pod), error)
                 await self._clock.pause(RETRY_S)
-            except ApiRefusedError as error:
-                if error.status not in _GONE:
-                    raise
-                return
             else:
                 return
 
     async def _send(self, status: Manifest) -> None:
         body = {"metadata": {"uid": self._pod["metadata"]["uid"]}, "status": status}
         path = f"{pod_path(self._pod)}/status"
-        try:
-            await self._api.call("PATCH", path, body, STRATEGIC_PATCH)
-        except ApiRefusedError as error:
-            if error.status not in _GONE:
-                raise
+        taken = await self._api.call(
+            "PATCH", path, body, content=STRATEGIC_PATCH, allowed=_GONE
+        )
+        if not taken:
             _log.info("%s is gone, status dropped", pod_key(self._pod))

@@ -8,11 +8,7 @@ from datetime import datetime
 
 from stowage_testbed.hostpods.clock import timestamp
 from stowage_testbed.hostpods.manifest import POD_IP, Manifest
-from stowage_testbed.hostpods.states import (
-    ContainerRecord,
-    Running,
-    Terminated,
-)
+from stowage_testbed.hostpods.states import ContainerRecord, Running, Terminated
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,16 +25,11 @@ Payload = dict[str, FileContent]
 
 
 def write_atomically(folder: Path, payload: Payload) -> bool:
-    """Make the folder show exactly the payload, by one rename.
+    """Make the folder show exactly the payload, by one rename; return if it changed.
 
     The files live in a folder of their own that ``..data`` points to; what the reader
     opens are links through ``..data``. This is the layout that kubelets use, and that
     programs which watch their configuration know.
-
-    Returns
-    -------
-    bool
-        Whether anything was changed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if _shown(folder) == {path: content.data for path, content in payload.items()}:

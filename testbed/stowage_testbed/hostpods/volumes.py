@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from pathlib import Path
 
 from stowage_testbed.hostpods.api import ApiServer
@@ -82,12 +83,11 @@ class Volumes:
         """Return all keys as files, or those that ``items`` names under its paths."""
         namespace = pod["metadata"]["namespace"]
         name = source.get("secretName") or source["name"]
-        found = await self._api.get(
-            f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"
-        )
-        if found is None and not source.get("optional"):
+        path = f"/api/v1/namespaces/{namespace}/{_PLURALS[kind]}/{name}"
+        found = await self._api.call("GET", path, allowed={HTTPStatus.NOT_FOUND})
+        if not found and not source.get("optional"):
             raise _not_ready(f"{kind} {namespace}/{name} does not exist; create it")
-        data = _contents(kind, found or {})
+        data = _contents(kind, found)
         mode = source.get("defaultMode", default_mode)
         payload: Payload = {}
         for item in source.get("items") or ({"key": key, "path": key} for key in data):

@@ -23,11 +23,8 @@ CENSORED_S = -1.0
 class Recovery:
     """What became of the service during HOLD.
 
-    Attributes
-    ----------
-    ttr_s
-        From the start of HOLD to the end of the window that made the streak full;
-        0 where the service never degraded, -1 where it did not recover.
+    ``ttr_s`` is from the start of HOLD to the end of the window that made the streak
+    full; 0 where the service never degraded, -1 where it did not recover.
     """
 
     outcome: Outcome
@@ -118,10 +115,7 @@ def _drive(
 ) -> LoadWindow:
     """Load the target, follow its replicas, and return what the clients saw.
 
-    Parameters
-    ----------
-    start_s, duration_s
-        The window, in seconds of the target's clock; returns at its end.
+    The window begins at ``start_s`` of the target's clock; this returns at its end.
     """
     end_s = start_s + duration_s
     while target.now_s() < end_s:

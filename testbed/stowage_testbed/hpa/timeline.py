@@ -26,10 +26,7 @@ class PodCount:
 class Replicas:
     """What the autoscaler says, from ``at_s`` on.
 
-    Attributes
-    ----------
-    cpu_percent
-        Mean usage it has read, in percent of the request; ``None`` without a reading.
+    Usage is the mean that it has read, in percent of the request, if it has read any.
     """
 
     at_s: float

@@ -38,12 +38,7 @@ SHAPES = 4096
 class PodFacts:
     """One pod at one change.
 
-    Attributes
-    ----------
-    controller
-        UID of its controller; empty without one.
-    granted
-        Whether the server has granted an eviction of it.
+    Its controller is a UID, empty without one; ``granted`` if an eviction was.
     """
 
     uid: str

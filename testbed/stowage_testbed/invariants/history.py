@@ -18,12 +18,8 @@ from stowage_testbed.observe.change import Change, JsonObject, Verb
 class History:
     """A run from its start until it came to rest.
 
-    Attributes
-    ----------
-    changes
-        In order of receipt; of one kind, that is the order in which they happened.
-    audit
-        Finished requests, in the order of their answers.
+    Changes are in order of receipt; of one kind, that is the order in which they
+    happened. The audit has finished requests, in the order of their answers.
     """
 
     changes: tuple[Change, ...]
@@ -36,12 +32,7 @@ class History:
     def present(self, kind: str, until: int | None = None) -> dict[str, JsonObject]:
         """Return the objects of a kind that there are at an instant, by UID.
 
-        Parameters
-        ----------
-        kind
-            Kind of the objects.
-        until
-            How many of the changes have been received by then; left out, all.
+        By then ``until`` of the changes have been received; left out, all.
         """
         bodies: dict[str, JsonObject] = {}
         for change in islice(self.changes, until):

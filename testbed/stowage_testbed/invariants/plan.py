@@ -9,7 +9,6 @@ from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.plan import observed_plan
-from stowage_testbed.observe.receipt import Receipt
 
 LIVE = frozenset({"Solving", "Executing"})
 
@@ -20,7 +19,7 @@ def one_live_plan(history: History) -> Iterator[Violation]:
     A list shows all plans of one moment: only what it shows together counts.
     """
     live: dict[str, str] = {}
-    for receipt, batch in groupby(history.of("PackingPlan"), _moment):
+    for receipt, batch in groupby(history.of("PackingPlan"), lambda one: one.receipt):
         before = frozenset(live)
         for change in batch:
             live.pop(change.name, None)
@@ -36,10 +35,6 @@ def one_live_plan(history: History) -> Iterator[Violation]:
                     f"{live[name]} while {others} was live",
                     receipt.wall_text(),
                 )
-
-
-def _moment(change: Change) -> Receipt:
-    return change.receipt
 
 
 def shows_a_plan(change: Change) -> bool:

@@ -42,10 +42,12 @@ def reservations_balance(history: History) -> Iterator[Violation]:
         metadata, status = body["metadata"], body.get("status") or {}
         if status.get("phase") != "Available":
             continue
+        owners = (body.get("spec") or {}).get("owners") or ()
         taken = total(
             requests_of(pod).without(PODS)
             for pod in claims.get(metadata["uid"], ())
-            if node_of(pod) == status.get("nodeName") and _owns(body, pod)
+            if node_of(pod) == status.get("nodeName")
+            and any(_selected(one, pod) for one in owners)
         )
         reported = Resources.of_list(status.get("allocated") or {})
         if reported != taken:
@@ -103,11 +105,6 @@ def taken_from(pod: JsonObject) -> str:
         return ""
     uid = taken.get("uid") if isinstance(taken, dict) else None
     return uid if isinstance(uid, str) else ""
-
-
-def _owns(reservation: JsonObject, pod: JsonObject) -> bool:
-    owners = (reservation.get("spec") or {}).get("owners") or ()
-    return any(_selected(owner, pod) for owner in owners)
 
 
 def _selected(owner: Mapping[str, Any], pod: JsonObject) -> bool:

@@ -7,18 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that was broken.
+    """A rule that was broken by a pod, node, plan or budget.
 
-    Attributes
-    ----------
-    rule
-        The rule's name.
-    subject
-        The pod, node, plan or budget.
-    detail
-        What happened.
-    at
-        Wall time, RFC 3339; empty for what is true of the end only.
+    ``at`` is wall time, RFC 3339; empty for what is true of the end only.
     """
 
     rule: str

@@ -7,12 +7,11 @@ import re
 import secrets
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 from stowage_testbed.api.client import Manifest, ask
 from stowage_testbed.api.kinds import DEFINITION, Kind
 from stowage_testbed.api.manifests import Given, read_manifests
-from stowage_testbed.api.objects import Objects
+from stowage_testbed.api.objects import Objects, manifest_of
 from stowage_testbed.api.pod_templates import with_pods
 from stowage_testbed.pytest.environment import SessionEnvironment
 from stowage_testbed.pytest.plain import plain
@@ -28,14 +27,8 @@ _NOBODYS = frozenset({None, "", "default-scheduler"})
 class Applier:
     """Applies objects, and takes back what a sweep of namespaces would leave.
 
-    Parameters
-    ----------
-    environment
-        The session's cluster.
-    namespace
-        Where objects go that name none.
-    folder
-        Where relative paths begin.
+    Objects that name no namespace go into ``namespace``; relative paths begin in
+    ``folder``.
     """
 
     def __init__(
@@ -50,12 +43,9 @@ class Applier:
     def __call__(self, *given: Given) -> list[Manifest]:
         """Apply manifests, and return the objects as the server has them.
 
-        Parameters
-        ----------
-        given
-            Paths from the test's folder (of files, or folders of them), YAML text, and
-            dicts. Objects without a namespace go into the test's own. Pods that name
-            no scheduler get the one of `stowage_arm`.
+        They are paths from the test's folder (of files, or folders of them), YAML text,
+        and dicts. Objects without a namespace go into the test's own. Pods that name no
+        scheduler get the one of `stowage_arm`.
 
         Raises
         ------
@@ -131,12 +121,7 @@ def fresh_namespace(environment: SessionEnvironment, test: str) -> str:
     """Make a namespace for a test, and return its name when it takes pods."""
     words = re.sub(r"[^a-z0-9]+", "-", test.lower()).strip("-")
     name = f"{words[:_LONGEST].strip('-') or 'test'}-{secrets.token_hex(2)}"
-    body: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name},
-    }
-    ask(environment.api, "POST", "/api/v1/namespaces", f"create Namespace {name}", body)
+    Objects(environment.api).create(manifest_of("v1", "Namespace", name))
     await_account(environment, name)
     return name
 

@@ -21,10 +21,7 @@ _OPTIMIZER = "PriorityOptimizer"
 class SchedulerArm:
     """A scheduler that serves on the cluster.
 
-    Attributes
-    ----------
-    pod_overrides
-        What it overrides in every pod that it places; `apply` sees to that.
+    `apply` sees to it that its pods have its ``pod_overrides``.
     """
 
     name: str
@@ -53,13 +50,7 @@ class SchedulerArm:
 
 
 class SessionArms:
-    """Keeps the scheduler that was asked for last, until another one is.
-
-    Parameters
-    ----------
-    cluster
-        One that is up.
-    """
+    """Keeps the scheduler that was asked for last, until another one is."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -83,10 +74,8 @@ class SessionArms:
         self._started += 1
         folder = self._folder / f"{self._started:03d}-{arm.name}"
         running = self._ending.enter_context(arm.running(self._cluster, folder, None))
-        self._arm, self._serving = (
-            arm,
-            SchedulerArm(arm.name, arm.pod_overrides, running),
-        )
+        self._arm = arm
+        self._serving = SchedulerArm(arm.name, arm.pod_overrides, running)
         return self._serving
 
     def end(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod import ObservedPod
@@ -24,20 +23,20 @@ def missing_pods(state: State, namespace: str) -> list[str]:
     """Return what is still to be created, one line a controller; empty if nothing."""
     pods = [pod for pod in state.all_pods(namespace) if not pod.terminating]
     return [
-        f"{body['kind']} {body['metadata']['name']} has {has} of {wants} pods"
-        for body, wants, has in _counted(state, namespace, pods)
+        f"{kind} {name} has {has} of {wants} pods"
+        for kind, name, wants, has in _counted(state, namespace, pods)
         if has < wants
     ]
 
 
 def _counted(
     state: State, namespace: str, pods: Sequence[ObservedPod]
-) -> Iterator[tuple[Mapping[str, Any], int, int]]:
+) -> Iterator[tuple[str, str, int, int]]:
     for kind, count in _RULES.items():
         for body in state.bodies(kind, namespace):
             name = body["metadata"]["name"]
             own = [p for p in pods if (p.owner_kind, p.owner_name) == (kind, name)]
-            yield {"kind": kind, "metadata": body["metadata"]}, *count(body, own)
+            yield kind, name, *count(body, own)
     for body in state.bodies("Deployment", namespace):
         uid = body["metadata"]["uid"]
         sets = [
@@ -46,11 +45,7 @@ def _counted(
             if any(o["uid"] == uid for o in one["metadata"].get("ownerReferences", ()))
         ]
         wants = body["spec"].get("replicas", 1) if _is_seen(body) else sum(sets) + 1
-        yield {"kind": "Deployment", "metadata": body["metadata"]}, wants, sum(sets)
-
-
-def _of_replica_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
-    return body["spec"].get("replicas", 1), len(own)
+        yield "Deployment", body["metadata"]["name"], wants, sum(sets)
 
 
 def _of_stateful_set(body: JsonObject, own: Sequence[ObservedPod]) -> tuple[int, int]:
@@ -79,7 +74,7 @@ def _is_seen(body: JsonObject) -> bool:
 
 
 _RULES: Mapping[str, Callable[[JsonObject, Sequence[ObservedPod]], tuple[int, int]]] = {
-    "ReplicaSet": _of_replica_set,
+    "ReplicaSet": lambda body, own: (body["spec"].get("replicas", 1), len(own)),
     "StatefulSet": _of_stateful_set,
     "DaemonSet": _of_daemon_set,
     "Job": _of_job,

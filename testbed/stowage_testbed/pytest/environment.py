@@ -31,14 +31,7 @@ _OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
 class SessionEnvironment:
     """A cluster that tests use one after the other.
 
-    Parameters
-    ----------
-    cluster
-        One that is up.
-    api
-        Its client.
-    owned
-        Whether the cluster is the session's own, with all that is on it.
+    It is up, and ``owned`` if it is the session's own, with all that is on it.
     """
 
     def __init__(self, cluster: Cluster, api: ApiClient, *, owned: bool) -> None:
@@ -74,15 +67,8 @@ class SessionEnvironment:
     def use(self, arm: str | Path, folder: Path) -> SchedulerArm:
         """Put an arm on the cluster in the place of any other; it then serves.
 
-        The release gives way to it.
-
-        Parameters
-        ----------
-        arm
-            ``default``, ``stowage`` or another name that `stowage compare --help`
-            lists; or an arm file.
-        folder
-            Where a relative path begins.
+        The release gives way to it. It is named as `stowage compare --help` lists them,
+        or an arm file, whose relative path begins in ``folder``.
 
         Raises
         ------
@@ -102,11 +88,8 @@ class SessionEnvironment:
     def create_nodes(self, pools: Sequence[NodePool | str]) -> list[str]:
         """Create fake nodes in this order; return their names when all are Ready.
 
-        Parameters
-        ----------
-        pools
-            Pools, or what `stowage up --nodes` takes, as in
-            ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
+        A pool may be what `stowage up --nodes` takes, as in
+        ``name=big,count=3,cpu=4,memory=8Gi,label.disk=ssd,zones=a|b``.
 
         Raises
         ------
@@ -141,14 +124,9 @@ class SessionEnvironment:
 
     @contextmanager
     def test(self, fixtures: Collection[str]) -> Iterator[None]:
-        """Give the cluster to one test, and sweep what that brings.
+        """Give the cluster to one test that uses these, and sweep what that brings.
 
         What fixtures of a wider scope brought before stays.
-
-        Parameters
-        ----------
-        fixtures
-            Names of all that the test uses.
         """
         self._arm = None
         if "stowage_arm" not in fixtures:

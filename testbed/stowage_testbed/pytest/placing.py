@@ -20,15 +20,7 @@ _GATED = "SchedulingGated"
 
 
 class Placements:
-    """Waits for the pods of a namespace, and says where they are.
-
-    Parameters
-    ----------
-    environment
-        The session's cluster.
-    namespace
-        The test's own.
-    """
+    """Waits for the pods of a namespace, the test's own, and says where they are."""
 
     def __init__(self, environment: SessionEnvironment, namespace: str) -> None:
         self._environment = environment

@@ -25,12 +25,7 @@ class Wanted:
 class Releases:
     """Puts the release on the cluster, and takes it off for others.
 
-    Parameters
-    ----------
-    cluster
-        One that is up.
-    owned
-        Whether the cluster is the session's own, with all that is on it.
+    The cluster is ``owned`` if it is the session's own, with all that is on it.
     """
 
     def __init__(self, cluster: Cluster, *, owned: bool) -> None:

@@ -31,14 +31,7 @@ from stowage_testbed.scenario.model import Scenario
 class ScenarioSession:
     """Runs scenarios one by one on a cluster that is up.
 
-    Parameters
-    ----------
-    context
-        The cluster and its watches.
-    bundle
-        Takes the results.
-    beforehand
-        Called before each run, to make way for the scenario's own release.
+    ``beforehand`` is called before each, to make way for the scenario's own release.
     """
 
     def __init__(
@@ -104,16 +97,8 @@ def scenario_session(
 def marked_scenario(mark: pytest.Mark, test: str, folder: Path, root: Path) -> Scenario:
     """Return the scenario that a mark names: its plain run unless it says otherwise.
 
-    Parameters
-    ----------
-    mark
-        With a file or a name, and ``variant`` if another run is meant.
-    test
-        The test's name, for errors.
-    folder
-        Where files are looked for: the test's.
-    root
-        Names are looked up in its ``scenarios``, before those that come with Stowage.
+    Files are looked for in the test's ``folder``, names in ``scenarios`` of the
+    ``root``, and then among those that come with Stowage. Errors name the ``test``.
 
     Raises
     ------

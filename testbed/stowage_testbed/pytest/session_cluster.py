@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,10 +19,9 @@ from stowage_testbed import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
-from stowage_testbed.cluster.errors import RunEndedError
-from stowage_testbed.cluster.interruption import ending_cleanly, take_down
+from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.run.cluster_needs import cluster_for
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
@@ -52,10 +50,6 @@ class ClusterOptions:
         Whether the session's own outlives it; whether the next session is to find it.
     worker, workers
         Which worker of pytest-xdist this is, of how many; empty and 1 without.
-    backend
-        How the session's own is run.
-    results
-        Where results are written.
     """
 
     named: str | None
@@ -122,7 +116,9 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         asked = options.request(name)
         session = cluster_session(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
-        stack.enter_context(_signals_end_session())
+        # pytest itself ends for Ctrl-C alone, and takes a `SystemExit` for the failure
+        # of the test that happens to run.
+        stack.enter_context(handling(dict.fromkeys(_SIGNALS, _leave)))
         yield cluster
 
 
@@ -131,18 +127,15 @@ def _alone_with(name: str) -> Iterator[None]:
     """Keep other sessions away; the lock of one that was killed is free again."""
     clusters = layout.clusters_folder()
     clusters.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(clusters / f".{name}.session")
     try:
-        lock.acquire(timeout=0)
+        lock = FileLock(clusters / f".{name}.session").acquire(timeout=0)
     except Timeout as error:
         raise StowageError(
             f"another session of pytest uses the cluster {name}; wait for its end, or "
             "leave --stowage-reuse out to get a cluster of your own"
         ) from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def _bring_up(name: str, backend: Backend) -> None:
@@ -176,24 +169,6 @@ def _tools(backend: Backend) -> str:
     """Return what the control plane of a cluster is made of."""
     tools = [f"{name} {tool_path(name).parent.name}" for name in _TOOLS]
     return "\n".join([str(backend), *tools])
-
-
-@contextmanager
-def _signals_end_session() -> Iterator[None]:
-    """Make the signals that end a job end the session.
-
-    pytest itself does so for Ctrl-C alone. A ``SystemExit`` would only fail the test
-    that happens to run.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = {number: signal.signal(number, _leave) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:

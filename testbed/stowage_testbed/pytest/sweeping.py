@@ -85,12 +85,7 @@ def sweep(
     *,
     timeout_s: float = HANG_S,
 ) -> None:
-    """Delete all that can be swept, and return when it is gone.
-
-    Parameters
-    ----------
-    kept
-        UIDs of objects that stay.
+    """Delete all that can be swept but what has these UIDs; return when it is gone.
 
     Raises
     ------
@@ -127,13 +122,12 @@ def _delete_all(
         for item in listed(api, kind, things[0].namespace)
         if item["uid"] not in there
     ]
-    can = "deletecollection" in kind.verbs and len(stays) <= _FEW < len(things)
-    if not can:
-        for one in things:
-            _delete(api, one)
+    if "deletecollection" in kind.verbs and len(stays) <= _FEW < len(things):
+        selector = ",".join(f"metadata.name!={name}" for name in stays)
+        _delete_collection(api, kind, things[0].namespace, selector)
         return
-    selector = ",".join(f"metadata.name!={name}" for name in stays)
-    _delete_collection(api, kind, things[0].namespace, selector)
+    for one in things:
+        _delete(api, one)
 
 
 def _delete(api: ApiClient, one: Thing) -> None:
@@ -168,11 +162,8 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str, timeout_s: float) -> No
 
     Nothing can be created in a namespace that is going. Once it is empty it is let go.
     """
-    had = [
-        kind
-        for kind in _of_namespaces(kinds)
-        if _delete_collection(api, kind, namespace)
-    ]
+    every = _of_namespaces(kinds)
+    had = [kind for kind in every if _delete_collection(api, kind, namespace)]
     wait_until(
         f"the objects of {namespace} to go",
         lambda: list(_left(api, had, namespace)),

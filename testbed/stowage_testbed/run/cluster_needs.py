@@ -10,7 +10,6 @@ from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import InputError
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.scenario.model import Scenario
@@ -80,5 +79,5 @@ def recovery_cluster(name: str, timing: Timing) -> KwokBinaryCluster:
     return KwokBinaryCluster(
         name,
         extra_args=autoscaler_arguments(timing),
-        metrics=MetricsSettings(timing.resolution_s),
+        resolution_s=timing.resolution_s,
     )

@@ -37,11 +37,7 @@ FETCH_PAUSE_S = 2.0
 
 
 def build_tool(
-    tool: Tool,
-    target: Path,
-    go: Go,
-    watcher: ToolWatcher,
-    clock: Clock | None = None,
+    tool: Tool, target: Path, go: Go, watcher: ToolWatcher, clock: Clock | None = None
 ) -> None:
     """Build ``tool`` into the file ``target``, with its module's data beside it.
 

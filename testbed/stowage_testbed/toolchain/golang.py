@@ -32,10 +32,7 @@ def go_environment() -> dict[str, str]:
     cache = layout.cache_folder()
     config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     settings = config / "go" / "env"
-    own = {
-        "GOTOOLCHAIN": "local",
-        "XDG_CONFIG_HOME": str(cache / "go-config"),
-    }
+    own = {"GOTOOLCHAIN": "local", "XDG_CONFIG_HOME": str(cache / "go-config")}
     if "GOENV" not in os.environ and settings.is_file():
         own["GOENV"] = str(settings)
     return {**os.environ, **layout.go_environment(), **own}

@@ -32,17 +32,9 @@ def install_tools(
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
-    Parameters
-    ----------
-    names
-        Which ones; those of the group without.
-    group
-        Which tools are meant where none is named.
-    release
-        Take official archives where there are any; without, all is built by Go. The
-        tools of this checkout are always built.
-    quiet
-        Draw no progress bars.
+    Where none is named, those of the group are meant. From a release official archives
+    are taken where there are any; without, all is built by Go. The tools of this
+    checkout are always built. If ``quiet``, no progress bars are drawn.
 
     Raises
     ------
@@ -71,11 +63,7 @@ def install_from_go(
 
 
 def install_from_release(
-    tools: Sequence[Tool],
-    manifest: Manifest,
-    release: Release,
-    *,
-    quiet: bool = False,
+    tools: Sequence[Tool], manifest: Manifest, release: Release, *, quiet: bool = False
 ) -> None:
     """Download, check and install ``tools``, which have official archives."""
     require_pins(tools, release)
@@ -94,7 +82,8 @@ def _install(
         show_progress,
     )
 
-    _check_space(needed_bytes)
+    if _free_bytes() < needed_bytes:
+        raise _no_space(needed_bytes)
     with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
         for tool in tools:
             try:
@@ -111,9 +100,11 @@ def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
 
     Less once a group has been built before: Go's caches are filled then.
     """
-    groups = {tool.group for tool in tools}
-    new = [group for group in groups if not _was_installed(group, manifest)]
-    building = sum(manifest.space[group].build_bytes for group in new)
+    building = sum(
+        manifest.space[group].build_bytes
+        for group in {tool.group for tool in tools}
+        if not _was_installed(group, manifest)
+    )
     return building + needed_to_install(tools, manifest)
 
 
@@ -126,12 +117,6 @@ def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
 def _was_installed(group: str, manifest: Manifest) -> bool:
     folders = (tool_folder(tool) for tool in manifest.group(group))
     return any(any(folder.glob("*/*")) for folder in folders)
-
-
-def _check_space(needed_bytes: int) -> None:
-    """Refuse to start what cannot finish."""
-    if _free_bytes() < needed_bytes:
-        raise _no_space(needed_bytes)
 
 
 def _free_bytes() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.toolchain.manifest import Archive, Tool
+from stowage_testbed.toolchain.manifest import Tool
 
 if TYPE_CHECKING:
     from stowage_testbed.toolchain.progress import ToolWatcher
@@ -89,7 +89,7 @@ def require_pins(tools: Sequence[Tool], release: Release) -> None:
     StowageError
         Names every address that has none.
     """
-    urls = [archive_url(tool, tool.archive) for tool in tools if tool.archive]
+    urls = [_filled(one.archive.url, one) for one in tools if one.archive]
     missing = [url for url in urls if url not in release.pins]
     if missing:
         raise StowageError(
@@ -99,17 +99,8 @@ def require_pins(tools: Sequence[Tool], release: Release) -> None:
         )
 
 
-def archive_url(tool: Tool, archive: Archive) -> str:
-    """Return the official address of a tool's archive for this machine."""
-    return _filled(archive.url, tool)
-
-
-def archive_member(tool: Tool, archive: Archive) -> str | None:
-    """Return the file inside the archive, None if the archive is the binary."""
-    return _filled(archive.member, tool) if archive.member else None
-
-
 def _filled(template: str, tool: Tool) -> str:
+    """Return an address or a file in an archive, for this machine."""
     return template.format(
         version=tool.version, os=platform.system().lower(), arch=architecture()
     )
@@ -138,12 +129,11 @@ def fetch_tool(
         The server refused or broke off, or the content is not what was pinned.
     """
     assert tool.archive is not None  # noqa: S101 - only such tools are fetched
-    url = archive_url(tool, tool.archive)
-    member = archive_member(tool, tool.archive)
-    file = target if member is None else target.with_name("archive")
+    url, member = _filled(tool.archive.url, tool), tool.archive.member
+    file = target.with_name("archive") if member else target
     _download(release.source(url), file, release.pins[url], watcher)
-    if member is not None:
-        _extract(url, file, member, target)
+    if member:
+        _extract(url, file, _filled(member, tool), target)
         file.unlink()
 
 

@@ -29,10 +29,10 @@ from stowage_testbed.cluster.components import (
     log_file,
     pid_file,
 )
-from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
+from stowage_testbed.errors import RunEndedError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.verdict import Verdict
 from stowage_testbed.wait import HANG_S, wait_until

@@ -14,7 +14,7 @@ from kubernetes.client import ApiClient, AuthorizationV1Api, CustomObjectsApi
 
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.cluster.metrics.usage import NAME, usage_object
+from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord
@@ -133,7 +133,7 @@ def test_nothing_is_left_behind(record: HpaRecord, api: ApiClient) -> None:
     assert record.hold
     custom: Any = CustomObjectsApi(api)
     usage = custom.get_cluster_custom_object(
-        "kwok.x-k8s.io", "v1alpha1", "clusterresourceusages", NAME
+        "kwok.x-k8s.io", "v1alpha1", "clusterresourceusages", USAGE
     )
     autoscalers = custom.list_cluster_custom_object(
         "autoscaling", "v2", "horizontalpodautoscalers"

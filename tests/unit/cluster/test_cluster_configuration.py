@@ -17,9 +17,9 @@ from stowage_testbed.cluster.kwokctl_config import (
     binary_options,
     docker_options,
     merged_arguments,
+    metrics_arguments,
     render_config,
 )
-from stowage_testbed.cluster.metrics.settings import metrics_arguments
 from stowage_testbed.cluster.ports import Ports
 
 PORTS = Ports(1, 2, 3, 4, 5)

@@ -15,9 +15,7 @@ from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics import server
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.cluster.metrics.objects import read_manifests
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
-from stowage_testbed.cluster.metrics.usage import usage_object
+from stowage_testbed.cluster.metrics.objects import read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import NodePool, metrics_path
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.errors import StowageError
@@ -29,7 +27,7 @@ def test_a_missing_metrics_server_is_reported_before_anything_starts(
 ) -> None:
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
-    cluster = KwokBinaryCluster("one", metrics=MetricsSettings())
+    cluster = KwokBinaryCluster("one", resolution_s=15)
 
     with pytest.raises(ToolMissingError, match="metrics-server is not installed"):
         cluster.up()
@@ -84,12 +82,6 @@ def test_the_certificate_is_made_out_to_the_service(
     for file in (made.key, made.kubeconfig):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.key.parent.stat().st_mode) == 0o700
-
-
-def test_a_resolution_that_metrics_server_refuses_is_refused_here() -> None:
-    """It would end at once, and say so only in its log."""
-    with pytest.raises(ValueError, match="every 10 s at most"):
-        MetricsSettings(resolution_s=5)
 
 
 def test_every_node_says_where_its_usage_is() -> None:

@@ -21,7 +21,6 @@ from silent_cluster import SilentCluster
 
 from stowage_testbed.clock import SystemClock
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
-from stowage_testbed.cluster.errors import RunEndedError
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
@@ -31,7 +30,7 @@ from stowage_testbed.cluster.supervision import (
     watch_again,
 )
 from stowage_testbed.ending import Ending, ended_early, report
-from stowage_testbed.errors import StowageError
+from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.wait import wait_until
 

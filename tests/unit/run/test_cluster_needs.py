@@ -9,7 +9,6 @@ import pytest
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.cluster_needs import cluster_for, missing_at
 from stowage_testbed.scenario.load import load_file
@@ -22,15 +21,15 @@ def variants(name: str) -> dict[str | None, Scenario]:
     return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
 
 
-def settings_of(cluster: Cluster) -> MetricsSettings | None:
+def resolution_s(cluster: Cluster) -> int | None:
     assert isinstance(cluster, KwokBinaryCluster)
-    return cluster.metrics
+    return cluster.resolution_s
 
 
 def test_scenarios_that_measure_no_usage_pay_nothing_for_it() -> None:
     cluster = cluster_for("one", variants("burst/deployment-200").values())
 
-    assert settings_of(cluster) is None
+    assert resolution_s(cluster) is None
 
 
 def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
@@ -39,8 +38,8 @@ def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
     plain = variants("burst/deployment-200")[None]
 
     both = cluster_for("one", [plain, recovery[None]])
-    assert settings_of(both) == MetricsSettings(10)
-    assert settings_of(cluster_for("one", [recovery["full"]])) == MetricsSettings(15)
+    assert resolution_s(both) == 10
+    assert resolution_s(cluster_for("one", [recovery["full"]])) == 15
 
 
 def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
@@ -29,6 +30,7 @@ from stowage_testbed.cluster.kind.images import (
     node_image,
     release_images,
 )
+from stowage_testbed.cluster.kind.node import prepare_node
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
@@ -81,7 +83,9 @@ class KindCluster(Cluster):
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
         port = owner.ports.kube_apiserver
         startup.settle(startup.await_api(lambda: ApiProbe.of(self.workdir, port)))
-        self._prepare(owner)
+        with self.api_client() as api:
+            address = prepare_node(Objects(api), self._node, self._timeout_s)
+        write_owner(self.workdir, replace(owner, node_address=address))
 
     def _create(self, image: str, images: ReleaseImages, owner: Owner) -> None:
         # The API server adds to a file that is there, which is then the user's own.
@@ -99,14 +103,6 @@ class KindCluster(Cluster):
 
     def _kind(self, arguments: Sequence[str]) -> None:
         _run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
-
-    def _prepare(self, owner: Owner) -> None:
-        # The client takes long to import, and only this kind of cluster needs it here.
-        from stowage_testbed.cluster.kind.node import prepare_node  # noqa: PLC0415
-
-        with self.api_client() as api:
-            address = prepare_node(api, self._node, self._timeout_s)
-        write_owner(self.workdir, replace(owner, node_address=address))
 
 
 def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:

@@ -26,22 +26,23 @@ _NO_LIMITS_API_SERVER = {
 }
 _NO_LIMITS_CONTROLLERS = {"kube-api-qps": "5000", "kube-api-burst": "10000"}
 
+# Names and services of the cluster are not needed: the release knows its API server by
+# address, and nothing runs on fake nodes.
+_INIT = {
+    "kind": "InitConfiguration",
+    "skipPhases": ["preflight", "addon/coredns", "addon/kube-proxy"],
+}
+# Refused by default from 1.35 on, and not removed in 1.36.
+_KUBELET = {"kind": "KubeletConfiguration", "failCgroupV1": False}
+
 
 def render_config(
-    name: str,
-    image: str,
-    api_port: int,
-    audit_log: Path,
-    archives: Mapping[str, Path],
+    name: str, image: str, api_port: int, audit_log: Path, archives: Mapping[str, Path]
 ) -> str:
     """Return the configuration of one cluster with one node.
 
-    Parameters
-    ----------
-    audit_log
-        File that the API server writes to; it exists, in a folder of logs alone.
-    archives
-        Files that the node may read, by where it sees them.
+    The ``audit_log`` exists, in a folder of logs alone; ``archives`` are files that the
+    node may read, by where it sees them.
     """
     node = {
         "role": "control-plane",
@@ -56,7 +57,7 @@ def render_config(
         ],
         "kubeadmConfigPatches": [
             yaml.safe_dump(patch)
-            for patch in (_cluster(audit_log.name), _init(), _kubelet())
+            for patch in (_cluster(audit_log.name), _INIT, _KUBELET)
         ],
     }
     return yaml.safe_dump(
@@ -108,21 +109,6 @@ def _volume(
         "mountPath": path,
         "readOnly": read_only,
         "pathType": kind,
-    }
-
-
-def _init() -> Mapping[str, object]:
-    # Names and services of the cluster are not needed: the release knows its API server
-    # by address, and nothing runs on fake nodes.
-    skipped = ["preflight", "addon/coredns", "addon/kube-proxy"]
-    return {"kind": "InitConfiguration", "skipPhases": skipped}
-
-
-def _kubelet() -> Mapping[str, object]:
-    return {
-        "kind": "KubeletConfiguration",
-        # Refused by default from 1.35 on, and not removed in 1.36.
-        "failCgroupV1": False,
     }
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
-from kubernetes.client import ApiClient, AppsV1Api, CoreV1Api
-
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.wait import wait_until
 
 _SCHEDULER_MANIFEST = "/etc/kubernetes/manifests/kube-scheduler.yaml"
-_SCHEDULER = "component=kube-scheduler"
+_SCHEDULER = "kube-scheduler"
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-def prepare_node(api: ApiClient, node: str, timeout_s: float) -> str:
+def prepare_node(objects: Objects, node: str, timeout_s: float) -> str:
     """Prepare a node once it is Ready, and return its address.
 
     Workload is kept off it. What kind brings by itself stays on it, or goes: pods of
@@ -27,57 +26,42 @@ def prepare_node(api: ApiClient, node: str, timeout_s: float) -> str:
     WaitTimeoutError
         The node is not Ready, or the scheduler does not end.
     """
-    core = CoreV1Api(api)
     wait_until(
         f"node {node} to be Ready",
-        lambda: _conditions(core, node),
+        lambda: dict(_conditions(objects, node)),
         lambda seen: seen.get("Ready") == "True",
         timeout_s=timeout_s,
     )
     taint = {"key": HOST_TAINT, "effect": "NoSchedule"}
-    core.patch_node(node, {"spec": {"taints": [taint]}})
-    _keep_daemons_on(api, node)
-    _remove_deployments(api)
+    objects.patch("Node", node, {"spec": {"taints": [taint]}})
+    pinned = {"spec": {"template": {"spec": {"nodeSelector": {_HOSTNAME: node}}}}}
+    for one in objects.listed("DaemonSet"):
+        meta = one["metadata"]
+        objects.patch("DaemonSet", meta["name"], pinned, namespace=meta["namespace"])
+    for one in objects.listed("Deployment"):
+        meta = one["metadata"]
+        objects.delete("Deployment", meta["name"], namespace=meta["namespace"])
     docker("exec", node, "rm", "--force", _SCHEDULER_MANIFEST)
     wait_until(
         "kind's own scheduler to end",
-        lambda: _scheduler_pods(core),
+        lambda: _scheduler_pods(objects),
         lambda names: not names,
         timeout_s=timeout_s,
     )
-    body: Any = core.read_node(node)
-    addresses = {one.type: one.address for one in body.status.addresses}
-    return str(addresses["InternalIP"])
+    addresses = objects.read("Node", node)["status"]["addresses"]
+    return next(str(one["address"]) for one in addresses if one["type"] == "InternalIP")
 
 
-def _conditions(core: CoreV1Api, node: str) -> dict[str, str]:
-    found: list[Any] = core.list_node(field_selector=f"metadata.name={node}").items
-    return {
-        condition.type: condition.status
-        for body in found
-        for condition in body.status.conditions or ()
-    }
+def _conditions(objects: Objects, node: str) -> Iterator[tuple[str, str]]:
+    for body in objects.listed("Node"):
+        if body["metadata"]["name"] == node:
+            for condition in body["status"].get("conditions") or ():
+                yield condition["type"], condition["status"]
 
 
-def _keep_daemons_on(api: ApiClient, node: str) -> None:
-    apps = AppsV1Api(api)
-    pinned = {"spec": {"template": {"spec": {"nodeSelector": {_HOSTNAME: node}}}}}
-    daemons: list[Any] = apps.list_daemon_set_for_all_namespaces().items
-    for daemon in daemons:
-        meta = daemon.metadata
-        apps.patch_namespaced_daemon_set(meta.name, meta.namespace, pinned)
-
-
-def _remove_deployments(api: ApiClient) -> None:
-    apps = AppsV1Api(api)
-    deployments: list[Any] = apps.list_deployment_for_all_namespaces().items
-    for deployment in deployments:
-        meta = deployment.metadata
-        apps.delete_namespaced_deployment(meta.name, meta.namespace)
-
-
-def _scheduler_pods(core: CoreV1Api) -> list[str]:
-    found: list[Any] = core.list_namespaced_pod(
-        "kube-system", label_selector=_SCHEDULER
-    ).items
-    return [pod.metadata.name for pod in found]
+def _scheduler_pods(objects: Objects) -> list[str]:
+    return [
+        pod["metadata"]["name"]
+        for pod in objects.listed("Pod", "kube-system")
+        if (pod["metadata"].get("labels") or {}).get("component") == _SCHEDULER
+    ]

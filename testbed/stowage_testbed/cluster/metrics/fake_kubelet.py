@@ -42,24 +42,21 @@ class FakeKubelet:
             )
         return cls(ApiProbe.of(workdir, owner.ports.kwok_controller))
 
-    def read_meters(self, nodes: Iterable[str]) -> dict[str, str]:
-        """Return what each node answers to a scrape, as Prometheus text.
+    def read_meters(self, nodes: Iterable[str]) -> None:
+        """Scrape these nodes, so that their usage until now is booked.
 
         Raises
         ------
         StowageError
             KWOK does not answer, or not with a reading.
         """
-        return {node: self._read(node) for node in nodes}
-
-    def _read(self, node: str) -> str:
-        try:
-            status, body = self.probe.get(metrics_path(node))
-        except (OSError, http.client.HTTPException) as error:
-            raise _no_reading(node, str(error)) from error
-        if status != http.HTTPStatus.OK:
-            raise _no_reading(node, f"{status} {body.strip()[:200]}")
-        return body
+        for node in nodes:
+            try:
+                status, body = self.probe.get(metrics_path(node))
+            except (OSError, http.client.HTTPException) as error:
+                raise _no_reading(node, str(error)) from error
+            if status != http.HTTPStatus.OK:
+                raise _no_reading(node, f"{status} {body.strip()[:200]}")
 
 
 def _no_reading(node: str, answer: str) -> StowageError:

@@ -5,18 +5,15 @@ Among them the kinds that KWOK reads simulated usage from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.cluster.metrics.usage import usage_object
-from stowage_testbed.wait import wait_until
 
 _FOLDER = Path(__file__).parent
-
-Manifest = dict[str, Any]
 
 
 def read_manifests(name: str) -> list[Manifest]:
@@ -35,23 +32,48 @@ def serve_usage_api(objects: Objects, timeout_s: float) -> None:
     definitions = read_manifests("usage-crds")
     for definition in definitions:
         objects.create(definition)
-    names = {definition["metadata"]["name"] for definition in definitions}
-    wait_until(
-        "the kinds of usage to be served",
-        lambda: {name for name in names if not _is_established(objects, name)},
-        lambda missing: not missing,
-        timeout_s=timeout_s,
-    )
+    for definition in definitions:
+        objects.await_definition(definition["metadata"]["name"], timeout_s)
     for manifest in (*read_manifests("kubelet-metrics"), usage_object({})):
         objects.create(manifest)
 
 
-def conditions(objects: Objects, kind: str, name: str) -> dict[str, Manifest]:
-    """Return an object's conditions by type."""
-    status = objects.read(kind, name).get("status") or {}
-    return {one["type"]: one for one in status.get("conditions") or ()}
+USAGE = "usage"
+CPU_ANNOTATION = "kwok.x-k8s.io/usage-cpu"
+MEMORY_ANNOTATION = "kwok.x-k8s.io/usage-memory"
+
+MEMORY = "64Mi"
+"""What every pod uses; metrics-server takes a container without memory for gone."""
 
 
-def _is_established(objects: Objects, name: str) -> bool:
-    seen = conditions(objects, "CustomResourceDefinition", name)
-    return seen.get("Established", {}).get("status") == "True"
+def usage_object(cpu_milli: Mapping[str, int]) -> Manifest:
+    """Return what KWOK simulates, given each pod's CPU by namespace; others use none.
+
+    KWOK takes the first of several objects that match a pod, in an order that means
+    nothing. So there is one for the whole cluster: what a pod's annotations say, else
+    what is set for its namespace, else nothing.
+    """
+    cpu = 'Quantity("0")'
+    for namespace, milli in cpu_milli.items():
+        mine = f'pod.metadata.namespace == "{namespace}"'
+        cpu = f'{mine} ? Quantity("{milli}m") : {cpu}'
+    usage = {
+        "cpu": {"expression": _annotated(CPU_ANNOTATION, cpu)},
+        "memory": {
+            "expression": _annotated(MEMORY_ANNOTATION, f'Quantity("{MEMORY}")')
+        },
+    }
+    return {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "ClusterResourceUsage",
+        "metadata": {"name": USAGE},
+        "spec": {"usages": [{"usage": usage}]},
+    }
+
+
+def _annotated(annotation: str, otherwise: str) -> str:
+    annotations = "pod.metadata.annotations"
+    return (
+        f'"{annotation}" in {annotations} '
+        f'? Quantity({annotations}["{annotation}"]) : ({otherwise})'
+    )

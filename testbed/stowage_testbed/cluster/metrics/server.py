@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import trustme
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
@@ -17,12 +18,7 @@ from stowage_testbed.cluster.components import (
     spawn_component,
 )
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.cluster.metrics.objects import (
-    Manifest,
-    conditions,
-    read_manifests,
-)
-from stowage_testbed.cluster.metrics.settings import MetricsSettings
+from stowage_testbed.cluster.metrics.objects import read_manifests
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.service_account import (
     write_account_kubeconfig,
@@ -79,13 +75,15 @@ _API_SERVICE = "v1beta1.metrics.k8s.io"
 class MetricsServer:
     """Starts metrics-server on one cluster.
 
-    KWOK answers on ``kubelet_port`` for every fake node; the API server must have found
+    KWOK answers on ``kubelet_port`` for every fake node, and is scraped every
+    ``resolution_s``: a new pod has a reading after its second scrape, or after its
+    first if it is more than 10 s old then. The API server must have found
     metrics-server within ``timeout_s``.
     """
 
     workdir: Path
     kubelet_port: int
-    settings: MetricsSettings
+    resolution_s: int
     timeout_s: float
 
     def start(self, api: ApiClient, kubeconfig: Path) -> None:
@@ -125,9 +123,9 @@ class MetricsServer:
             f"--kubeconfig={identity.kubeconfig}",
             f"--authentication-kubeconfig={identity.kubeconfig}",
             f"--authorization-kubeconfig={identity.kubeconfig}",
-            f"--metric-resolution={self.settings.resolution_s}s",
+            f"--metric-resolution={self.resolution_s}s",
             # Less than nine tenths of the resolution, or it would not start.
-            f"--kubelet-request-timeout={self.settings.resolution_s // 2}s",
+            f"--kubelet-request-timeout={self.resolution_s // 2}s",
             "--kubelet-preferred-address-types=InternalIP",
             f"--kubelet-port={self.kubelet_port}",
             f"--kubelet-certificate-authority={self.workdir / 'pki' / 'ca.crt'}",
@@ -138,8 +136,11 @@ class MetricsServer:
     def _availability(self, objects: Objects) -> str:
         if has_ended(self.workdir, METRICS_SERVER):
             raise component_failed(self.workdir, METRICS_SERVER)
-        found = conditions(objects, "APIService", _API_SERVICE).get("Available")
-        return f"{found['status']}: {found['message']}" if found else "not looked at"
+        status = objects.read("APIService", _API_SERVICE).get("status") or {}
+        for one in status.get("conditions") or ():
+            if one["type"] == "Available":
+                return f"{one['status']}: {one['message']}"
+        return "not looked at"
 
 
 def _registered(registration: Manifest, identity: Identity, port: int) -> Manifest:

@@ -95,8 +95,7 @@ class WebService:
         ),
     ] = 25
     timeout_s: Annotated[
-        float,
-        setting("When a client gives up, which is an error.", exclusiveMinimum=0),
+        float, setting("When a client gives up, which is an error.", exclusiveMinimum=0)
     ] = 3.0
     routing: Annotated[
         Routing,
@@ -184,21 +183,10 @@ def steady_state(service: WebService, clients: int, replicas: int) -> SteadyStat
 def others(routing: Routing, clients: int, replicas: int) -> tuple[float, ...]:
     """Return how probable it is that a request meets 0, 1, 2, ... others.
 
-    Parameters
-    ----------
-    routing
-        How the replica is picked.
-    clients, replicas
-        At least one of each; every client has one request under way, always.
-
-    Returns
-    -------
-    tuple of float
-        Sums to 1. Its mean is ``(clients - 1) / replicas`` for random routing, and for
-        balanced routing the least that is possible.
+    There is at least one client and one replica; every client has one request under
+    way, always. The sum is 1, the mean ``(clients - 1) / replicas`` for random routing,
+    and for balanced routing the least that is possible.
     """
-    if clients < 1 or replicas < 1:
-        raise ValueError(f"{clients} clients and {replicas} replicas: 1 of each needed")
     if routing == "balanced":
         return _balanced(clients, replicas)
     return _random(clients, replicas)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.observe.settled import Condition, pods_decided, pods_placed
+from stowage_testbed.observe.settled import pods_decided, pods_placed
 from stowage_testbed.observe.state import State
 from stowage_testbed.reproduce.boreas.request import plans, quiet_s
 from stowage_testbed.reproduce.boreas.scenes import Scene
@@ -71,15 +71,7 @@ ROUNDS = 20
 
 
 class Deployment(Harness, Listener):
-    """Deploys a scene once, by an arm that serves.
-
-    Parameters
-    ----------
-    observer
-        Sees the pods.
-    scene, arm, number
-        Of the row.
-    """
+    """Deploys a scene once, by an arm that serves."""
 
     is_judged = False
 
@@ -128,13 +120,19 @@ class Deployment(Harness, Listener):
         )
 
     def _all_placed(self, namespace: str) -> bool:
+        """Wait until no pod changes any more; return whether all are placed."""
         placed = pods_placed(namespace, self._scene.pods)
         for _ in range(ROUNDS):
             before = _last_change(self._observer)
-            if _came_true(self._observer, placed, quiet_s(self._arm)):
+            try:
+                self._observer.wait_for(
+                    "every pod to be placed", placed, timeout_s=quiet_s(self._arm)
+                )
+            except WaitTimeoutError:
+                if _last_change(self._observer) == before:
+                    return False
+            else:
                 return True
-            if _last_change(self._observer) == before:
-                break
         return False
 
 
@@ -152,14 +150,6 @@ def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> Deployme
     if outcome.error:
         raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")
     return deployment.row
-
-
-def _came_true(observer: Observer, condition: Condition, timeout_s: float) -> bool:
-    try:
-        observer.wait_for("every pod to be placed", condition, timeout_s=timeout_s)
-    except WaitTimeoutError:
-        return False
-    return True
 
 
 def _last_change(observer: Observer) -> Receipt | None:

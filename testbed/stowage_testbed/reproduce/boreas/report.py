@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,7 @@ from stowage_testbed.reproduce.boreas.request import BATCH_S, BoreasRequest, pla
 from stowage_testbed.reproduce.boreas.scenes import Scene
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.run.arm import Arm
-from stowage_testbed.text.figure import (
-    Figure,
-    at_least,
-    figure,
-    share_percent,
-)
+from stowage_testbed.text.figure import Figure, at_least, figure, share_percent
 from stowage_testbed.text.table import Table
 
 
@@ -49,14 +45,11 @@ def counted(
     request: BoreasRequest, rows: Sequence[DeploymentRow]
 ) -> tuple[Counted, ...]:
     """Return each scene by each arm, in the order that was asked for."""
+    by_run = defaultdict[tuple[str, str], list[DeploymentRow]](list)
+    for row in rows:
+        by_run[row.scene, row.arm].append(row)
     return tuple(
-        Counted(
-            scene,
-            arm,
-            tuple(
-                row for row in rows if (row.scene, row.arm) == (scene.name, arm.name)
-            ),
-        )
+        Counted(scene, arm, tuple(by_run[scene.name, arm.name]))
         for scene in request.scenes
         for arm in request.arms
     )
@@ -137,20 +130,11 @@ def write_report(
     request: BoreasRequest,
     rows: Sequence[DeploymentRow],
 ) -> str:
-    """Write the table and the figures, and return what a terminal shows.
+    """Write a table to the folder ``path`` and the figures to a file, as JSON.
 
-    Parameters
-    ----------
-    path
-        The folder of the results.
-    figures_file
-        Where the figures go, as JSON.
+    Returns what a terminal shows.
     """
     found = counted(request, rows)
-    return write_tables(
-        path,
-        figures_file,
-        [boreas_table(found)],
-        list(boreas_figures(found)),
-        {"scope": request.document()},
-    )
+    tables, figures = [boreas_table(found)], list(boreas_figures(found))
+    facts = {"scope": request.document()}
+    return write_tables(path, figures_file, tables, figures, facts)

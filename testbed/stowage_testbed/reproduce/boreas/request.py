@@ -70,15 +70,7 @@ NamedT = TypeVar("NamedT", Scene, Arm)
 
 @dataclass(frozen=True, slots=True)
 class BoreasRequest:
-    """Scenes, arms, and how often.
-
-    Attributes
-    ----------
-    repeat
-        Of the two tests that the paper counts.
-    others
-        Of each of the other scenes.
-    """
+    """Scenes, arms, and how often: the two tests that the paper counts, and others."""
 
     scenes: tuple[Scene, ...]
     arms: tuple[Arm, ...]

@@ -56,20 +56,10 @@ system's own pods take the rest (listing 1.1, and the authors' test files)."""
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One test.
+    """One test, on so many nodes as the paper's, with zones dealt out in turn.
 
-    Attributes
-    ----------
-    name, about
-        Its word, and what it is in a few.
-    nodes
-        How many there are, each as in the paper.
-    zones
-        That the nodes are in, dealt out in turn; none if empty.
-    workload
-        In the order in which its files are read.
-    published
-        The paper's own figures; ``None`` for a scene that it does not have.
+    The workload is in the order in which its files are read; what is ``published`` are
+    the paper's own figures, if it has the scene.
     """
 
     name: str
@@ -111,12 +101,12 @@ class Scene:
         return -(-asked // NODE["cpu"])
 
 
-def app_in(*names: str) -> dict[str, object]:
-    """Return the requirement that a pod belongs to one of these workloads."""
-    return {"key": WORKLOAD_LABEL, "operator": "In", "values": list(names)}
-
-
 Requirement = Mapping[str, object]
+
+
+def app_in(*names: str, operator: str = "In") -> Requirement:
+    """Return the requirement that a pod is of one of these workloads, or of none."""
+    return {"key": WORKLOAD_LABEL, "operator": operator, "values": list(names)}
 
 
 def affinity(
@@ -128,12 +118,7 @@ def affinity(
 ) -> dict[str, Any]:
     """Return the part of a pod's spec that keeps it near some pods, and off others.
 
-    Parameters
-    ----------
-    near, apart
-        Which pods, as one requirement on their labels.
-    near_by, apart_by
-        The topology key: what counts as one place.
+    ``near_by`` and ``apart_by`` are topology keys: what counts as one place.
     """
     found: dict[str, Any] = {}
     if near is not None:
@@ -155,10 +140,7 @@ def spread(over: str, whom: Requirement) -> dict[str, Any]:
 
 
 def _term(whom: Requirement, key: str) -> dict[str, Any]:
-    return {
-        "labelSelector": {"matchExpressions": [dict(whom)]},
-        "topologyKey": key,
-    }
+    return {"labelSelector": {"matchExpressions": [dict(whom)]}, "topologyKey": key}
 
 
 MB = 1_000_000
@@ -171,10 +153,7 @@ def scenes() -> tuple[Scene, ...]:
 
 
 def _of_the_paper() -> tuple[Scene, ...]:
-    minimal = (
-        _deployment("backend", 3, 300, 500),
-        _deployment("proxy", 2, 450, 600),
-    )
+    minimal = (_deployment("backend", 3, 300, 500), _deployment("proxy", 2, 450, 600))
     return (
         Scene("minimal", "all CPU is needed", 2, minimal, published=MINIMAL),
         Scene("affinity", "83 % of CPU", 4, _shop(), published=AFFINITY),
@@ -189,19 +168,22 @@ def _with_other_operators() -> tuple[Scene, ...]:
         Scene(
             "not-in", "NotIn: every app but some", 4,
             _shop(
-                frontends=_app_not_in("backend", "cache", "proxy"),
-                backends=_app_not_in("frontend", "cache", "proxy"),
+                frontends=app_in("backend", "cache", "proxy", operator="NotIn"),
+                backends=app_in("frontend", "cache", "proxy", operator="NotIn"),
             ),
         ),
         Scene(
             "exists", "Exists: whoever has the label", 4,
-            _shop(frontends=_labelled("frontend"), backends=_labelled("backend")),
+            _shop(
+                frontends={"key": "frontend", "operator": "Exists"},
+                backends={"key": "backend", "operator": "Exists"},
+            ),
         ),
         Scene(
             "does-not-exist", "DoesNotExist: whoever lacks the label", 4,
             _shop(
-                frontends=_unlabelled("not-frontend"),
-                backends=_unlabelled("not-backend"),
+                frontends={"key": "not-frontend", "operator": "DoesNotExist"},
+                backends={"key": "not-backend", "operator": "DoesNotExist"},
             ),
         ),
         Scene(
@@ -247,14 +229,9 @@ def _shop(
     frontends: Requirement | None = None,
     backends: Requirement | None = None,
 ) -> tuple[Workload, ...]:
-    """Return the shop of the affinity test.
+    """Return the shop of the affinity test, of 11 pods each time.
 
-    Parameters
-    ----------
-    times
-        How large it is: 11 pods each time.
-    frontends, backends
-        How relations name the two; by their label, if not otherwise.
+    Relations name frontends and backends by their label, if not otherwise.
     """
     frontend = frontends or app_in("frontend")
     backend = backends or app_in("backend")
@@ -283,15 +260,3 @@ def _deployment(
         name, replicas, Resources(cpu=cpu_milli, memory=megabytes * MB), "Deployment",
         labels=labels, pod=pod or {},
     )  # fmt: skip
-
-
-def _app_not_in(*names: str) -> Requirement:
-    return {"key": WORKLOAD_LABEL, "operator": "NotIn", "values": list(names)}
-
-
-def _labelled(key: str) -> Requirement:
-    return {"key": key, "operator": "Exists"}
-
-
-def _unlabelled(key: str) -> Requirement:
-    return {"key": key, "operator": "DoesNotExist"}

@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Any, Generic
 
 from stowage_testbed.journal import TaskJournal
-from stowage_testbed.reproduce.instance.evaluation import (
-    Evaluation,
-    InstanceT,
-    SolvedT,
-)
+from stowage_testbed.reproduce.instance.evaluation import Evaluation, InstanceT, SolvedT
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest
 from stowage_testbed.reproduce.instance.rows import ResultRow
@@ -39,10 +35,6 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
     Attributes
     ----------
-    kind
-        Its name.
-    row_type
-        Of its instances.
     request_of
         Reads what was asked for from a folder's header.
     select
@@ -68,16 +60,6 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         listener: SweepListener,
     ) -> Evaluation[SolvedT]:
         """Do what is left to do, write the Parquet files, and return all results."""
-        return self.read(path, self._execute(request, path, engine, listener))
-
-    def _execute(
-        self,
-        request: GridRequest[CaseT],
-        path: Path,
-        engine: Engine,
-        listener: SweepListener,
-    ) -> Mapping[str, str]:
-        """Return why, of each task that could not be carried out."""
         folder = SweepFolder(path)
         with folder.opened(self.kind, request.document(), request.shard):
             instances = folder.journal(INSTANCES, self.row_type)
@@ -87,7 +69,7 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
             solves = self._solves(request, instances, alternating=True)
             unsolved = execute("solves", solves, results, engine, listener)
             self._write(path, request, instances, results)
-        return {**unfound, **unsolved}
+        return self.read(path, {**unfound, **unsolved})
 
     def rebuild_tables(self, path: Path) -> None:
         """Write the Parquet files of a folder whose journals are there."""
@@ -124,18 +106,10 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
         failures: Mapping[str, str] | None = None,
         minutes: float | None = None,
     ) -> str:
-        """Write tables and figures, and return what a terminal shows.
+        """Write tables and figures of a folder, and return what a terminal shows.
 
-        Parameters
-        ----------
-        path
-            The folder of the results.
-        figures_file
-            Where the figures go, as JSON.
-        failures
-            Why, of each task that this call could not carry out.
-        minutes
-            That this call took.
+        ``failures`` says why, of each task that this call could not carry out in its
+        ``minutes``.
         """
         header = SweepFolder(path).header()
         tables, figures, more = self.show(path, self.read(path, failures), header)
@@ -157,17 +131,11 @@ class Rebuilding(Generic[CaseT, InstanceT, SolvedT]):
 
         Each result stands beside its whole instance.
         """
-        known = frame_of(
-            [row for case in request.cases() for row in instances.get(case.id)],
-            self.row_type,
-        )
+        solves = self._solves(request, instances, alternating=False)
+        rows = (row for case in request.cases() for row in instances.get(case.id))
+        known = frame_of(rows, self.row_type)
         found = frame_of(
-            [
-                row
-                for task in self._solves(request, instances, alternating=False)
-                for row in results.get(task.id)
-            ],
-            ResultRow,
+            (r for task in solves for r in results.get(task.id)), ResultRow
         )
         write_frame(path / f"{INSTANCES}.parquet", known)
         joined = found.join(known, on="case", how="left", maintain_order="left")

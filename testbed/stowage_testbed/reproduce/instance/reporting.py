@@ -24,16 +24,10 @@ def write_tables(
     figures: Sequence[Figure],
     facts: Mapping[str, Any],
 ) -> str:
-    """Write tables and figures, and return what a terminal shows.
+    """Write tables to a folder, and figures to a file, as JSON.
 
-    Parameters
-    ----------
-    folder
-        Gets the tables.
-    figures_file
-        Where the figures go, as JSON.
-    facts
-        Of the run, as JSON values, which stand beside those of the machine.
+    There the ``facts`` of the run stand beside those of the machine. Returns what a
+    terminal shows.
     """
     write_whole(folder / TABLES, markdown_text(tables))
     content = {

@@ -18,14 +18,10 @@ CaseT = TypeVar("CaseT", bound=Case)
 
 @dataclass(frozen=True, slots=True)
 class GridRequest(Generic[CaseT]):
-    """Cells, instances a cell, strategies and limits.
+    """Cells, instances a cell, strategies and limits; of all that, one shard.
 
-    Attributes
-    ----------
-    shard
-        The part of the instances that is dealt with here.
-    deterministic
-        Count work in steps, not seconds: the same rows on any machine, but for times.
+    If ``deterministic``, work is counted in steps, not seconds: the same rows on any
+    machine, but for times.
     """
 
     cells: tuple[Cell, ...]
@@ -41,8 +37,19 @@ class GridRequest(Generic[CaseT]):
         """Return all cells of the paper."""
 
     @abstractmethod
+    def cases_of(self, cell: Cell, number: int) -> Sequence[CaseT]:
+        """Return the cases of the ``number``-th instance of a cell."""
+
     def cases(self) -> Sequence[CaseT]:
         """Return the shard's cases: first instances of all cells before second ones."""
+        return self.shard.of(
+            [
+                case
+                for number in range(self.sample)
+                for cell in self.cells
+                for case in self.cases_of(cell, number)
+            ]
+        )
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any], shard: Shard) -> Self:

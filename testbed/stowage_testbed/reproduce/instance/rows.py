@@ -27,8 +27,6 @@ class Instance:
 
     Attributes
     ----------
-    case
-        Names it.
     nodes, pods_per_node, priorities, usage_percent
         The cell of the paper's grid.
     number
@@ -129,10 +127,8 @@ class ResultRow:
 
     Attributes
     ----------
-    case
-        The instance's.
-    strategy, limit_s, cores
-        The solver, its limit in seconds and its number of threads.
+    cores
+        Threads of the solver.
     end_reason, message
         As the optimiser said them.
     optimal
@@ -140,8 +136,6 @@ class ResultRow:
         disruption.
     plan
         Where the pods are when the plan is carried out.
-    moves, evictions
-        Of the plan.
     wall_s, solve_s
         From the call to its last answer; and the solve alone.
     """
@@ -162,15 +156,7 @@ class ResultRow:
 
 
 def numbered(scenario: Scenario, nodes: Mapping[str, str | None]) -> Where:
-    """Return where the pods are, by their number, from where they are by name.
-
-    Parameters
-    ----------
-    scenario
-        Its pods are called ``<workload>-<number>``.
-    nodes
-        By ``namespace/name``.
-    """
+    """Return where the pods are, by their number, from their nodes by full name."""
     (pool,) = scenario.nodes
     numbers: dict[str | None, int] = {
         name: number for number, name in enumerate(pool.node_names())

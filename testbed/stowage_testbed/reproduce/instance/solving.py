@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import perf_counter
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -32,10 +32,7 @@ SEED = 1
 class SolveTask:
     """One strategy with one limit on one instance; pods are ``<workload>-<number>``.
 
-    Attributes
-    ----------
-    deterministic
-        Count work in steps, not seconds, on one core: the same plan anywhere.
+    If ``deterministic``, work is counted in steps on one core: the same plan anywhere.
     """
 
     case: Case
@@ -87,7 +84,10 @@ class SolveTask:
             plan=carried_out(start, plan, names, nodes),
             moves=len(plan.moves),
             evictions=len(plan.evictions),
-            tiers=tuple(_tier(tier) for tier in plan.tiers),
+            tiers=tuple(
+                TierRow(*(getattr(tier, one.name) for one in fields(TierRow)))
+                for tier in plan.tiers
+            ),
             wall_s=wall_s,
             solve_s=last.durations.solve_s,
         )
@@ -124,15 +124,3 @@ def carried_out(
     for eviction in plan.evictions:
         where[eviction.pod_uid] = PENDING
     return tuple(where[name] for name in names)
-
-
-def _tier(tier: pb.TierResult) -> TierRow:
-    return TierRow(
-        priority=tier.priority,
-        placed_before=tier.placed_before,
-        placed=tier.placed,
-        upper_bound=tier.upper_bound,
-        optimal=tier.optimal,
-        disruption=tier.disruption,
-        disruption_lower_bound=tier.disruption_lower_bound,
-    )

@@ -12,11 +12,7 @@ from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding, Shown
 from stowage_testbed.reproduce.instance.request import GridRequest
 from stowage_testbed.reproduce.paper import published
-from stowage_testbed.reproduce.paper.categories import (
-    Baseline,
-    Categorised,
-    Evaluation,
-)
+from stowage_testbed.reproduce.paper.categories import Baseline, Categorised, Evaluation
 from stowage_testbed.reproduce.paper.figures import evaluation_figures
 from stowage_testbed.reproduce.paper.instances import InstanceRow, SelectTask
 from stowage_testbed.reproduce.paper.live import live_rows
@@ -41,15 +37,9 @@ class PaperRequest(GridRequest[Case]):
         """Return the paper's 96 cells."""
         return tuple(grid())
 
-    def cases(self) -> Sequence[Case]:
-        """Return the shard's cases: first instances of all cells before second ones."""
-        return self.shard.of(
-            [
-                Case(Family.PAPER, cell, number)
-                for number in range(self.sample)
-                for cell in self.cells
-            ]
-        )
+    def cases_of(self, cell: Cell, number: int) -> Sequence[Case]:
+        """Return the one case of an instance."""
+        return (Case(Family.PAPER, cell, number),)
 
 
 def show(path: Path, evaluation: Evaluation, header: Header) -> Shown:

@@ -8,7 +8,6 @@ from statistics import fmean, median
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.reproduce.paper.categories import (
     Baseline,
-    Categorised,
     Category,
     Evaluation,
 )
@@ -16,18 +15,17 @@ from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import no_calls_percent
 from stowage_testbed.reproduce.paper.published import HEADLINES, STRATEGY
 from stowage_testbed.reproduce.paper.tables import full_ratio, ratio
-from stowage_testbed.text.figure import (
-    Figure,
-    at_least,
-    at_most,
-    figure,
-    share_percent,
-)
+from stowage_testbed.text.figure import Figure, at_least, at_most, figure, share_percent
 
 FASTER = 100
 """How many times faster simulations are to find instances."""
 
-BETTER = (Category.BETTER, Category.BETTER_OPTIMAL)
+SHARES = {
+    "better": (Category.BETTER, Category.BETTER_OPTIMAL),
+    "better and proved optimal": (Category.BETTER_OPTIMAL,),
+    "default proved optimal": (Category.DEFAULT_OPTIMAL,),
+    "failures": (Category.FAILURES,),
+}
 
 
 def evaluation_figures(
@@ -42,49 +40,27 @@ def evaluation_figures(
 
 def _share_figures(evaluation: Evaluation) -> Iterator[Figure]:
     for limit_s in evaluation.limits_s:
-        published = HEADLINES.get(limit_s)
         for strategy in evaluation.strategies:
+            name = f"{strategy} at {limit_s:g} s"
             found = evaluation.of(strategy, limit_s)
             for baseline in Baseline:
-                theirs = published if baseline is Baseline.STOCK else None
-                name = f"{strategy} at {limit_s:g} s against {baseline}"
-                yield _share(
-                    f"{name}: better", found, baseline, BETTER,
-                    f"> {theirs.better:g} %" if theirs else "",
-                )  # fmt: skip
-                yield _share(
-                    f"{name}: better and proved optimal", found, baseline,
-                    (Category.BETTER_OPTIMAL,), "",
-                )  # fmt: skip
-                yield _share(
-                    f"{name}: default proved optimal", found, baseline,
-                    (Category.DEFAULT_OPTIMAL,),
-                    f"> {theirs.default_optimal:g} %" if theirs else "",
-                )  # fmt: skip
-                yield _share(
-                    f"{name}: failures", found, baseline, (Category.FAILURES,), ""
-                )
-            yield figure(
-                f"{strategy} at {limit_s:g} s: mean call", "s",
-                [one.result.wall_s for one in found], fmean,
-            )  # fmt: skip
-            yield figure(
-                f"{strategy} at {limit_s:g} s: longest call", "s",
-                [one.result.wall_s for one in found], max,
-            )  # fmt: skip
+                published = _published(limit_s) if baseline is Baseline.STOCK else {}
+                for what, wanted in SHARES.items():
+                    yield figure(
+                        f"{name} against {baseline}: {what}", "%",
+                        [float(one.category(baseline) in wanted) for one in found],
+                        share_percent, spread=False, prototype=published.get(what, ""),
+                    )  # fmt: skip
+            calls = [one.result.wall_s for one in found]
+            yield figure(f"{name}: mean call", "s", calls, fmean)
+            yield figure(f"{name}: longest call", "s", calls, max)
 
 
-def _share(
-    name: str,
-    found: Sequence[Categorised],
-    baseline: Baseline,
-    wanted: Sequence[Category],
-    published: str,
-) -> Figure:
-    hits = [float(one.category(baseline) in wanted) for one in found]
-    return figure(
-        name, "%", hits, share_percent, spread=False, prototype=published,
-    )  # fmt: skip
+def _published(limit_s: float) -> dict[str, str]:
+    if limit_s not in HEADLINES:
+        return {}
+    better, optimal = HEADLINES[limit_s].better, HEADLINES[limit_s].default_optimal
+    return {"better": f"> {better:g} %", "default proved optimal": f"> {optimal:g} %"}
 
 
 def _rivalry_figures(evaluation: Evaluation) -> Iterator[Figure]:

@@ -12,12 +12,7 @@ from time import perf_counter
 
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.reproduce.instance.rows import (
-    Instance,
-    Where,
-    facts_of,
-    numbered,
-)
+from stowage_testbed.reproduce.instance.rows import Instance, Where, facts_of, numbered
 from stowage_testbed.reproduce.sweep.task import Tools
 from stowage_testbed.resources import CPU, MEMORY
 from stowage_testbed.scenario.model import Scenario
@@ -33,8 +28,6 @@ class InstanceRow(Instance):
     ----------
     node_cpu_milli, node_memory_bytes
         Of each node: all are equal.
-    pod_cpu_milli, pod_memory_bytes
-        Of each pod.
     stock
         Where the stock scheduler leaves them, with preemption; a pod that was preempted
         and came back counts as the same.

@@ -13,14 +13,11 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.metrics.packing import placed_by_priority, placements
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.reproduce.paper.categories import (
-    Categorised,
-    Evaluation,
-)
+from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.run.listener import Listener, Listeners
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.run_id import new_run_id
 from stowage_testbed.run.runner import Runner
@@ -36,10 +33,6 @@ class LiveRow:
 
     Attributes
     ----------
-    case
-        The instance's.
-    strategy, limit_s
-        Of the plan.
     difference
         What the cluster placed otherwise than the simulation; empty if nothing.
     simulated_s
@@ -53,8 +46,6 @@ class LiveRow:
         Pods placed by priority, the highest first: what the sweep's plan says, and what
         runs after the cluster's plan was carried out. ``planned`` is empty where the
         sweep has no such solve.
-    moves, evictions
-        Of the cluster's plan.
     error
         Why it could not be carried through; empty if it was.
     """
@@ -85,12 +76,9 @@ DRAW = 7
 
 
 def sample_of(evaluation: Evaluation, share: float) -> list[Categorised]:
-    """Return the chosen instances with the last strategy's result at its first limit.
+    """Return a share of the instances, at least one.
 
-    Parameters
-    ----------
-    share
-        Of the instances; at least one is chosen.
+    They come with the last strategy's result at its first limit.
     """
     ones = evaluation.of(evaluation.strategies[-1], evaluation.limits_s[0])
     count = min(len(ones), max(1, round(share * len(ones))))
@@ -196,9 +184,6 @@ class _OutcomeWriter(Listener):
         )
         if not row.error:
             self._journal.add(row.case, (row,))
-
-    def run_finished(self, outcome: RunOutcome) -> None:
-        """Leave the journal as it is."""
 
 
 def difference(cluster: ClusterState, simulated: ClusterState) -> str:

@@ -16,7 +16,6 @@ from stowage_testbed.instances.cell import (
 )
 from stowage_testbed.reproduce.paper.categories import (
     Baseline,
-    Categorised,
     Category,
     Evaluation,
     shares,
@@ -121,7 +120,8 @@ def _draw(
             chosen = [
                 one
                 for one in evaluation.of(strategy, limit_s)
-                if _panel(one) == panel and one.instance.nodes == nodes
+                if (one.instance.pods_per_node, one.instance.priorities) == panel
+                and one.instance.nodes == nodes
             ]
             x = place + (number - (len(limits) - 1) / 2) * width
             draw_stack(axes, x, width, shares(chosen, baseline))
@@ -132,10 +132,6 @@ def _draw(
     axes.set_xlim(-0.5, len(NODES) - 0.5)
     axes.set_ylim(0, 100)
     axes.grid(visible=False, axis="x")
-
-
-def _panel(one: Categorised) -> tuple[int, int]:
-    return one.instance.pods_per_node, one.instance.priorities
 
 
 FIGURE_4_PODS_PER_NODE = 4

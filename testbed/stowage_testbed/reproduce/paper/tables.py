@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -237,7 +238,7 @@ def _rows(evaluation: Evaluation, limit_s: float) -> Iterator[tuple[str, ...]]:
 def _groups(
     categorised: Sequence[Categorised], usage_percent: int
 ) -> dict[tuple[int, int], list[Categorised]]:
-    groups: dict[tuple[int, int], list[Categorised]] = {}
+    groups = defaultdict[tuple[int, int], list[Categorised]](list)
     for one in categorised:
         instance = one.instance
         if (
@@ -245,8 +246,7 @@ def _groups(
             and instance.priorities == TABLE_1_PRIORITIES
             and one.category(Baseline.STOCK) is not Category.NO_CALLS
         ):
-            size = (instance.pods_per_node, instance.nodes)
-            groups.setdefault(size, []).append(one)
+            groups[instance.pods_per_node, instance.nodes].append(one)
     return groups
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
@@ -78,22 +79,15 @@ def not_worse(verdict: Verdict) -> Target:
 
 def _outcomes(planned: Planned, result: Result) -> Iterator[Figure]:
     """Yield what became of the service in each run, if one was overloaded."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found = defaultdict[tuple[str, str], Counter[str]](Counter)
     for record in result.records:
         if record.recovery is not None:
             outcome = record.recovery.recovery.outcome
-            found.setdefault((record.arm, record.limits), []).append(outcome)
+            found[record.arm, record.limits][outcome] += 1
     for (arm, limits), outcomes in found.items():
-        yield _counted(f"{planned.name}, {limits} limits: {arm}", outcomes)
-
-
-def _counted(name: str, outcomes: Sequence[str]) -> Figure:
-    said = sorted({f"{outcomes.count(one)} {one}" for one in outcomes})
-    return figure(
-        f"{name}: outcomes",
-        "runs",
-        [1.0 for _ in outcomes],
-        sum,
-        spread=False,
-        note=", ".join(said),
-    )
+        total = outcomes.total()
+        yield Figure(
+            f"{planned.name}, {limits} limits: {arm}: outcomes", float(total), "runs",
+            runs=total,
+            note=", ".join(sorted(f"{n} {outcome}" for outcome, n in outcomes.items())),
+        )  # fmt: skip

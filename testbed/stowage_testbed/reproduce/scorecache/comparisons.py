@@ -25,18 +25,10 @@ EQUAL_QPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One scenario, its arms and rounds.
+    """One scenario, its arms and rounds, and the metrics that become figures.
 
-    Attributes
-    ----------
-    name
-        Of its folder and in its figures.
-    own
-        Run every arm with its own client limits too, as different as they are.
-    qps, burst
-        Equal client limits.
-    metrics
-        Those that become figures.
+    Client limits are equal; if ``own``, every arm runs with its own as well, as
+    different as they are.
     """
 
     name: str
@@ -59,15 +51,7 @@ class Planned:
     )
 
     def request(self, scenarios: Path, results: Path) -> CompareRequest:
-        """Return what is asked of the comparison.
-
-        Parameters
-        ----------
-        scenarios
-            Folder of the scenario files.
-        results
-            Folder of all comparisons.
-        """
+        """Return what is asked of the comparison, given the folders of all of them."""
         equal: Mapping[LimitsKind, ClientLimits | None] = {
             "equal": ClientLimits(self.qps, self.burst)
         }
@@ -83,19 +67,13 @@ class Planned:
 
 
 class ComparisonProgress(CompareListener):
-    """Reports the result of each turn.
-
-    Parameters
-    ----------
-    say
-        Takes a line.
-    """
+    """Says the result of each turn."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
 
     def turn_finished(self, turn: Turn, record: RunRecord) -> None:
-        """Report its result."""
+        """Say how much was placed, and in what time."""
         placed = sum(pod.node != "" for pod in record.pods)
         said = record.error or f"{placed} pods placed, {record.window_s:.1f} s"
         where = f"{turn.arm}, {turn.limits} limits, round {turn.round_number}"
@@ -119,14 +97,9 @@ _LIFTED = Planned("scale-1000-lifted", "burst/scale-1000", rounds=1, qps=LIFTED_
 _HELD_BACK = Planned("scale-1000-at-100-qps", "burst/scale-1000", rounds=1,
                         qps=100, burst=100)  # fmt: skip
 _RECOVERY = Planned("recovery", "hpa/recovery", rounds=2, metrics=_RECOVERY_METRICS)
+_ONCE = replace(_RECOVERY, arms=("default",), rounds=1)
 _OUTCOMES = tuple(
-    replace(
-        _RECOVERY,
-        name=f"recovery-{variant}",
-        variant=variant,
-        arms=("default",),
-        rounds=1,
-    )
+    replace(_ONCE, name=f"recovery-{variant}", variant=variant)
     for variant in ("too-few", "plenty")
 )
 

@@ -28,14 +28,9 @@ FOLDER = "scorecache"
 
 
 def planned(*, full: bool, rounds: int | None) -> tuple[Planned, ...]:
-    """Return the two comparisons.
+    """Return the two comparisons; in ``full`` with the paper's periods and length.
 
-    Parameters
-    ----------
-    full
-        With the periods and the quarter of an hour of the paper.
-    rounds
-        Of each; as in the benchmark without.
+    Without ``rounds`` each has as many as in the benchmark.
     """
     wanted = (BURST, RECOVERY_FULL if full else RECOVERY)
     by_name = {one.name: one for one in (FULL if full else DEFAULT)}
@@ -52,16 +47,8 @@ def rebuild(
 ) -> str:
     """Compare what has not been compared yet, and return what a terminal shows.
 
-    Parameters
-    ----------
-    scenarios
-        Folder of the scenario files.
-    results
-        Folder of all comparisons; those of `make bench-compare` are resumed.
-    figures_file
-        Where the figures go, as JSON.
-    say
-        Receives a line for each run.
+    Comparisons of `make bench-compare` in the folder ``results`` are resumed. The
+    figures go to a file, as JSON; ``say`` receives a line for each run.
     """
     tables: list[Table] = []
     figures: list[Figure] = []

@@ -84,12 +84,9 @@ def execute(
     engine: Engine,
     listener: SweepListener,
 ) -> Mapping[str, str]:
-    """Execute each task that the journal does not hold.
+    """Execute each task that the journal does not hold; return why some failed.
 
-    Returns
-    -------
-    Why, of each task that failed. It is not in the journal, so that it is tried again
-    next time.
+    Those are not in the journal, so that they are tried again next time.
     """
     missing = [task for task in tasks if task.id not in journal]
     failures: dict[str, str] = {}

@@ -52,18 +52,8 @@ HEADER = "sweep.json"
 class Header:
     """What a folder's rows were made of.
 
-    Attributes
-    ----------
-    kind
-        What is reproduced.
-    program
-        As `program` returns it.
-    scope
-        What was asked for, as JSON values.
-    shards
-        Those that are in it, as ``i/n``.
-    machines
-        Where rows were made, in a line each.
+    The scope is what was asked for, as JSON values; shards are written ``i/n``, and
+    machines a line each.
     """
 
     kind: str

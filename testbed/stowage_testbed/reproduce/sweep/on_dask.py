@@ -38,10 +38,7 @@ PLUGIN = "stowage-tools"
 class KeptTools(WorkerPlugin):
     """Tools that a worker keeps from task to task.
 
-    Parameters
-    ----------
-    cores
-        That one solve may use; 0 stands for as many as the worker has threads.
+    A solve may use so many cores; 0 stands for as many as the worker has threads.
     """
 
     name = PLUGIN
@@ -60,17 +57,7 @@ class KeptTools(WorkerPlugin):
 
 
 class OnDask:
-    """The workers that a client knows.
-
-    Parameters
-    ----------
-    client
-        Connected.
-    workers
-        How many there are; for the eye only.
-    cores
-        As `KeptTools` takes them.
-    """
+    """The workers that a client knows; how many they are is for the eye only."""
 
     def __init__(self, client: Client, workers: int, cores: int = 0) -> None:
         self._client = client
@@ -80,17 +67,14 @@ class OnDask:
     def run(self, tasks: Sequence[Task[RowT]]) -> Generator[Outcome[RowT], None, None]:
         """Yield outcomes as they come; suspects are tried again, each alone."""
         suspects: list[Task[RowT]] = []
-        for outcome, task, killer in self._together(tasks):
-            if killer:
-                suspects.append(task)
-            else:
-                yield outcome
+        yield from self._together(tasks, suspects)
         for task in suspects:
-            yield from (outcome for outcome, _, _ in self._together([task]))
+            yield from self._together([task])
 
     def _together(
-        self, tasks: Sequence[Task[RowT]]
-    ) -> Iterator[tuple[Outcome[RowT], Task[RowT], bool]]:
+        self, tasks: Sequence[Task[RowT]], suspects: list[Task[RowT]] | None = None
+    ) -> Iterator[Outcome[RowT]]:
+        """Yield outcomes, but of those on which workers died, if suspects are taken."""
         # Another sweep of the same scheduler may have a task of this name.
         sweep = token_hex(4)
         futures = {
@@ -103,11 +87,15 @@ class OnDask:
             task = futures.pop(future)
             error = future.exception()
             if isinstance(error, KilledWorker):
-                yield Outcome(task.id, failure=_set_aside(error)), task, True
+                if suspects is None:
+                    yield Outcome(task.id, failure=_set_aside(error))
+                else:
+                    suspects.append(task)
             elif isinstance(error, NoWorkerError):
-                yield Outcome(task.id, failure=_not_begun(error)), task, False
+                why = f"there was no worker for {error.timeout:g} s, nor a new one"
+                yield Outcome(task.id, failure=f"not begun: {why}")
             else:
-                yield future.result(), task, False
+                yield future.result()
 
 
 def _attempt(task: Task[RowT]) -> Outcome[RowT]:
@@ -122,10 +110,6 @@ def _set_aside(error: KilledWorker) -> str:
         f"set aside: {error.allowed_failures + 1} workers died on it, the last at "
         f"{error.last_worker.address}; see the kernel's log for want of memory"
     )
-
-
-def _not_begun(error: NoWorkerError) -> str:
-    return f"not begun: there was no worker for {error.timeout:g} s, nor a new one"
 
 
 CONNECT_S = 20

@@ -20,10 +20,7 @@ from stowage_testbed.simulate import Simulator, profile_file
 class Tools(ExitStack):
     """Started when they are first asked for, ended with the ``with`` block.
 
-    Parameters
-    ----------
-    cores
-        That one solve may use; 0 stands for all.
+    A solve may use so many cores; 0 stands for all.
     """
 
     def __init__(self, cores: int = 0) -> None:

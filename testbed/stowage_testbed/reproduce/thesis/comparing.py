@@ -47,14 +47,9 @@ def published_worth(one: ThesisSolved) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class WinCounts:
-    """How often one solver is better than another.
+    """How often one solver is better than another: by pods added, removed, then moved.
 
-    Attributes
-    ----------
-    better, worse, same
-        By pods added, then removed, then moved.
-    faster
-        Of those that are the same: the first took less time.
+    It is faster in so many of the cases in which both are the same.
     """
 
     better: int

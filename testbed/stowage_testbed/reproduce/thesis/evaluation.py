@@ -25,13 +25,7 @@ STRATEGIES = (OR_TOOLS, Z3, *WITH_SYMMETRY.values(), "paper", DEFAULT_STRATEGY)
 
 @dataclass(frozen=True, slots=True)
 class ThesisRequest(GridRequest[ThesisCase]):
-    """What of the thesis's evaluation is to be rebuilt.
-
-    Attributes
-    ----------
-    labelled
-        Also the same cells with affinity and anti-affinity to labels of nodes.
-    """
+    """What of the thesis's evaluation is to be rebuilt, also with labels of nodes."""
 
     sample: int = SAMPLE
     strategies: tuple[str, ...] = STRATEGIES
@@ -43,17 +37,10 @@ class ThesisRequest(GridRequest[ThesisCase]):
         """Return the thesis's 64 cells."""
         return thesis_grid()
 
-    def cases(self) -> Sequence[ThesisCase]:
-        """Return the shard's cases: first instances of all cells before second ones."""
+    def cases_of(self, cell: Cell, number: int) -> Sequence[ThesisCase]:
+        """Return an instance's cases: without labels, and with them if wanted."""
         kinds = (False, True) if self.labelled else (False,)
-        return self.shard.of(
-            [
-                ThesisCase(cell, number, labelled)
-                for number in range(self.sample)
-                for cell in self.cells
-                for labelled in kinds
-            ]
-        )
+        return [ThesisCase(cell, number, labelled) for labelled in kinds]
 
     def document(self) -> dict[str, Any]:
         """Return what was asked for, as JSON values."""

@@ -50,11 +50,8 @@ def thesis_grid() -> tuple[Cell, ...]:
 class ThesisCase:
     """The ``number``-th instance of a cell.
 
-    Attributes
-    ----------
-    labelled
-        With affinity and anti-affinity to labels of nodes: the thesis has them in its
-        program, and leaves them out of its evaluation (section 4.4.1).
+    If ``labelled``, with affinity and anti-affinity to labels of nodes: the thesis has
+    them in its program, and leaves them out of its evaluation (section 4.4.1).
     """
 
     cell: Cell
@@ -105,13 +102,7 @@ def _demanding(workload: Workload, chosen: float) -> Workload:
 
 @dataclass(frozen=True, slots=True)
 class ThesisRow(Instance):
-    """An instance on which First Fit Decreasing leaves pods out.
-
-    Attributes
-    ----------
-    labelled
-        Whether pods ask for labels of nodes, or avoid them.
-    """
+    """An instance on which First Fit Decreasing leaves pods out."""
 
     labelled: bool
 

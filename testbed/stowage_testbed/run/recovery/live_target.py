@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.cluster.metrics.usage import NAME, usage_object
+from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
 from stowage_testbed.hpa.timeline import (
     PodCount,
@@ -46,7 +46,7 @@ class SimulatedUsage:
 
     def _write(self, cpu_milli: dict[str, int]) -> None:
         spec = usage_object(cpu_milli)["spec"]
-        self.objects.patch("ClusterResourceUsage", NAME, {"spec": spec})
+        self.objects.patch("ClusterResourceUsage", USAGE, {"spec": spec})
 
 
 class LiveTarget:

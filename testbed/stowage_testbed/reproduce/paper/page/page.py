@@ -29,25 +29,21 @@ PACKAGE = "stowage_testbed.reproduce.paper.page"
 def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
     """Return the evaluation as HTML that loads nothing from anywhere."""
     with mpl.rc_context(SETTINGS):
-        return _rendered(evaluation, live, header)
-
-
-def _rendered(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> str:
-    return offline_page(
-        PACKAGE,
-        images=True,
-        evaluation=evaluation,
-        header=header,
-        limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
-        sentences=headline_sentences(evaluation),
-        headlines=[headline_table(evaluation, one) for one in Baseline],
-        figures_3=_figures_3(evaluation),
-        figures_4=_figures_4(evaluation),
-        table_1=table_1(evaluation),
-        live=live_table(live),
-        differences=differences(evaluation),
-        seeds_tried=SEEDS_TRIED,
-    )
+        return offline_page(
+            PACKAGE,
+            images=True,
+            evaluation=evaluation,
+            header=header,
+            limits=", ".join(f"{limit:g} s" for limit in evaluation.limits_s),
+            sentences=headline_sentences(evaluation),
+            headlines=[headline_table(evaluation, one) for one in Baseline],
+            figures_3=_figures_3(evaluation),
+            figures_4=_figures_4(evaluation),
+            table_1=table_1(evaluation),
+            live=live_table(live),
+            differences=differences(evaluation),
+            seeds_tried=SEEDS_TRIED,
+        )
 
 
 def _figures_3(evaluation: Evaluation) -> list[tuple[str, str]]:
