@@ -82,7 +82,7 @@ def test_what_has_a_generate_name_has_the_same_names_in_every_run(
         tmp_path, head + SHOP, SCENARIO.replace("  - wait", steps + "  - wait")
     )
 
-    first, again = (step.action for step in scenario.steps[:2])
+    first, again = (step.action for step in scenario.steps[1:3])
     # A workload is called web already.
     assert first == Apply(
         ("quota", "settings", "web-2", "web-3", "shop", "service-web", "web")
@@ -129,7 +129,7 @@ def test_a_node_that_is_an_object_is_a_node(tmp_path: Path) -> None:
     steps = SCENARIO.replace("  - wait", "  - cordon: big\n  - wait")
     scenario = loaded(tmp_path, f"{SHOP}---\n{node}", steps)
 
-    assert scenario.steps[1].action == Cordon(("big",))
+    assert scenario.steps[2].action == Cordon(("big",))
 
 
 def test_files_of_manifests_are_no_scenarios(tmp_path: Path) -> None:
