@@ -31,18 +31,19 @@ from stowage_optimizer.service.workers import Workers
 _UNLIMITED_BYTES = 2**31 - 1
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code."""
-    parser = argparse.ArgumentParser(
-        prog="stowage-optimizer solve", description="Solve a snapshot file."
-    )
+def run(arguments: Sequence[str], prog: str = "stowage-optimizer solve") -> int:
+    """Run the command, known as ``prog``, and return its exit code."""
+    parser = argparse.ArgumentParser(prog=prog, description="Solve a snapshot file.")
     parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
     parser.add_argument("--strategy", default="", help=f"default: {DEFAULT_STRATEGY}")
-    parser.add_argument("--policy", choices=POLICIES, default="strict")
-    parser.add_argument("--time-limit-s", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--time-limit-s", type=float, default=10.0, help="wall clock; default: 10"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of every random choice")
     parser.add_argument("--workers", type=int, default=0, help="0: all cores")
-    parser.add_argument("--deterministic", action="store_true")
+    parser.add_argument(
+        "--deterministic", action="store_true", help="count steps, not seconds"
+    )
     add_solve_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON, no tables")
     parser.add_argument(

@@ -22,7 +22,19 @@ OBJECTIVES: Final[dict[str, pb.Objective]] = {
 
 def add_solve_options(parser: argparse.ArgumentParser) -> None:
     """Add the flags to ``parser``."""
-    parser.add_argument("--objective", choices=OBJECTIVES, default="place")
+    parser.add_argument(
+        "--policy",
+        choices=POLICIES,
+        default="strict",
+        help="strict: only higher priority may push a running pod out",
+    )
+    parser.add_argument(
+        "--objective",
+        choices=OBJECTIVES,
+        default="place",
+        help="place: as many pods as possible; consolidate: fewest nodes, or the "
+        "cheapest where nodes have prices",
+    )
     parser.add_argument("--max-moves", type=int, help="0: none; default: no limit")
     parser.add_argument("--max-evictions", type=int, help="0: none; default: no limit")
     parser.add_argument(

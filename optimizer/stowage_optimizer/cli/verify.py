@@ -18,15 +18,14 @@ from stowage_optimizer.verify import Violation, verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code."""
+def run(arguments: Sequence[str], prog: str = "stowage-optimizer verify") -> int:
+    """Run the command, known as ``prog``, and return its exit code."""
     parser = argparse.ArgumentParser(
-        prog="stowage-optimizer verify",
+        prog=prog,
         description="Check a plan against its snapshot; exit 3 if it breaks a rule.",
     )
     parser.add_argument("snapshot", type=Path, help="protobuf JSON of a Snapshot")
     parser.add_argument("plan", type=Path, help="protobuf JSON of a Plan")
-    parser.add_argument("--policy", choices=POLICIES, default="strict")
     parser.add_argument(
         "--certificate",
         action="store_true",

@@ -48,8 +48,7 @@ Port = Annotated[
 
 
 BackendName = Annotated[
-    Backend,
-    typer.Option(help="How it is run; `stowage doctor` shows which work here."),
+    Backend, typer.Option(help="How it is run; `stowage doctor` shows which work here.")
 ]
 
 

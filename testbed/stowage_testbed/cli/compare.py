@@ -20,8 +20,7 @@ def compare(
     ],
     *,
     arms: Annotated[
-        str,
-        typer.Option(help=f"The baseline first: {', '.join(ARMS)}."),
+        str, typer.Option(help=f"The baseline first: {', '.join(ARMS)}.")
     ] = "default,stowage",
     arm_file: Annotated[
         list[Path] | None,
@@ -68,7 +67,6 @@ def compare(
     # numpy, Jinja and the client take seconds that other commands do not need.
     from stowage_testbed.cli.compare_progress import CompareProgress  # noqa: PLC0415
     from stowage_testbed.compare import reports  # noqa: PLC0415
-    from stowage_testbed.compare.reports import write_whole_report  # noqa: PLC0415
     from stowage_testbed.compare.session.request import (  # noqa: PLC0415
         CompareRequest,
         choose_scenario,
@@ -77,6 +75,7 @@ def compare(
         split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
+    from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
 
     with reading_input():
         chosen = choose_scenario(scenario, folder, variant)
@@ -96,8 +95,8 @@ def compare(
         result = execute(request, progress)
     finally:
         progress.close()
-    page = write_whole_report(result, request.folder)
-    reports.summarise_step(result, os.environ)
+    page = reports.write_whole_report(result, request.folder)
+    append_step_summary(reports.comparison_markdown(result, whole=False), os.environ)
     typer.echo(reports.screen(result))
     typer.echo(f"bundle: {request.folder}; page: {page}")
     raise typer.Exit(FAILED if any(run.error for run in result.runs) else 0)

@@ -36,24 +36,18 @@ def report(
             "output."
         ),
     ] = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(help="Folder for a comparison's pictures, PNG and SVG."),
-    ] = None,
 ) -> None:
     """Rebuild all that is shown of a run or a comparison, also of an interrupted one.
 
     In GitHub Actions the tables go to the step's summary too. Exits with 0, or with 2
     if the bundle is at fault.
     """
-    # numpy, Jinja and the plots take a second that other commands do not need.
+    # numpy and Jinja take a second that other commands do not need.
     from stowage_testbed.cli import reporting  # noqa: PLC0415
 
     if reporting.is_comparison(bundle):
-        reporting.show_comparison(
-            bundle, html=html, markdown=markdown, plots=plots, whole=whole
-        )
+        reporting.show_comparison(bundle, html=html, markdown=markdown, whole=whole)
     else:
-        given = {"--all": whole, "--html": html, "--plots": plots}
+        given = {"--all": whole, "--html": html}
         unfit = [option for option, value in given.items() if value]
         reporting.show_run(bundle, markdown, unfit)

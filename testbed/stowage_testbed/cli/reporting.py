@@ -10,6 +10,7 @@ import typer
 
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
+from stowage_testbed.compare.html.page import page
 from stowage_testbed.errors import InputError
 from stowage_testbed.report.saved import read_run
 from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen
@@ -44,12 +45,7 @@ def show_run(folder: Path, markdown: Path | None, unfit: Sequence[str]) -> None:
 
 
 def show_comparison(
-    folder: Path,
-    *,
-    html: Path | None,
-    markdown: Path | None,
-    plots: Path | None,
-    whole: bool,
+    folder: Path, *, html: Path | None, markdown: Path | None, whole: bool
 ) -> None:
     """Show a comparison, also an interrupted one.
 
@@ -61,12 +57,7 @@ def show_comparison(
     result = reports.read_result(folder)
     target = markdown or folder / reports.MARKDOWN
     written = [html or folder / reports.HTML, target]
-    reports.write_html(result, written[0])
-    if plots is not None:
-        from stowage_testbed.compare.plots import draw_pictures  # noqa: PLC0415
-
-        draw_pictures(result, plots)
-        written.append(plots)
+    write_whole(written[0], page(result))
     summary = reports.comparison_markdown(result, whole=False)
     append_step_summary(summary, os.environ)
     text = reports.comparison_markdown(result, whole=True)

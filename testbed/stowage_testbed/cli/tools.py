@@ -40,8 +40,7 @@ def install(
         typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
     ] = None,
     mirror: Annotated[
-        str | None,
-        typer.Option(help="A server with the archives under /HOST/PATH."),
+        str | None, typer.Option(help="A server with the archives under /HOST/PATH.")
     ] = None,
     quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
 ) -> None:

@@ -32,13 +32,7 @@ next:
 
 
 class TrySession(RunSession):
-    """A run of one scenario, shown as nodes before and after.
-
-    Parameters
-    ----------
-    results
-        As `RunSession` takes it.
-    """
+    """A run of one scenario, shown as nodes before and after."""
 
     def __init__(self, results: Path) -> None:
         super().__init__(results, json_file=None, junit=None)
@@ -46,14 +40,7 @@ class TrySession(RunSession):
     def try_out(self, nodes: int, seed: int, *, keep_cluster: bool) -> int:
         """Install what is missing, run, show, and return the exit code.
 
-        Parameters
-        ----------
-        nodes
-            How many there are to be.
-        seed
-            The sizes of the pods are drawn from it.
-        keep_cluster
-            Leave the cluster up.
+        There are so many nodes; the sizes of the pods are drawn from the seed.
         """
         install_tools(TOOLS[Backend.KWOK_BINARY])
         scenario = tried_scenario(nodes, seed)

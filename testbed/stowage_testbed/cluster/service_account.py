@@ -17,21 +17,33 @@ LIFE_S = 7 * 24 * 3600
 
 
 def write_account_kubeconfig(
-    api: ApiClient, admin: Path, namespace: str, name: str, target: Path
+    api: ApiClient,
+    admin: Path,
+    namespace: str,
+    name: str,
+    target: Path,
+    *,
+    token_file: Path | None = None,
 ) -> None:
     """Write a kubeconfig that acts as a ServiceAccount, for this user's eyes only.
 
-    Its cluster is that of the administrator's, ``admin``.
+    Its cluster is that of the administrator's, ``admin``. The token is in it, or in a
+    ``token_file`` that it names.
     """
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
     request = {"spec": {"expirationSeconds": LIFE_S}}
     answer = ask(api, "POST", path, f"give a token of ServiceAccount {name}", request)
+    token = str(answer["status"]["token"])
+    user = {"token": token}
+    if token_file is not None:
+        write_private(token_file, token.encode())
+        user = {"tokenFile": str(token_file)}
     (cluster,) = yaml.safe_load(admin.read_text(encoding="utf-8"))["clusters"]
     kubeconfig = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [cluster],
-        "users": [{"name": name, "user": {"token": answer["status"]["token"]}}],
+        "users": [{"name": name, "user": user}],
         "contexts": [
             {"name": name, "context": {"cluster": cluster["name"], "user": name}}
         ],

@@ -22,15 +22,23 @@ from urllib.parse import quote
 import msgspec
 
 from stowage_testbed.compare.comparison import Comparison, sha256_of
-from stowage_testbed.compare.errors import (
-    BundleMissingError,
-)
 from stowage_testbed.compare.verdicts.verdict import ArmVerdicts
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord, read_record, write_record
 from stowage_testbed.whole_file import write_whole
 
 FORMAT = "stowage.dev/compare/v2"
+
+
+class BundleMissingError(InputError):
+    """There is no comparison where one was looked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} holds no comparison (no compare.json); `stowage compare` makes "
+            "one, below results/compare unless given otherwise"
+        )
+
 
 HEAD = "compare.json"
 RECORDS = "records"
@@ -56,10 +64,7 @@ def _safe(name: str) -> str:
 class Bundle:
     """A comparison and its runs so far, by limits, round and place in the arms' order.
 
-    Attributes
-    ----------
-    complete
-        Whether the verdicts were written, which is the last that a comparison does.
+    It is complete once the verdicts are written, which a comparison does last.
     """
 
     folder: Path

@@ -21,15 +21,10 @@ ASSUMED_SPREAD = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What was measured of a machine.
+    """What was measured of a machine: its cores, and how fast one does some works.
 
-    Attributes
-    ----------
-    per_s
-        By the name of the work, how often it was done in a second: the best of several
-        tries, since whatever else runs only ever slows a try.
-    cpus
-        Cores that the processes may use.
+    By the name of the work, how often it was done in a second: the best of several
+    tries, since whatever else runs only ever slows a try.
     """
 
     per_s: Mapping[str, float]
@@ -40,14 +35,8 @@ class Speed:
 class Slowdown:
     """How many times longer work takes on one machine than on another.
 
-    Attributes
-    ----------
-    factor
-        Geometric mean over the pieces of work that both machines did.
-    log_spread
-        Standard deviation of that mean's logarithm: it depends on the kind of work.
-    works
-        The pieces of work.
+    The factor is the geometric mean over the pieces of work that both machines did.
+    With it comes the standard deviation of its logarithm: it depends on the work.
     """
 
     factor: float

@@ -13,15 +13,7 @@ from stowage_testbed.run.arm import ArmSettings
 
 @dataclass(frozen=True, slots=True)
 class ScenarioText:
-    """The scenario as it was run.
-
-    Attributes
-    ----------
-    text
-        The file, whole.
-    sha256
-        Of the text in UTF-8, in hexadecimal.
-    """
+    """The scenario as it was run: its file, whole, and the SHA-256 of that in UTF-8."""
 
     scenario_id: str
     text: str
@@ -38,16 +30,10 @@ class ScenarioText:
 
 @dataclass(frozen=True, slots=True)
 class ArmEntry:
-    """A scheduler under comparison.
+    """A scheduler under comparison: what it was built from, and how it ran.
 
-    Attributes
-    ----------
-    settings
-        By kind of client limits.
-    build
-        Of its program and configuration; see `Arm.build`.
-    configuration_sha256
-        Of the configuration that it read, by kind of client limits.
+    Settings, and the hash of the configuration that it read, are by kind of client
+    limits.
     """
 
     name: str
@@ -60,14 +46,8 @@ class ArmEntry:
 class PreflightRow:
     """One setting of all arms under one kind of client limits.
 
-    Attributes
-    ----------
-    values
-        By arm, as text.
-    fair
-        Whether no arm has an advantage from it.
-    note
-        What the difference does, or why it is no unfairness.
+    It is fair if no arm has an advantage from it. The note says what the difference
+    does, or why it is no unfairness.
     """
 
     limits: str

@@ -1,4 +1,4 @@
-"""Lines that plots and page draw: latency distributions, and loads over time."""
+"""Lines that the page draws: latency distributions, and loads over time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from stowage_testbed.compare.result import Result
+from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.columns import name_requested
 from stowage_testbed.metrics.latency import LATENCIES
-from stowage_testbed.metrics.over_time import StepLine, count_waiting
+from stowage_testbed.metrics.over_time import count_waiting
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.metrics.utilisation import sum_requested
 
@@ -54,40 +56,103 @@ def distribution(records: Iterable[RunRecord], latency: str) -> Line:
     return thinned((samples[0], *samples), (0.0, *shares))
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is drawn of a run over its window: a share of something, or a number."""
+
+    meaning: str
+    share: bool
+    line_of: Callable[[RunRecord], Line]
+
+
 def utilisation_over_time(record: RunRecord, resource: str) -> Line:
     """Return the requested share of what all nodes have, from 0 to 1."""
     capacity = sum(node.resources[resource] for node in record.nodes)
-    return _line(sum_requested(record, resource), record.window_s, 1 / max(capacity, 1))
+    steps = sum_requested(record, resource)
+    shares = (value / max(capacity, 1) for value in steps.values)
+    return _line(zip(steps.times_s, shares, strict=True), record.window_s)
 
 
 def waiting_over_time(record: RunRecord) -> Line:
     """Return the number of pods without a node."""
-    return _line(count_waiting(record), record.window_s, 1.0)
+    steps = count_waiting(record)
+    return _line(zip(steps.times_s, steps.values, strict=True), record.window_s)
 
 
-def load_curves(
-    resources: Iterable[str],
-) -> dict[str, tuple[str, Callable[[RunRecord], Line]]]:
-    """Return what is drawn over time: what it is called, and how it is found."""
-    return {
-        **{
-            name: (
-                f"{name_requested(name)}, share of all nodes",
-                partial(utilisation_over_time, resource=name),
-            )
-            for name in resources
-        },
-        "waiting": ("pods without a node", waiting_over_time),
+def _of_service(
+    points: Callable[[HpaRecord], Iterable[tuple[float, float]]],
+) -> Callable[[RunRecord], Line]:
+    """Return the line of what was seen of an overloaded service; HOLD is the window."""
+
+    def line_of(record: RunRecord) -> Line:
+        found = record.recovery
+        if found is None:
+            return Line((), ())
+        start_s = found.hold_start_s
+        seen = ((max(at_s - start_s, 0.0), value) for at_s, value in points(found))
+        return _line(seen, record.window_s)
+
+    return line_of
+
+
+RECOVERY_LOADS: Mapping[str, Load] = {
+    "desired": Load(
+        "replicas that the autoscaler wants",
+        False,
+        _of_service(lambda found: [(one.at_s, one.desired) for one in found.replicas]),
+    ),
+    "pods": Load(
+        "pods of the service",
+        False,
+        _of_service(lambda found: [(one.at_s, one.total) for one in found.pods]),
+    ),
+    "ready": Load(
+        "ready pods of the service",
+        False,
+        _of_service(lambda found: [(one.at_s, one.ready) for one in found.pods]),
+    ),
+    "usage": Load(
+        "CPU usage as the autoscaler reads it, share of the request",
+        True,
+        _of_service(
+            lambda found: [
+                (one.at_s, one.cpu_percent / 100)
+                for one in found.replicas
+                if one.cpu_percent is not None
+            ]
+        ),
+    ),
+    "p99": Load(
+        "p99 latency of the service (s)",
+        False,
+        _of_service(lambda found: [(one.start_s, one.p99_s) for one in found.hold]),
+    ),
+    "errors": Load(
+        "share of requests that timed out",
+        True,
+        _of_service(lambda found: [(one.start_s, one.errors) for one in found.hold]),
+    ),
+}
+
+
+def loads_of(result: Result) -> dict[str, Load]:
+    """Return what there is to draw over time, by name."""
+    loads = {
+        name: Load(
+            f"{name_requested(name)}, share of all nodes",
+            True,
+            partial(utilisation_over_time, resource=name),
+        )
+        for name in result.resources
     }
+    loads["waiting"] = Load("pods without a node", False, waiting_over_time)
+    if any(record.recovery for record in result.records):
+        loads |= RECOVERY_LOADS
+    return loads
 
 
-def _line(steps: StepLine, window_s: float, factor: float) -> Line:
+def _line(points: Iterable[tuple[float, float]], window_s: float) -> Line:
     """Return a step line from 0 to the window's end; what ends with it is drawn on."""
-    points = [
-        (time_s, value * factor)
-        for time_s, value in zip(steps.times_s, steps.values, strict=True)
-        if time_s < window_s
-    ]
-    last = points[-1][1] if points else 0.0
-    drawn = [(0.0, 0.0), *points, (window_s, last)]
+    drawn = [(0.0, 0.0), *(point for point in points if point[0] < window_s)]
+    drawn.append((window_s, drawn[-1][1]))
     return thinned([x for x, _ in drawn], [y for _, y in drawn])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.compare.html.page import page
-from stowage_testbed.compare.plots import draw_pictures
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
 from stowage_testbed.compare.tables.verdict_table import overview
 from stowage_testbed.errors import InputError
-from stowage_testbed.text.markdown import append_step_summary, escaped, markdown_text
+from stowage_testbed.text.markdown import escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
 from stowage_testbed.whole_file import write_whole
 
@@ -32,21 +30,6 @@ def read_result(folder: Path) -> Result:
     if not result.records:
         raise InputError(f"{folder} holds no finished run yet; resume the comparison")
     return result
-
-
-def write_html(result: Result, path: Path) -> None:
-    """Write the page that works offline."""
-    write_whole(path, page(result))
-
-
-def write_markdown(result: Result, path: Path) -> None:
-    """Write every table, with every metric."""
-    write_whole(path, comparison_markdown(result, whole=True))
-
-
-def summarise_step(result: Result, environment: Mapping[str, str]) -> bool:
-    """Append the tables to the CI step's summary; return whether there is one."""
-    return append_step_summary(comparison_markdown(result, whole=False), environment)
 
 
 def screen(result: Result, *, whole: bool = False) -> str:
@@ -75,13 +58,8 @@ def _overview(result: Result) -> list[str]:
     ]
 
 
-PLOTS = "plots"
-
-
 def write_whole_report(result: Result, folder: Path) -> Path:
-    """Write them beside the records that they are made from; return the page."""
-    page = folder / HTML
-    write_html(result, page)
-    write_markdown(result, folder / MARKDOWN)
-    draw_pictures(result, folder / PLOTS)
-    return page
+    """Write page and tables beside their records; return the page's file."""
+    write_whole(folder / HTML, page(result))
+    write_whole(folder / MARKDOWN, comparison_markdown(result, whole=True))
+    return folder / HTML

@@ -16,15 +16,7 @@ from stowage_testbed.resources import names_of
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What tables, plots and pages are made from.
-
-    Attributes
-    ----------
-    records, runs
-        The runs and, in the same order, their metrics.
-    complete
-        Whether the comparison came to its end.
-    """
+    """What tables and pages are made from: records, and their metrics in that order."""
 
     comparison: Comparison
     records: tuple[RunRecord, ...]

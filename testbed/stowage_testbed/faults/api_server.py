@@ -102,7 +102,7 @@ def remind_kwok(context: FaultContext) -> None:
 
 
 COMPONENT = "slow-api"
-DELAY_S = 1.0
+DELAY_S = "1"
 
 
 def control_file(cluster: Cluster) -> Path:
@@ -120,9 +120,7 @@ def slow_values(cluster: Cluster) -> dict[str, Any]:
 
 def slow_down(context: FaultContext) -> None:
     """Let every call of the scheduler wait for a second until the fault ends."""
-    file = control_file(context.run.cluster)
-    context.on_end(partial(_write, file, 0.0))
-    _write(file, DELAY_S)
+    context.write_until_end(control_file(context.run.cluster), DELAY_S, "0")
 
 
 def _proxy_port(cluster: Cluster) -> int:
@@ -135,13 +133,8 @@ def _proxy_port(cluster: Cluster) -> int:
 
 
 def _start_proxy(cluster: Cluster, port: int) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "stowage_testbed.faults.slow_api",
-        f"--port={port}",
-    ]
-    command += ["--upstream", api_server_url(cluster.kubeconfig)]
+    command = [sys.executable, "-m", "stowage_testbed.faults.slow_api"]
+    command += [f"--port={port}", "--upstream", api_server_url(cluster.kubeconfig)]
     command += ["--pki", str(cluster.workdir / "pki")]
     command += ["--control", str(control_file(cluster))]
     spawn_component(cluster.workdir, COMPONENT, command)
@@ -151,7 +144,3 @@ def _start_proxy(cluster: Cluster, port: int) -> None:
         bool,
         timeout_s=HANG_S,
     )
-
-
-def _write(file: Path, delay_s: float) -> None:
-    file.write_text(str(delay_s), encoding="utf-8")

@@ -38,16 +38,8 @@ QUIET_MARGIN_S = 0.7
 class Attempt(Harness, Listener):
     """Carries one try out: the steps, and the fault after those that bring pods.
 
-    Parameters
-    ----------
-    cluster
-        Where.
-    scenario
-        What; it has a fault.
-    number, seed
-        Which try of the suite; everything drawn comes from the two and the name.
-    results
-        Folder for the evidence of a try that fails.
+    Everything drawn comes from the try's number, the suite's seed and the scenario's
+    name. The evidence of a try that fails goes to a folder of results.
     """
 
     # What a fault makes of the release is what is tried.

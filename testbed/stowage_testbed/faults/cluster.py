@@ -89,12 +89,7 @@ def open_fault_cluster(
 ) -> Iterator[FaultCluster]:
     """Yield a fault cluster of that name, which is gone afterwards.
 
-    Parameters
-    ----------
-    name
-        Of the cluster.
-    folders
-        Where results are written.
+    Its disk is watched, and those of the folders in which results are written.
 
     Raises
     ------

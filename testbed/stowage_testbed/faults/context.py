@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
@@ -14,6 +15,7 @@ from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.errors import InputError, StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -40,9 +42,7 @@ class FaultContext:
     scenario
         What was asked for; it has a fault.
     rng
-        Random generator; every random choice of the fault comes from it.
-    clock
-        Lets time pass.
+        Every random choice of the fault comes from it.
     facts
         What a fault records about itself, by name.
     """
@@ -81,6 +81,11 @@ class FaultContext:
         """End the fault; harmless if it has ended."""
         self._undo.close()
 
+    def write_until_end(self, file: Path, text: str, after: str) -> None:
+        """Write what a process reads; ``after`` stands there when the fault ends."""
+        self.on_end(partial(file.write_text, after, "utf-8"))
+        file.write_text(text, "utf-8")
+
     def way(self, *known: str) -> str:
         """Return the way that was asked for, the first one without.
 
@@ -104,6 +109,17 @@ class FaultContext:
         delete = partial(self.objects.delete, manifest["kind"], name)
         self.on_end(partial(delete, namespace=namespace))
         return self.objects.create(manifest, or_keep=or_keep)
+
+    def remove_namespace(self, namespace: str) -> None:
+        """Remove a namespace of the fault, and wait until its pods are gone."""
+        for kind in ("ReplicaSet", "Pod"):
+            self.objects.delete_all(kind, namespace)
+        self.run.observer.wait_for(
+            f"the pods of {namespace} to go",
+            pods_gone(namespace),
+            timeout_s=self.run.timeouts.cleanup_s,
+        )
+        self.objects.delete("Namespace", namespace)
 
     def apply(self, workload: Workload) -> None:
         """Create one more workload."""

@@ -51,9 +51,7 @@ def prepare_forgery(context: FaultContext) -> None:
     name = _reservation_name(context)
     context.create(_reservation(context))
     context.run.observer.wait_for(
-        f"room to be reserved by {name}",
-        partial(_is_available, name),
-        timeout_s=HANG_S,
+        f"room to be reserved by {name}", partial(_is_available, name), timeout_s=HANG_S
     )
 
 

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,10 @@ DRIP_S = 1.0
 
 @dataclass(slots=True)
 class Asked:
-    """One request, with the honest answer to it.
+    """One request, with what the honest optimiser says to it, as it says it.
 
-    Parameters
-    ----------
-    request
-        What the scheduler asks.
-    updates
-        What the honest optimiser says, as it says it.
-    wait
-        Returns when the scheduler has hung up, or after so many seconds; tells which.
+    ``wait`` returns when the scheduler has hung up, or after so many seconds, and tells
+    which.
     """
 
     request: pb.SolveRequest
@@ -51,13 +45,6 @@ class Asked:
         """Return the last honest update."""
         updates = list(self.updates)
         return updates[-1] if updates else pb.SolveUpdate()
-
-
-@dataclass(slots=True)
-class Past:
-    """The first plan that was ever asked for, to be sent again later."""
-
-    first: list[bytes] = field(default_factory=list)
 
 
 Reply = Callable[[Asked], Iterator[bytes]]
@@ -162,26 +149,19 @@ HONEST = "honest"
 WAYS = (*LIES, *RAW, OLD_PLAN)
 
 
-def reply(way: str, asked: Asked, past: Past) -> Iterator[bytes]:
-    """Yield the updates of one answer, serialised.
+def reply(way: str, asked: Asked, past: list[bytes]) -> Iterator[bytes]:
+    """Yield the updates of one answer, serialised, by one of the `WAYS` or honestly.
 
-    Parameters
-    ----------
-    way
-        One of `WAYS`, or ``honest``.
-    asked
-        The request.
-    past
-        Of this process; the first plan is kept in it.
+    The first plan that was ever asked for is kept in ``past``, to be sent again later.
     """
     if way in RAW:
         yield from RAW[way](asked)
         return
     last = asked.answer()
-    if last.HasField("plan") and last.plan.placements and not past.first:
-        past.first.append(last.SerializeToString())
-    if way == OLD_PLAN and past.first:
-        yield past.first[0]
+    if last.HasField("plan") and last.plan.placements and not past:
+        past.append(last.SerializeToString())
+    if way == OLD_PLAN and past:
+        yield past[0]
         return
     if way in LIES:
         LIES[way](last, asked.request.snapshot)
@@ -204,18 +184,13 @@ def way_in(control: Path) -> str:
 class Proxy(grpc.GenericRpcHandler):
     """Answers every call: solves by a lie, the rest as the honest service does.
 
-    Parameters
-    ----------
-    honest
-        Channel to the honest service.
-    way
-        Asked at every solve.
+    Which ``way`` of lying is asked at every solve.
     """
 
     def __init__(self, honest: grpc.Channel, way: Callable[[], str]) -> None:
         self._honest = honest
         self._way = way
-        self._past = Past()
+        self._past: list[bytes] = []
 
     def service(self, details: grpc.HandlerCallDetails) -> Any:
         """Return the handler of a call, which takes and gives plain bytes."""

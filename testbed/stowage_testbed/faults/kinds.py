@@ -22,10 +22,7 @@ from stowage_testbed.faults.nodes import (
     shrink_node,
     taint_node,
 )
-from stowage_testbed.faults.odd_objects import (
-    create_odd_objects,
-    prepare_odd_objects,
-)
+from stowage_testbed.faults.odd_objects import create_odd_objects, prepare_odd_objects
 from stowage_testbed.faults.processes import (
     ELECTION,
     freeze_leader,

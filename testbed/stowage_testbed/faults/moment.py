@@ -21,14 +21,7 @@ def moment_of(
 ) -> Condition:
     """Hold at the fault's moment; say that it is missed once the plan is over.
 
-    Parameters
-    ----------
-    settings
-        Which moment.
-    namespace
-        Where the pods are.
-    settled
-        UIDs of the pods that had a node before anything was planned.
+    ``settled`` are UIDs of the pods that had a node before anything was planned.
     """
 
     def condition(state: State) -> ConditionResult:
@@ -71,14 +64,7 @@ def recovered(namespace: str, release_namespace: str) -> Condition:
     Every controller has the pods it wants, each of them is bound or refused, no plan
     is active, no pod is kept out by room of one that has ended, and for pods without a
     node no other plan is to be expected. Plans that failed or were given up do not
-    matter.
-
-    Parameters
-    ----------
-    namespace
-        The scenario's.
-    release_namespace
-        Where scheduler and optimiser run; their pod must be ready.
+    matter. The pods of the release must be ready.
     """
 
     def condition(state: State) -> ConditionResult:

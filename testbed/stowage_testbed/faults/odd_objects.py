@@ -1,150 +1,150 @@
 """The fault of objects that are legal and odd, before a plan and in its middle.
 
-The nodes take no pods, the budgets select none of the scenario's, and the reservation
-asks for more than there is.
+Which ways of being odd there are stands in ``odd_objects.yaml``. The nodes take no
+pods, the budgets select none of the scenario's, and the reservation asks for more than
+there is.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
+from string import Template
 from typing import Any
 
-from stowage_testbed.api.objects import make_manifest
+import yaml
+
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.odd_pods import (
-    HIGHEST,
-    LONGEST_OBJECT_NAME,
-    LOWEST,
-    MAX_INT32,
-    MOST_LABELS,
-    NEVER,
-    ODDITIES,
-    RUNTIME,
-    OddPod,
-    huge,
-    labels,
-    odd_pod,
-    selector,
-)
-from stowage_testbed.faults.workloads import reservation_manifest
-from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 
-NODE_PREFIX = "odd"
+_OBJECTS: Mapping[str, Any] = yaml.safe_load(
+    files(__package__).joinpath("odd_objects.yaml").read_text("utf-8")
+)
+ODDITIES: tuple[str, ...] = tuple(_OBJECTS["pods"])
+"""All ways in which a pod may be odd."""
+
+LONGEST_OBJECT_NAME = 253
+_WORDS = ("", "1", "0", "true", "W" * 63, "a.b_c-d")
+"""Values of labels."""
 
 
-def classes(rng: random.Random) -> list[dict[str, Any]]:
-    """Return the classes that odd pods name: priorities and a runtime."""
-    priorities = (
-        (HIGHEST, 1_000_000_000, "PreemptLowerPriority"),
-        (LOWEST, -(2**31), "PreemptLowerPriority"),
-        (NEVER, 999_999_999, "Never"),
-    )
-    overhead = {"podFixed": {"memory": huge(rng), "cpu": "1n"}}
-    return [
-        *(
-            make_manifest(
-                "scheduling.k8s.io/v1",
-                "PriorityClass",
-                name,
-                value=value,
-                preemptionPolicy=policy,
-            )
-            for name, value, policy in priorities
-        ),
-        make_manifest(
-            "node.k8s.io/v1", "RuntimeClass", RUNTIME, handler="odd", overhead=overhead
-        ),
-    ]
+def odd_object(
+    part: str, rng: random.Random, name: str = "", namespace: str = ""
+) -> Any:
+    """Return a part of the file with all its choices made, under a name."""
+    return _drawn(_OBJECTS[part], rng, _names(name, namespace))
 
 
-def odd_namespace(name: str, rng: random.Random) -> dict[str, Any]:
-    """Return a namespace with thousands of labels."""
-    made = make_manifest("v1", "Namespace", name)
-    made["metadata"]["labels"] = labels(rng, MOST_LABELS)
-    return made
-
-
-def odd_node(number: int, rng: random.Random) -> dict[str, Any]:
-    """Return a node that takes no pods and that no controller manages."""
-    name = f"{NODE_PREFIX}-{number}"
-    taints = [
-        {"key": f"example.com/{taint}", "value": "odd", "effect": "NoSchedule"}
-        for taint in range(rng.randint(1, 60))
-    ]
+def _names(name: str, namespace: str) -> dict[str, object]:
     return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": rng.choice((name, name.ljust(LONGEST_OBJECT_NAME, "n"))),
-            "labels": labels(rng, MOST_LABELS),
-            "finalizers": ["example.com/never"],
-        },
-        "spec": {"unschedulable": True, "taints": taints},
+        "name": name,
+        "namespace": namespace,
+        "long_name": name.ljust(LONGEST_OBJECT_NAME, "n"),
     }
 
 
-def odd_capacity(rng: random.Random) -> dict[str, Any]:
-    """Return the status of an odd node: what it says that it has."""
-    amounts = rng.choice(
-        (
-            {},
-            dict.fromkeys(("cpu", "memory", "pods"), "0"),
-            dict.fromkeys(("cpu", "memory", "pods"), "9223372036854775807"),
-            {"cpu": "1n", "memory": huge(rng), "example.com/odd": "1"},
-        )
+def _drawn(value: Any, rng: random.Random, names: Mapping[str, object]) -> Any:
+    match value:
+        case {"$one-of": choices}:
+            return _drawn(rng.choice(choices), rng, names)
+        case {"$labels": most}:
+            return {
+                f"example.com/{number}-{'k' * rng.choice((1, 40))}": rng.choice(_WORDS)
+                for number in range(rng.randint(1, most))
+            }
+        case dict():
+            return {key: _drawn(one, rng, names) for key, one in value.items()}
+        case list():
+            return [made for one in value for made in _repeated(one, rng, names)]
+        case str():
+            return Template(value).safe_substitute(names)
+        case _:
+            return value
+
+
+def _repeated(
+    element: Any, rng: random.Random, names: Mapping[str, object]
+) -> Iterator[Any]:
+    match element:
+        case {"$times": times, "of": one}:
+            for number in range(_drawn(times, rng, names)):
+                yield _drawn(one, rng, {**names, "n": number})
+        case _:
+            yield _drawn(element, rng, names)
+
+
+@dataclass(frozen=True, slots=True)
+class OddPod:
+    """A pod, and what becomes of it once it is there.
+
+    Attributes
+    ----------
+    manifest
+        As it is created.
+    status
+        Written over its own.
+    ephemeral
+        Containers that are added to it.
+    deleted
+        Whether it is deleted at once, which a finaliser keeps from ending.
+    """
+
+    manifest: Manifest
+    status: Manifest
+    ephemeral: list[Manifest]
+    deleted: bool
+
+
+NOTHING: Mapping[str, Any] = {
+    "requests": {"cpu": "0", "memory": "0"},
+    "limits": {"memory": "9223372036854775807k"},
+}
+"""Requests for nothing, beside limits that would else stand for them."""
+
+
+def odd_pod(name: str, namespace: str, oddity: str, rng: random.Random) -> OddPod:
+    """Return a pod that is odd in one way."""
+    odd = _drawn(_OBJECTS["pods"][oddity], rng, _names(name, namespace))
+    spec = {
+        "terminationGracePeriodSeconds": 0,
+        "containers": [{"name": "main", "image": "pause"}],
+        **odd.get("spec", {}),
+    }
+    asked = odd.get("asks")
+    resources = NOTHING if asked is None else {"requests": asked, "limits": asked}
+    spec["containers"][0]["resources"] = resources
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, **odd.get("metadata", {})},
+        "spec": spec,
+    }
+    return OddPod(
+        manifest,
+        status=odd.get("status", {}),
+        ephemeral=odd.get("ephemeral", []),
+        deleted=odd.get("deleted", False),
     )
-    return {"capacity": amounts, "allocatable": amounts}
-
-
-def odd_budget(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
-    """Return a budget with a random selector, in a namespace of odd pods."""
-    return _budget(name, namespace, selector(rng), rng)
-
-
-def budget_of_nobody(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
-    """Return a budget that selects no pod, by a selector of thousands of values."""
-    values = [f"v{number}" for number in range(rng.randint(1, 2000))]
-    demand = {"key": "example.com/odd", "operator": "In", "values": values}
-    return _budget(name, namespace, {"matchExpressions": [demand]}, rng)
-
-
-def odd_reservation(name: str, namespace: str, rng: random.Random) -> dict[str, Any]:
-    """Return a reservation of more than there is, for owners without number."""
-    owners: list[dict[str, Any]] = [
-        {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
-        for number in range(99)
-    ]
-    owners.append({"labelSelector": selector(rng)})
-    requests = {"memory": huge(rng), "cpu": "1n"}
-    made = reservation_manifest(name, requests, owners, ttl="0s")
-    made["metadata"]["labels"] = labels(rng, MOST_LABELS)
-    return made
-
-
-def _budget(
-    name: str, namespace: str, selected: dict[str, Any], rng: random.Random
-) -> dict[str, Any]:
-    amount = rng.choice((0, MAX_INT32, "0%", "100%"))
-    bound = rng.choice(("minAvailable", "maxUnavailable"))
-    spec = {"selector": selected, bound: amount}
-    return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
 EARLY, LATE = "early", "late"
 SHARE = 0.6
 """Of all ways of being odd, drawn before the plan is asked for and again amid it."""
 NODES = 3
+NODE_PREFIX = "odd"
 
 
 def prepare_odd_objects(context: FaultContext) -> None:
     """Create the first of them, and what all of them need."""
     namespace = odd_place(context.namespace)
     context.on_end(partial(_remove, context, namespace))
-    context.objects.create(odd_namespace(namespace, context.rng))
+    context.objects.create(odd_object("namespace", context.rng, namespace))
     await_account(context.run, namespace)
-    for manifest in classes(context.rng):
+    for manifest in odd_object("classes", context.rng):
         context.create(manifest, or_keep=True)
     _create(context, namespace, EARLY)
 
@@ -163,12 +163,17 @@ def _create(context: FaultContext, namespace: str, word: str) -> None:
     rng, objects = context.rng, context.objects
     first = 0 if word == EARLY else NODES
     for number in range(first, first + NODES):
-        made = objects.create(odd_node(number, rng))
-        name, status = made["metadata"]["name"], odd_capacity(rng)
-        objects.patch("Node", name, {"status": status}, subresource="status")
-    objects.create(odd_budget(word, namespace, rng))
-    objects.create(budget_of_nobody(f"odd-{word}", context.namespace, rng))
-    objects.create(odd_reservation(_reservation(namespace, word), namespace, rng))
+        made = objects.create(odd_object("node", rng, f"{NODE_PREFIX}-{number}"))
+        capacity = odd_object("capacity", rng)
+        status = {"status": {"capacity": capacity, "allocatable": capacity}}
+        objects.patch("Node", made["metadata"]["name"], status, subresource="status")
+    reservation = _reservation(namespace, word)
+    for part, name, place in (
+        ("budget", word, namespace),
+        ("budget-of-nobody", f"odd-{word}", context.namespace),
+        ("reservation", reservation, namespace),
+    ):
+        objects.create(odd_object(part, rng, name, place))
     oddities = rng.sample(ODDITIES, round(SHARE * len(ODDITIES)))
     for number, oddity in enumerate(oddities):
         pod = odd_pod(f"{word}-{number}", namespace, oddity, rng)
@@ -176,7 +181,7 @@ def _create(context: FaultContext, namespace: str, word: str) -> None:
 
 
 def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
-    objects, name = context.objects, pod.metadata["name"]
+    objects, name = context.objects, pod.manifest["metadata"]["name"]
     objects.create(pod.manifest)
     if pod.status:
         change = {"status": pod.status}
@@ -195,7 +200,6 @@ def _remove(context: FaultContext, namespace: str) -> None:
     objects = context.objects
     for pod in objects.list_all("Pod", namespace):
         _let_go(context, "Pod", pod, namespace)
-    objects.delete_all("Pod", namespace)
     for word in (EARLY, LATE):
         objects.delete("PodDisruptionBudget", word, namespace=namespace)
         objects.delete(
@@ -207,12 +211,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
         if name.startswith(f"{NODE_PREFIX}-"):
             _let_go(context, "Node", node, "")
             objects.delete("Node", name)
-    context.run.observer.wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=context.run.timeouts.cleanup_s,
-    )
-    objects.delete("Namespace", namespace)
+    context.remove_namespace(namespace)
 
 
 def _let_go(

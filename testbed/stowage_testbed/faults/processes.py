@@ -156,13 +156,7 @@ def hostile_values(cluster: Cluster) -> dict[str, Any]:
 def lie(context: FaultContext) -> None:
     """Have the optimiser lie."""
     file = control_file(context.run.cluster)
-    way = context.way(*WAYS)
-    context.on_end(partial(_write, file, HONEST))
-    _write(file, way)
-
-
-def _write(file: Path, way: str) -> None:
-    file.write_text(way, encoding="utf-8")
+    context.write_until_end(file, context.way(*WAYS), HONEST)
 
 
 ELECTION = {

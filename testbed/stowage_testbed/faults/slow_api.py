@@ -1,8 +1,8 @@
 """An API server that takes its time: a proxy in front of it that delays each call.
 
-Requests are read one by one, since each is to wait; answers are passed on as they come,
-so that watches stay streams. Only HTTP/1.1 is spoken, to which clients fall back: its
-connections have one call at a time, and none has to wait for another's delay.
+Only HTTP/1.1 is spoken, to which clients fall back: its connections have one call at a
+time. What a client says first, or after an answer, is the next call, and waits; answers
+are passed on as they come, so that watches stay streams.
 
 ``python -m stowage_testbed.faults.slow_api --control FILE --pki FOLDER --port 1
 --upstream X`` is how it is started.
@@ -22,11 +22,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from stowage_testbed.cluster.ports import LOOPBACK
 
-HEAD_END = b"\r\n\r\n"
-LINE_END = b"\r\n"
 CHUNK_BYTES = 1 << 16
-LARGEST_HEAD_BYTES = 1 << 20
-"""As the API server has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +50,12 @@ class Proxy:
         self, host: str, port: int, certified: ssl.SSLContext | None
     ) -> asyncio.Server:
         """Return a server that listens; with a certificate it speaks TLS."""
-        return await asyncio.start_server(
-            self._connected, host, port, ssl=certified, limit=LARGEST_HEAD_BYTES
-        )
+        return await asyncio.start_server(self._connected, host, port, ssl=certified)
 
     async def _connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        with contextlib.suppress(OSError):
             await self._between(reader, writer)
         await _close(writer)
 
@@ -72,10 +66,24 @@ class Proxy:
         server_reader, server_writer = await asyncio.open_connection(
             self.upstream.hostname, self.upstream.port, ssl=self.trusted
         )
-        ways = {
-            asyncio.ensure_future(self._requests(reader, server_writer)),
-            asyncio.ensure_future(_copy(server_reader, writer)),
-        }
+        answered = asyncio.Event()
+        answered.set()
+
+        async def pass_calls() -> None:
+            while data := await reader.read(CHUNK_BYTES):
+                if answered.is_set():
+                    answered.clear()
+                    await self.pause(self.delay_s())
+                server_writer.write(data)
+                await server_writer.drain()
+
+        async def pass_answers() -> None:
+            while data := await server_reader.read(CHUNK_BYTES):
+                answered.set()
+                writer.write(data)
+                await writer.drain()
+
+        ways = [asyncio.ensure_future(way()) for way in (pass_calls, pass_answers)]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -84,67 +92,11 @@ class Proxy:
             await asyncio.gather(*ways, return_exceptions=True)
             await _close(server_writer)
 
-    async def _requests(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        while True:
-            head = await reader.readuntil(HEAD_END)
-            await self.pause(self.delay_s())
-            writer.write(head)
-            await _pass_body(fields(head), reader, writer)
-            await writer.drain()
-
-
-def fields(head: bytes) -> dict[str, str]:
-    """Return the fields of a request's head, names in small letters."""
-    lines = head.decode("latin-1").split("\r\n")[1:]
-    pairs = (line.partition(":") for line in lines if line)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-
-async def _pass_body(
-    head: dict[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    if head.get("transfer-encoding", "").lower() == "chunked":
-        await _pass_chunks(reader, writer)
-        return
-    left = int(head.get("content-length", 0))
-    while left:
-        data = await reader.read(min(left, CHUNK_BYTES))
-        if not data:
-            raise asyncio.IncompleteReadError(data, left)
-        left -= len(data)
-        writer.write(data)
-        await writer.drain()
-
-
-async def _pass_chunks(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    """Pass on a body in chunks, to the empty line after the last of them."""
-    while True:
-        size = await reader.readuntil(LINE_END)
-        writer.write(size)
-        length = int(size.partition(b";")[0], base=16)
-        if not length:
-            break
-        writer.write(await reader.readexactly(length + len(LINE_END)))
-        await writer.drain()
-    while (trailer := await reader.readuntil(LINE_END)) != LINE_END:
-        writer.write(trailer)
-    writer.write(LINE_END)
-
 
 async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(CHUNK_BYTES):
-        writer.write(data)
-        await writer.drain()
 
 
 def delay_s(control: Path) -> float:

@@ -9,14 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 
-from kubernetes.client import ApiClient
-
 from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
 from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.observe.settled import pods_gone
 from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
 
 ACCOUNT = "default"
@@ -28,13 +25,10 @@ PLANNER = "stowage-fault-planner"
 def settle_tenant(context: FaultContext, *, plans: bool) -> None:
     """Give the tenant a namespace, which is gone with all in it when the fault ends.
 
-    Parameters
-    ----------
-    plans
-        The tenant may also ask for plans.
+    With ``plans`` it may also ask for plans.
     """
     run, namespace = context.run, tenant_namespace(context)
-    context.on_end(partial(_remove, context, namespace))
+    context.on_end(partial(context.remove_namespace, namespace))
     make_namespace(run, namespace)
     await_account(run, namespace)
     context.objects.create(_binding("RoleBinding", "edit", namespace))
@@ -44,9 +38,7 @@ def settle_tenant(context: FaultContext, *, plans: bool) -> None:
             "resources": ["packingplans"],
             "verbs": ["create", "get", "list"],
         }
-        role = make_manifest(
-            "rbac.authorization.k8s.io/v1", "ClusterRole", PLANNER, rules=[rule]
-        )
+        role = make_manifest(f"{RBAC}/v1", "ClusterRole", PLANNER, rules=[rule])
         for one in (role, _binding("ClusterRoleBinding", PLANNER, namespace)):
             context.create(one)
 
@@ -64,7 +56,7 @@ def tenant_objects(context: FaultContext) -> Objects:
         context.run.api, cluster.kubeconfig, namespace, ACCOUNT, file
     )
     context.on_end(file.unlink)
-    client: ApiClient = new_api_client(file)
+    client = new_api_client(file)
     context.on_end(client.close)
     return Objects(client)
 
@@ -96,14 +88,3 @@ def _binding(kind: str, role: str, namespace: str) -> Manifest:
         roleRef={"apiGroup": RBAC, "kind": "ClusterRole", "name": role},
         subjects=[account],
     )
-
-
-def _remove(context: FaultContext, namespace: str) -> None:
-    for kind in ("ReplicaSet", "Pod"):
-        context.objects.delete_all(kind, namespace)
-    context.run.observer.wait_for(
-        f"the pods of {namespace} to go",
-        pods_gone(namespace),
-        timeout_s=context.run.timeouts.cleanup_s,
-    )
-    context.objects.delete("Namespace", namespace)

@@ -74,10 +74,7 @@ def refuse_writes(context: FaultContext) -> None:
 class Neighbour:
     """An account that shares the priority level, and never finishes what it asks.
 
-    Parameters
-    ----------
-    configuration
-        Of an administrator's client, which acts as that account.
+    Requests are made as that account, with an administrator's ``configuration``.
     """
 
     def __init__(self, configuration: client.Configuration) -> None:

@@ -18,12 +18,7 @@ from stowage_testbed.images.recipe import Recipe, recipe_of, recipes_home
 from stowage_testbed.toolchain import tool_path
 
 
-def build_image(
-    recipe: Recipe,
-    *,
-    base: str = "",
-    again: bool = False,
-) -> Archive:
+def build_image(recipe: Recipe, *, base: str = "", again: bool = False) -> Archive:
     """Build an image unless it is there already, with what it is built on.
 
     Parameters

@@ -32,9 +32,7 @@ def check_builders() -> None:
 
 
 def run(
-    image: str,
-    command: Sequence[str],
-    environment: Mapping[str, str] | None = None,
+    image: str, command: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> None:
     """Run one command of a build.
 

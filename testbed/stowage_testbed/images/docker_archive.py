@@ -22,12 +22,8 @@ def write_program_archive(
 ) -> None:
     """Write an image whose only content is a program, the same for the same program.
 
-    Parameters
-    ----------
-    program
-        Linked statically: there are no libraries.
-    entrypoint
-        What is run; without, whoever starts it names a command, which is found.
+    It is linked statically: there are no libraries. Without an entry point whoever
+    starts it names a command, which is found.
     """
     with tempfile.TemporaryFile() as layer:
         with tarfile.open(fileobj=layer, mode="w") as tar:

@@ -19,12 +19,8 @@ WORKFLOW_FILE = Path(".github") / "workflows" / "stowage.yaml"
 def write_project(folder: Path, *, force: bool = False) -> list[Path]:
     """Write the files, and return them in the order in which one reads them.
 
-    Parameters
-    ----------
-    folder
-        The root of the user's repository; it is made if it is not there.
-    force
-        Overwrite what is there.
+    The folder is the root of the user's repository; it is made if it is not there. With
+    ``force`` what is there is overwritten.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import psutil
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.processes import kill_one, processes_of
-from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.run.arm import Arm, PodOverrides, RunningArm
 
 _OPTIMIZER = "PriorityOptimizer"

@@ -12,13 +12,13 @@ from stowage_testbed.text.terminal import plain
 _MARKED = str.maketrans({one: f"\\{one}" for one in "\\`*_[]|#~"})
 
 
-def markdown_text(tables: Iterable[Table], *, level: int = 2) -> str:
-    """Return the tables under headings of a level."""
-    return "\n\n".join(_text(table, level) for table in tables) + "\n"
+def markdown_text(tables: Iterable[Table]) -> str:
+    """Return the tables under headings of the second level."""
+    return "\n\n".join(_text(table) for table in tables) + "\n"
 
 
-def _text(table: Table, level: int) -> str:
-    parts = [f"{'#' * level} {escaped(table.title)}"]
+def _text(table: Table) -> str:
+    parts = [f"## {escaped(table.title)}"]
     if table.rows:
         parts.append("\n".join(_lines(table)))
     parts += [f"<sub>{escaped(note)}</sub>" for note in table.notes]

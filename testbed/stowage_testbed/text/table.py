@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells as text; a line break inside a cell is one.
-
-    Attributes
-    ----------
-    notes
-        What must be known to read the table.
-    """
+    """Cells as text, in which a line break is one; notes tell how to read them."""
 
     title: str
     headers: tuple[str, ...]

@@ -27,17 +27,7 @@ LEAST_S = 0.1
 
 @dataclass(slots=True)
 class Allowance:
-    """Counts from when it is made.
-
-    Parameters
-    ----------
-    limit_s
-        For everything.
-    objects
-        How large the question is.
-    clock
-        Seconds since any moment.
-    """
+    """The seconds for everything about so many objects, from when it is made."""
 
     limit_s: float
     objects: int = 0

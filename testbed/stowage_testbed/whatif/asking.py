@@ -12,18 +12,13 @@ from pathlib import Path
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import (
-    Continued,
     Instance,
     Question,
     Remark,
     SchedulerVerifier,
     Verification,
 )
-from stowage_testbed.whatif.allowance import (
-    LIFTED_SHARE,
-    PLACING_SHARE,
-    Allowance,
-)
+from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, Allowance
 from stowage_testbed.whatif.capacity import rooms
 from stowage_testbed.whatif.findings import (
     Findings,
@@ -51,16 +46,10 @@ BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """What plans may do, and how long the whole answer may take.
+    """What plans may do, and how long the answer may take once all is read.
 
-    Attributes
-    ----------
-    time_limit_s
-        For all that comes after the reading.
-    max_moves
-        Of a plan, if the release allows as many; ``None`` for any number.
-    release
-        Whose rules, limits and scheduler are asked about.
+    ``max_moves`` counts if the release allows as many; ``None`` is any number. The
+    release is that whose rules, limits and scheduler are asked about.
     """
 
     time_limit_s: float = 10.0
@@ -124,7 +113,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
                 lambda: _verifier(profile, release, question.instance),
                 starting.result(),
                 release,
-                limits.max_moves,
+                limits.bounds(),
                 never_preempt=judged.never_preempt,
                 continuing_s=lambda: allowance.continuing_s(reading_s),
             )
@@ -145,10 +134,6 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
             allowance.part(1.0, reading_s),
         )
     return answer.findings(emptying)
-
-
-def _untried(continued: Continued | None) -> int:
-    return continued.untried if continued else 0
 
 
 def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerVerifier:
@@ -200,11 +185,7 @@ class _Answer:
         self._unjudged = unjudged
         self._tiers = ranking.tiers(self._found, placing.plan)
         self._proof = proof_of(
-            snapshot,
-            placing.plan,
-            self._found,
-            self._tiers,
-            self._aside(),
+            snapshot, placing.plan, self._found, self._tiers, self._aside()
         )
 
     def _aside(self) -> Aside:
@@ -273,7 +254,7 @@ class _Answer:
             running=running,
             pending=len(snapshot.pods) - running,
             fits_now=len(self._now.placed),
-            untried=_untried(self._first.continued),
+            untried=self._first.continued.untried if self._first.continued else 0,
             fits_after=len(found.placed),
             moves=_moves(snapshot, found, names),
             evictions=tuple(sorted(names[one.pod_uid] for one in found.evictions)),
@@ -291,7 +272,13 @@ class _Answer:
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=self._judged.elsewhere,
-            hourly_price=_hourly_price(in_use),
+            hourly_price=HourlyPrice(
+                in_use.price_before_micros,
+                in_use.price_after_micros,
+                in_use.price_lower_bound_micros,
+            )
+            if in_use.price_before_micros
+            else None,
         )
 
     def _left_out(self) -> dict[Remark, None]:
@@ -349,16 +336,6 @@ def _moves(
         for one in found.moves
     )
     return tuple(sorted(moves, key=telling))
-
-
-def _hourly_price(found: pb.NodesInUse) -> HourlyPrice | None:
-    if not found.price_before_micros:
-        return None
-    return HourlyPrice(
-        found.price_before_micros,
-        found.price_after_micros,
-        found.price_lower_bound_micros,
-    )
 
 
 def _without_price(snapshot: pb.Snapshot) -> Iterator[NotJudged]:

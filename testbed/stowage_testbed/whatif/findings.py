@@ -27,14 +27,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """The pods of a priority and above: how many have a node.
+    """The pods of a priority and above: how many have a node now, and by the plan.
 
-    Attributes
-    ----------
-    before, after
-        Now, and by the plan.
-    at_most
-        Proved limit on ``after``, given what the tiers above got.
+    ``at_most`` is the proved limit on that, given what the tiers above got.
     """
 
     priority: int
@@ -106,13 +101,7 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A rule that keeps running pods where they are.
-
-    Attributes
-    ----------
-    example
-        One of the pods.
-    """
+    """A rule that keeps running pods where they are, and one of them."""
 
     rule: str
     pods: int
@@ -150,12 +139,7 @@ class Room:
 class HourlyPrice:
     """What an hour of the nodes in use costs, in millionths of whatever currency.
 
-    Attributes
-    ----------
-    used_micros, needed_micros
-        As things are, and if pods moved.
-    least_micros
-        Proved limit on ``needed_micros``.
+    As things are, and if pods moved, with the proved limit on that.
     """
 
     used_micros: int
@@ -167,10 +151,7 @@ class HourlyPrice:
 class NotJudged:
     """What was left alone, or could not be seen.
 
-    Attributes
-    ----------
-    subject
-        A pod class, an owner or an object; empty where it is a whole kind of objects.
+    The subject, a pod class, an owner or an object, is empty for a whole kind.
     """
 
     reason: str

@@ -25,13 +25,7 @@ from stowage_testbed.whatif.outcome import Outcome
 
 
 class KeptPods:
-    """The running pods of a snapshot that may not be moved.
-
-    Parameters
-    ----------
-    snapshot
-        Each of these pods has the rule's name in it.
-    """
+    """The running pods of a snapshot that may not be moved, each by a rule's name."""
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         kept = [pod for pod in snapshot.pods if pod.node and pod.immovable_reason]
@@ -84,12 +78,8 @@ class KeptPods:
 class Workloads:
     """Says of each workload that waits why it stays pending.
 
-    Parameters
-    ----------
-    unjudged
-        The pod classes that were not judged, and why.
-    nominated
-        The node that pods are promised, by UID.
+    Pod classes that were not judged come with the reason, and pods that are promised a
+    node with that, by UID.
     """
 
     def __init__(

@@ -57,16 +57,9 @@ class Helped:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What bounds a plan besides the rules for pods.
+    """What bounds a plan besides the rules for pods: limits by name, and budgets.
 
-    Attributes
-    ----------
-    limits
-        On a plan, by their names.
-    budgets
-        The disruption budgets.
-    labels
-        Of pods, by UID.
+    A budget selects pods by their labels, which are here by UID.
     """
 
     limits: Mapping[str, int]
@@ -89,18 +82,9 @@ def lifted(snapshot: pb.Snapshot) -> pb.Snapshot | None:
 
 
 def helped(
-    snapshot: pb.Snapshot,
-    plan: pb.Plan,
-    found: Outcome,
-    bounds: Bounds,
+    snapshot: pb.Snapshot, plan: pb.Plan, found: Outcome, bounds: Bounds
 ) -> Helped:
-    """Return whom a plan without rules places beside those that have a place.
-
-    Parameters
-    ----------
-    plan
-        For the `lifted` snapshot, without limits.
-    """
+    """Return whom a plan for the `lifted` snapshot places beside those with a place."""
     classes = {pod.uid: pod.class_id for pod in snapshot.pods}
     more = Counter(classes[one.pod_uid] for one in plan.placements)
     more.subtract(classes[uid] for uid in found.placed)

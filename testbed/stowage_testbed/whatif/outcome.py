@@ -41,15 +41,7 @@ class Outcome:
 
 
 class Ranking:
-    """Counts the pods that have a node, by priority and above.
-
-    Attributes
-    ----------
-    priorities
-        Of the snapshot's pods, the highest first.
-    before, all
-        Pods that have a node, and all that there are, of a priority and above.
-    """
+    """Counts the pods that have a node, by priority and above, the highest first."""
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         classes = {one.id: one.priority for one in snapshot.pod_classes}

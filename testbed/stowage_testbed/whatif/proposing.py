@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -75,6 +75,8 @@ class Proposer:
     ----------
     verifier
         Makes a process of the scheduler for one question.
+    limits
+        On a plan, by the names that the release has for them.
     never_preempt
         UIDs of the pods for which nobody may be evicted.
     continuing_s
@@ -86,7 +88,7 @@ class Proposer:
         verifier: Callable[[], SchedulerVerifier],
         service: RunningService,
         release: Release,
-        max_moves: int | None,
+        limits: Mapping[str, int],
         *,
         never_preempt: frozenset[str],
         continuing_s: Callable[[], float],
@@ -94,7 +96,7 @@ class Proposer:
         self._verifier = verifier
         self._service = service
         self._release = release
-        self._max_moves = max_moves
+        self._limits = limits
         self._never_preempt = never_preempt
         self._continuing_s = continuing_s
 
@@ -201,19 +203,13 @@ class Proposer:
         return bool(placed)
 
     def _options(self, objective: pb.Objective, time_s: float) -> pb.SolveOptions:
-        limits = {
-            name: self._release.limit(name)
-            for name in ("maxMoves", "maxEvictions", "maxPerWorkload")
-        }
-        if self._max_moves is not None:
-            limits["maxMoves"] = min(self._max_moves, limits["maxMoves"] or 2**31)
         return pb.SolveOptions(
             time_limit_s=time_s,
             policy=policy_of(self._release),
             objective=objective,
-            max_moves=limits["maxMoves"],
-            max_evictions=limits["maxEvictions"],
-            max_disruptions_per_owner=limits["maxPerWorkload"],
+            max_moves=self._limits.get("maxMoves"),
+            max_evictions=self._limits.get("maxEvictions"),
+            max_disruptions_per_owner=self._limits.get("maxPerWorkload"),
         )
 
     def _solved(

@@ -41,14 +41,7 @@ asked for them."""
 
 
 def read_context(context: str | None, kubeconfig: Path | None = None) -> Inventory:
-    """Return what the cluster of a context holds.
-
-    Parameters
-    ----------
-    context
-        Of the kubeconfig; its own choice without one.
-    kubeconfig
-        Path of the file; kubectl's own choice without one.
+    """Return what the cluster of a context holds; without one, of kubectl's own choice.
 
     Raises
     ------

@@ -253,11 +253,7 @@ def _table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
 ) -> list[str]:
     return tabulate(
-        rows,
-        headers=headers,
-        tablefmt="plain",
-        disable_numparse=True,
-        colalign=align,
+        rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align
     ).split("\n")
 
 

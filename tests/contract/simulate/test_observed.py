@@ -9,15 +9,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.faults.odd_objects import (
-    budget_of_nobody,
-    classes,
-    odd_budget,
-    odd_capacity,
-    odd_namespace,
-    odd_node,
-)
-from stowage_testbed.faults.odd_pods import ODDITIES, odd_pod
+from stowage_testbed.faults.odd_objects import ODDITIES, odd_object, odd_pod
 from stowage_testbed.simulate import (
     Instance,
     Question,
@@ -55,18 +47,19 @@ def _normal() -> list[dict[str, Any]]:
 
 def _odd(rng: random.Random) -> list[dict[str, Any]]:
     """Return each kind of odd object, as it would be listed."""
-    nodes = [odd_node(number, rng) | {"status": odd_capacity(rng)} for number in (1, 2)]
+    capacity = odd_object("capacity", rng)
     made = [
-        *classes(rng),
-        odd_namespace("odd", rng),
-        *nodes,
-        odd_budget("b", "odd", rng),
-        budget_of_nobody("nobody", "normal", rng),
+        *odd_object("classes", rng),
+        odd_object("namespace", rng, "odd"),
+        odd_object("node", rng, "odd-1"),
+        odd_object("node", rng, "odd-2") | {"status": {"allocatable": capacity}},
+        odd_object("budget", rng, "b", "odd"),
+        odd_object("budget-of-nobody", rng, "nobody", "normal"),
     ]
     for number, oddity in enumerate(ODDITIES):
         pod = odd_pod(f"odd-{number}", "odd", oddity, rng)
         status = {"status": pod.status} if pod.status else {}
-        pod.spec.setdefault("schedulerName", "default-scheduler")
+        pod.manifest["spec"].setdefault("schedulerName", "default-scheduler")
         made.append(pod.manifest | status)
     return made
 

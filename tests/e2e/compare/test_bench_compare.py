@@ -45,4 +45,3 @@ def test_every_part_leaves_its_figures(tmp_path: Path) -> None:
     assert figures["measuring slows a burst of 20 pods by"]["runs"] == 1
     assert figures["equal, 20 nodes: pods that only stock places"]["value"] == 0
     assert (tmp_path / "compare" / "burst" / "report.html").is_file()
-    assert list((tmp_path / "compare" / "burst" / "plots").glob("*.svg"))

@@ -19,13 +19,13 @@ from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import is_alive
 from stowage_testbed.compare.arms.program import (
     READY,
+    ArmEndedError,
     ArmProcess,
     Program,
     http_readiness,
     listens_beyond,
 )
 from stowage_testbed.compare.arms.serving import ServingArm
-from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import HANG_S, wait_until
 

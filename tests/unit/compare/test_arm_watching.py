@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.compare.arms.program import READY, ArmProcess, Program
+from stowage_testbed.compare.arms.program import (
+    READY,
+    ArmEndedError,
+    ArmProcess,
+    Program,
+)
 from stowage_testbed.compare.arms.serving import ServingArm, ended_with
-from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.ending import Ending, ended_early, report
 from stowage_testbed.errors import StowageError
 

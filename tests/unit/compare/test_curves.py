@@ -1,25 +1,28 @@
-"""Lines of plots: what they say, and that they are drawn."""
+"""Lines of the page: what they say."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_result
+from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
 from stowage_testbed.compare.curves import (
+    RECOVERY_LOADS,
     distribution,
+    loads_of,
     thinned,
     utilisation_over_time,
     waiting_over_time,
 )
-from stowage_testbed.compare.plots import draw_pictures
+from stowage_testbed.hpa.settings import FULL, Find
 from stowage_testbed.metrics.record import PodRecord
 
-PNG = b"\x89PNG\r\n\x1a\n"
-
+LATE = replace(FULL, find=Find(level_s=5.0))
+"""FIND is over before the autoscaler has moved, HOLD sees it reach 7, 14, 20."""
 
 ONE_BOUND = pod_on("a", created=0.0, bound=1.0)
 
@@ -93,33 +96,27 @@ def test_a_thinned_line_keeps_its_ends() -> None:
     assert (line.x[0], line.x[-1]) == (0, 999)
 
 
-def test_every_picture_is_drawn_in_both_formats(tmp_path: Path) -> None:
-    """Papers take SVG, slides take PNG; names of arms are taken as they are."""
-    arms = (BurstArm("default"), BurstArm("my $cheduler_{x"))
-    result = a_result(burst_rounds(1, arms, 2))
+def test_a_recovery_is_drawn_from_the_start_of_hold() -> None:
+    """What FIND left behind is where the line begins, and windows follow each other."""
+    found = hpa_record(LATE)
+    record = replace(
+        a_record([ONE_BOUND], window_s=found.hold[-1].end_s - found.hold_start_s),
+        recovery=found,
+    )
 
-    files = draw_pictures(result, tmp_path / "plots")
+    ready = RECOVERY_LOADS["ready"].line_of(record)
+    latency = RECOVERY_LOADS["p99"].line_of(record)
 
-    assert {file.name for file in files} == {
-        f"{name}-own.{kind}"
-        for name in (
-            "latency-t_sched", "latency-t_ready", "latency-t_post",
-            "load-cpu", "load-memory", "load-waiting",
-        )
-        for kind in ("png", "svg")
-    }  # fmt: skip
-    for file in files:
-        content = file.read_bytes()
-        if file.suffix == ".png":
-            assert content.startswith(PNG)
-        else:
-            assert b"my $cheduler_{x" in content
+    assert ready.x[-1] == record.window_s
+    assert ready.y[-1] == found.pods[-1].ready
+    assert [x for x, y in zip(ready.x, ready.y, strict=True) if y == 7] == [10.0]
+    assert latency.y[1:-1] == tuple(window.p99_s for window in found.hold)
 
 
-def test_equal_results_give_equal_files(tmp_path: Path) -> None:
-    """A picture in a repository changes when the result does, and not before."""
-    result = a_result(burst_rounds(1, (BurstArm(),), 1))
+def test_only_a_recovery_has_lines_of_its_service() -> None:
+    """An empty plot to choose would look like a fault."""
+    (burst,) = burst_rounds(1, (BurstArm(),), 1)
 
-    first, second = (draw_pictures(result, tmp_path / name) for name in "ab")
-
-    assert [f.read_bytes() for f in first] == [f.read_bytes() for f in second]
+    assert loads_of(a_result([burst])).keys() == {"cpu", "memory", "waiting"}
+    overloaded = a_result([replace(burst, recovery=hpa_record())])
+    assert loads_of(overloaded).keys() > RECOVERY_LOADS.keys()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import write_bundle
-from hpa_records import hpa_record
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
-from stowage_testbed.compare.bundle import BundleFolder
-from stowage_testbed.compare.errors import BundleMissingError
+from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
 from stowage_testbed.errors import InputError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
@@ -39,7 +36,7 @@ def test_a_report_is_rebuilt_from_the_folder(
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
-    code, said = run("report", bundle, "--plots", tmp_path / "plots")
+    code, said = run("report", bundle)
 
     assert code == 0
     assert "Verdicts against default, own client limits" in said
@@ -47,7 +44,6 @@ def test_a_report_is_rebuilt_from_the_folder(
     assert (bundle / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert "| scenario |" in (bundle / "report.md").read_text()
     assert "## Verdicts against default" in summary.read_text()
-    assert (tmp_path / "plots" / "latency-t_sched-own.svg").is_file()
 
 
 def test_a_report_goes_where_it_is_wanted(bundle: Path, tmp_path: Path) -> None:
@@ -118,21 +114,3 @@ def test_a_baseline_that_does_not_hold_exits_with_one(
 
     assert code == 1
     assert "worse" in said
-
-
-def test_a_recovery_has_its_timeline(tmp_path: Path) -> None:
-    """One picture a run: replicas, usage, latency, errors and load."""
-    records = [
-        replace(record, recovery=hpa_record())
-        for record in burst_rounds(1, ARMS[:1], 1, limits="equal")
-    ]
-    folder = write_bundle(tmp_path / "bundle", records)
-
-    code, said = run("report", folder, "--plots", tmp_path / "plots", "--all")
-
-    assert code == 0
-    assert "ttr_s" in said
-    assert {path.name for path in (tmp_path / "plots").glob("timeline-*")} == {
-        "timeline-equal-default-round-001.png",
-        "timeline-equal-default-round-001.svg",
-    }

@@ -14,7 +14,6 @@ from stowage_testbed.faults.hostile_optimizer import (
     RAW,
     WAYS,
     Asked,
-    Past,
     reply,
 )
 from stowage_testbed.scenario.load import load_file
@@ -38,13 +37,15 @@ def truth() -> Iterator[pb.SolveUpdate]:
     yield pb.SolveUpdate(plan=plan, last=True)
 
 
-def answers(way: str, past: Past | None = None, gone_after: int = 3) -> list[bytes]:
+def answers(
+    way: str, past: list[bytes] | None = None, gone_after: int = 3
+) -> list[bytes]:
     """Return all that is said before the caller hangs up."""
     waits = iter([False] * (gone_after - 1))
     asked = Asked(
         pb.SolveRequest(snapshot=SNAPSHOT), truth(), lambda _: next(waits, True)
     )
-    return list(reply(way, asked, past or Past()))
+    return list(reply(way, asked, [] if past is None else past))
 
 
 def last_of(way: str) -> pb.SolveUpdate:
@@ -74,7 +75,7 @@ def test_a_protected_pod_is_the_victim() -> None:
 
 def test_the_past_is_reported_again() -> None:
     """A plan that was right once is wrong now."""
-    past = Past()
+    past = list[bytes]()
     first = answers(HONEST, past)[-1]
 
     assert answers("old-plan", past) == [first]

@@ -1,15 +1,13 @@
-"""What is kept of a recovery run, and what it says in numbers and in a picture."""
+"""What is kept of a recovery run, and what it says in numbers."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hpa_records import hpa_record
 
-from stowage_testbed.compare.plots import plot_timeline
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, Hold, RecoverySettings
 from stowage_testbed.metrics.metric import Metric
@@ -94,14 +92,3 @@ def test_every_record_has_the_same_metrics_whatever_came_of_it() -> None:
     }
 
     assert len(names) == 1
-
-
-@pytest.mark.parametrize("most", [10, 20])
-def test_a_run_is_drawn_whether_it_recovers_or_not(tmp_path: Path, most: int) -> None:
-    settings = replace(LATE, autoscaling=Autoscaling(max_replicas=most))
-    picture = tmp_path / "timeline.svg"
-
-    plot_timeline(hpa_record(settings), picture, "hpa/recovery, default")
-
-    text = picture.read_text(encoding="utf-8")
-    assert text.rstrip().endswith("</svg>")

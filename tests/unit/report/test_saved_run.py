@@ -211,8 +211,8 @@ def test_a_comparisons_options_are_refused_for_a_run(tmp_path: Path) -> None:
     """Silence would be taken for a page that was written."""
     folder = saved(tmp_path, an_outcome())
 
-    with pytest.raises(InputError, match="--plots"):
-        stowage("report", folder, "--plots", tmp_path / "plots")
+    with pytest.raises(InputError, match="--html"):
+        stowage("report", folder, "--html", tmp_path / "page.html")
 
 
 def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:

@@ -8,18 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-from kubernetes.client import ApiClient, CoreV1Api, RbacAuthorizationV1Api
-from urllib3.exceptions import HTTPError
-
+from stowage_testbed.api.client import ApiUnreachableError, Manifest
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
+from stowage_testbed.cluster.service_account import write_account_kubeconfig
 
 NAMESPACE = "kube-system"
 """Where schedulers live, and no pod of a scenario."""
 LABEL = "stowage.dev/arm"
-TOKEN_SECONDS = 24 * 3600
-"""Longer than any comparison: the token is written once."""
 
 Rule = Mapping[str, Any]
 
@@ -48,114 +45,70 @@ def account(
     kubeconfig: Path,
     config_maps: Mapping[str, Mapping[str, str]],
 ) -> Iterator[None]:
-    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end.
-
-    Parameters
-    ----------
-    config_maps
-        What an arm reads from the cluster, by name.
-    """
+    """Make an arm's account, kubeconfig and ConfigMaps; take them back at the end."""
     # Results are kept and handed on; a cluster's folder goes with it.
     token = cluster.workdir / f"arm-{arm}.token"
     with cluster.api_client() as api:
+        objects = Objects(api)
         try:
             # What a killed comparison left would have other rights.
-            _forget(api, arm)
-            _create(api, arm, rights, config_maps)
-            _write_private(token, _token(api, arm))
-            content = _kubeconfig(cluster.kubeconfig, token)
-            _write_private(kubeconfig, yaml.safe_dump(content))
+            _forget(objects, arm, kubeconfig, token)
+            for manifest in _manifests(arm, rights, config_maps):
+                manifest["metadata"]["labels"] = {LABEL: arm}
+                objects.create(manifest)
+            write_account_kubeconfig(
+                api,
+                cluster.kubeconfig,
+                NAMESPACE,
+                _object_name(arm),
+                kubeconfig,
+                token_file=token,
+            )
             yield
         finally:
-            with uninterrupted():
-                for file in (kubeconfig, token):
-                    file.unlink(missing_ok=True)
-                # A cluster that does not answer any more takes its objects along.
-                with suppress(HTTPError):
-                    _forget(api, arm)
+            # A cluster that does not answer any more takes its objects along.
+            with uninterrupted(), suppress(ApiUnreachableError):
+                _forget(objects, arm, kubeconfig, token)
 
 
 def _object_name(arm: str) -> str:
     return f"stowage-arm-{arm}"
 
 
-def _metadata(arm: str, name: str = "") -> dict[str, Any]:
-    """Return the metadata by which an arm's object is found again."""
-    return {"name": name or _object_name(arm), "labels": {LABEL: arm}}
+def _forget(objects: Objects, arm: str, *files: Path) -> None:
+    """Delete all that was made for an arm; no error if there is none."""
+    for file in files:
+        file.unlink(missing_ok=True)
+    for kind, namespace in (
+        ("ClusterRoleBinding", ""),
+        ("ClusterRole", ""),
+        ("ConfigMap", NAMESPACE),
+        ("ServiceAccount", NAMESPACE),
+    ):
+        for one in objects.list_all(kind, namespace):
+            metadata = one["metadata"]
+            if (metadata.get("labels") or {}).get(LABEL) == arm:
+                objects.delete(kind, metadata["name"], namespace=namespace)
 
 
-def _forget(api: ApiClient, arm: str) -> None:
-    """Delete every object that was made for an arm; no error if there is none."""
-    core: Any = CoreV1Api(api)
-    rbac: Any = RbacAuthorizationV1Api(api)
-    selected = {"label_selector": f"{LABEL}={arm}"}
-    rbac.delete_collection_cluster_role_binding(**selected)
-    rbac.delete_collection_cluster_role(**selected)
-    core.delete_collection_namespaced_config_map(NAMESPACE, **selected)
-    core.delete_collection_namespaced_service_account(NAMESPACE, **selected)
-
-
-def _create(
-    api: ApiClient,
-    arm: str,
-    rights: Rights,
-    config_maps: Mapping[str, Mapping[str, str]],
-) -> None:
-    # The client's own types want models where it takes plain objects.
-    core: Any = CoreV1Api(api)
-    rbac: Any = RbacAuthorizationV1Api(api)
-    core.create_namespaced_service_account(NAMESPACE, {"metadata": _metadata(arm)})
+def _manifests(
+    arm: str, rights: Rights, config_maps: Mapping[str, Mapping[str, str]]
+) -> Iterator[Manifest]:
+    name, group = _object_name(arm), "rbac.authorization.k8s.io"
+    yield make_manifest("v1", "ServiceAccount", name, NAMESPACE)
     roles = list(rights.cluster_roles)
     if rights.rules:
-        own = {"metadata": _metadata(arm), "rules": list(rights.rules)}
-        rbac.create_cluster_role(own)
-        roles.append(_object_name(arm))
-    subject = {
-        "kind": "ServiceAccount",
-        "name": _object_name(arm),
-        "namespace": NAMESPACE,
-    }
+        rules = list(rights.rules)
+        yield make_manifest(f"{group}/v1", "ClusterRole", name, rules=rules)
+        roles.append(name)
+    account = {"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}
     for role in roles:
-        binding = {
-            "metadata": _metadata(arm, f"{_object_name(arm)}:{role}"),
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "ClusterRole",
-                "name": role,
-            },
-            "subjects": [subject],
-        }
-        rbac.create_cluster_role_binding(binding)
-    for name, data in config_maps.items():
-        body = {"metadata": _metadata(arm, name), "data": dict(data)}
-        core.create_namespaced_config_map(NAMESPACE, body)
-
-
-def _token(api: ApiClient, arm: str) -> str:
-    core: Any = CoreV1Api(api)
-    request = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
-    answer = core.create_namespaced_service_account_token(
-        _object_name(arm), NAMESPACE, request
-    )
-    return str(answer.status.token)
-
-
-def _kubeconfig(admin: Path, token: Path) -> dict[str, Any]:
-    """Return the administrator's kubeconfig with another user in it."""
-    (entry,) = yaml.safe_load(admin.read_text("utf-8"))["clusters"]
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [entry],
-        "users": [{"name": "arm", "user": {"tokenFile": str(token)}}],
-        "contexts": [
-            {"name": "arm", "context": {"cluster": entry["name"], "user": "arm"}}
-        ],
-        "current-context": "arm",
-    }
-
-
-def _write_private(file: Path, text: str) -> None:
-    file.unlink(missing_ok=True)
-    file.touch(mode=0o600)
-    file.write_text(text, "utf-8")
+        yield make_manifest(
+            f"{group}/v1",
+            "ClusterRoleBinding",
+            f"{name}:{role}",
+            roleRef={"apiGroup": group, "kind": "ClusterRole", "name": role},
+            subjects=[account],
+        )
+    for config_map, data in config_maps.items():
+        yield make_manifest("v1", "ConfigMap", config_map, NAMESPACE, data=dict(data))

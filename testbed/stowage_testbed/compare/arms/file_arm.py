@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,7 @@ from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.errors import InputError
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.scenario.document import compose, read_node
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.issues import translate_errors
@@ -89,10 +84,9 @@ class FileArm:
             burst=limits.burst if "burst" in taken else self.declared.burst,
         )
 
-    @contextmanager
     def running(
         self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> Iterator[RunningArm]:
+    ) -> AbstractContextManager[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
         kubeconfig, config = folder / KUBECONFIG, folder / "configuration"
@@ -116,15 +110,14 @@ class FileArm:
             {"KUBECONFIG": str(kubeconfig), **environment},
             partial(http_readiness, filled(self.ready, values)),
         )
-        with serving(
+        return serving(
             self.name,
             cluster,
             folder,
             self.rights,
             programs=[program],
             configuration=text,
-        ) as serving_arm:
-            yield serving_arm
+        )
 
     def _texts(self) -> list[str]:
         return [*self.arguments, *self.environment.values(), self.configuration]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
@@ -80,8 +79,6 @@ def _is_loopback(value: object) -> bool:
 
 Data = Mapping[str, Any]
 
-_RUNTIMES = ("docker", "podman")
-
 
 def rule_issues(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     """Yield what is wrong beyond single values; ``folder`` is the file's own."""
@@ -106,7 +103,11 @@ def configuration_text(data: Data, folder: Path) -> str | None:
 
 def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     if "image" in data:
-        yield DocumentIssue(("image",), _image_refusal(), of_key=True)
+        message = (
+            "images are not run; take the program out of the image and name it with "
+            "`binary`"
+        )
+        yield DocumentIssue(("image",), message, of_key=True)
     elif "binary" not in data:
         message = "the arm file lacks the key 'binary'; add it. The program to start."
         yield DocumentIssue((), message)
@@ -121,16 +122,6 @@ def _program(data: Data, folder: Path) -> Iterator[DocumentIssue]:
     elif not os.access(file, os.X_OK):
         message = f"{file} cannot be run; make it executable: chmod +x {file}"
         yield DocumentIssue(("binary",), message)
-
-
-def _image_refusal() -> str:
-    found = [name for name in _RUNTIMES if shutil.which(name)]
-    if found:
-        why = f"images are not run yet, although {found[0]} is here"
-    else:
-        why = f"an image needs a container runtime, and none of {', '.join(_RUNTIMES)}"
-        why += " is on the PATH"
-    return f"{why}; take the program out of the image and name it with `binary`"
 
 
 def _configuration(data: Data, folder: Path) -> Iterator[DocumentIssue]:

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.compare.arms.account import NAMESPACE, STOCK_SCHEDULER, Rights
 from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, KubeSchedulerArm
-from stowage_testbed.run.arm import ClientLimits, PodOverrides
+from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.toolchain import tool_data
 
 NAME = "koordinator"
@@ -25,8 +25,6 @@ TOOL = "koord-scheduler"
 SCHEDULER_NAME = "koord-scheduler"
 _READY = "/apis/v1/__services__"
 """Refused until its caches are filled; /healthz answers long before."""
-
-"""It makes three for itself when it starts."""
 
 
 def koordinator_arm() -> KubeSchedulerArm:
@@ -37,8 +35,8 @@ def koordinator_arm() -> KubeSchedulerArm:
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=shipped_config,
         rights=_rights,
+        gates=lambda _: {BATCHING: False},
         ready_path=_READY,
-        gates=_gates,
         # By default it serves on every interface.
         flags=("--port=0",),
         prepare=_prepare,
@@ -69,11 +67,8 @@ def _rights() -> Rights:
     return Rights(STOCK_SCHEDULER, tuple(role["rules"]))
 
 
-def _gates(_: ClientLimits | None) -> Mapping[str, bool]:
-    return {BATCHING: False}
-
-
 def _prepare(cluster: Cluster) -> AbstractContextManager[None]:
+    # It makes three quotas for itself when it starts.
     return custom_resources(
         cluster,
         tool_data(TOOL) / "config/crd/bases",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,7 @@ from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Ri
 from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.toolchain import tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -50,12 +45,8 @@ def installed_config(
     """Return a configuration with what depends on the place where it is used.
 
     There is one instance of every arm, so none stands for election, which would cost
-    seconds at the start and requests afterwards.
-
-    Parameters
-    ----------
-    limits
-        Its client limits; without, those that it states, or the defaults.
+    seconds at the start and requests afterwards. Without client limits it keeps those
+    that it states, or the defaults.
     """
     client = {**config.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
     if limits is not None:
@@ -106,10 +97,10 @@ class KubeSchedulerArm:
         Returns its configuration as its project ships it.
     rights
         Returns the rights that its project gives it.
-    ready_path
-        Where it answers once it schedules.
     gates
         Feature gates as they are in effect, with its own limits and with given ones.
+    ready_path
+        Where it answers once it schedules.
     flags
         Further flags.
     equal_flags
@@ -123,12 +114,12 @@ class KubeSchedulerArm:
     pod_overrides: PodOverrides
     config: Callable[[], Mapping[str, Any]]
     rights: Callable[[], Rights]
+    gates: Callable[[ClientLimits | None], Mapping[str, bool]]
     ready_path: str = "/readyz"
-    gates: Callable[[ClientLimits | None], Mapping[str, bool]] = lambda _: {}
     flags: tuple[str, ...] = ()
     equal_flags: tuple[str, ...] = ()
     prepare: Callable[[Cluster], AbstractContextManager[object]] = nullcontext
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def build(self) -> str:
         """Return the program's build with a digest of its configuration."""
@@ -194,14 +185,8 @@ def default_arm() -> KubeSchedulerArm:
         pod_overrides=PodOverrides(SCHEDULER_NAME),
         config=partial(plain_config, SCHEDULER_NAME),
         rights=partial(Rights, STOCK_SCHEDULER),
-        gates=_gates,
+        # On by default, and off among equals: the other arms cannot have it, since
+        # their plugins or their framework lack it.
+        gates=lambda limits: {BATCHING: limits is None},
         equal_flags=(f"--feature-gates={BATCHING}=false",),
     )
-
-
-def _gates(limits: ClientLimits | None) -> Mapping[str, bool]:
-    """Return the gates in effect: on by default, and off among equals.
-
-    The other arms cannot have it: their plugins or their framework lack it.
-    """
-    return {BATCHING: limits is None}

@@ -20,11 +20,19 @@ import psutil
 
 from stowage_testbed.child import end_child, log_tail
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
-from stowage_testbed.compare.errors import ArmEndedError
 from stowage_testbed.errors import StowageError
 from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 _KEPT = ("PATH", "LANG")
+
+
+class ArmEndedError(StowageError):
+    """A scheduler ended in the middle of a run."""
+
+    def __init__(self, arm: str, code: int | None, log: str) -> None:
+        super().__init__(
+            f"arm {arm} ended by itself with {code}; its log ends with:\n{log}"
+        )
 
 
 def clean_environment(home: Path) -> dict[str, str]:
@@ -45,16 +53,10 @@ _SHOWN = 300
 def http_readiness(url: str, process: psutil.Process) -> str:
     """Return `READY`, or why ``process`` does not serve yet.
 
-    Its port must be its own: whatever else listens there would answer in its place, and
-    the program could not.
-
-    Parameters
-    ----------
-    url
-        On the loopback interface, HTTP or HTTPS. The certificate is not verified: it
-        is one that the program made for itself a moment ago.
-    process
-        The program; what it has started counts as itself.
+    Its port must be its own, or that of what it has started: whatever else listens
+    there would answer in its place, and the program could not. The address is on the
+    loopback interface. The certificate is not verified: it is one that the program made
+    for itself a moment ago.
     """
     beyond = listens_beyond(process)
     if beyond:
@@ -113,14 +115,8 @@ LOG_LINES = 20
 class Program:
     """What is run, and how it is known to serve.
 
-    Attributes
-    ----------
-    name
-        Of its log.
-    environment
-        On top of the clean one that every program gets.
-    ready
-        Given the process, returns `READY`, or what is still missing.
+    Its environment comes on top of the clean one that every program gets; ``ready``
+    returns `READY`, or what is still missing.
     """
 
     name: str
@@ -130,17 +126,7 @@ class Program:
 
 
 class ArmProcess:
-    """A program of an arm while it runs.
-
-    Parameters
-    ----------
-    arm
-        Its name, for errors.
-    program
-        What is run.
-    folder
-        Its current folder and that of its log.
-    """
+    """A program of an arm while it runs in a folder, where its log is too."""
 
     def __init__(self, arm: str, program: Program, folder: Path) -> None:
         self.log = folder / f"{program.name}.log"
@@ -157,22 +143,14 @@ class ArmProcess:
     def start(self, workdir: Path, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Start, and return when it is ready.
 
-        Parameters
-        ----------
-        workdir
-            Of the cluster; its removal finds the process, should this one die.
-        timeout_s
-            How long it may take.
+        The removal of the cluster in ``workdir`` finds it, should this process die.
 
         Raises
         ------
         StowageError
             It could not be started, it ended, or it was not ready in time.
         """
-        environment = {
-            **clean_environment(self._folder),
-            **self._program.environment,
-        }
+        environment = {**clean_environment(self._folder), **self._program.environment}
         try:
             with self.log.open("ab") as log:
                 self._child = subprocess.Popen(

@@ -14,8 +14,7 @@ from types import MappingProxyType
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.compare.arms.account import KUBECONFIG, Rights, account
-from stowage_testbed.compare.arms.program import ArmProcess, Program
-from stowage_testbed.compare.errors import ArmEndedError
+from stowage_testbed.compare.arms.program import ArmEndedError, ArmProcess, Program
 from stowage_testbed.ending import Ending, ended_early
 from stowage_testbed.run.arm import RunningArm
 

@@ -44,12 +44,7 @@ from stowage_testbed.helm.values import (
     values_refused,
 )
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.wait import HANG_S
@@ -59,14 +54,8 @@ from stowage_testbed.wait import HANG_S
 class RenderedChart:
     """The parts of the chart that processes are made from.
 
-    Attributes
-    ----------
-    config
-        The scheduler's KubeSchedulerConfiguration.
-    rules
-        The rights of its account.
-    containers
-        As in its pod, by name: ``scheduler`` and, if the profile has it, ``optimizer``.
+    The scheduler's configuration, the rights of its account, and the containers of its
+    pod by name: ``scheduler`` and, if the profile has it, ``optimizer``.
     """
 
     config: dict[str, Any]
@@ -125,13 +114,7 @@ _PROBE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class StowageArm:
-    """Our scheduler with one profile of the chart.
-
-    Parameters
-    ----------
-    values
-        Helm values beyond what it takes to run here.
-    """
+    """Our scheduler with one profile of the chart, and further Helm values."""
 
     name: str
     profile: str
@@ -213,9 +196,7 @@ class StowageArm:
             },
         }
         needed = testbed_values(
-            cluster,
-            profile=self.profile,
-            optimizer_enabled=_with_optimizer(profile),
+            cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile)
         )
         return merge_values(merge_values(needed, own), self.values)
 

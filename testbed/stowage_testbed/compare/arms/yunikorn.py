@@ -6,8 +6,7 @@ interface on every network interface, which nothing can switch off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,12 +25,7 @@ from stowage_testbed.compare.arms.build import tool_build
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.run.arm import (
-    ArmSettings,
-    ClientLimits,
-    PodOverrides,
-    RunningArm,
-)
+from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.toolchain import tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -74,10 +68,9 @@ class YunikornArm:
             notes=_NOTES,
         )
 
-    @contextmanager
     def running(
         self, cluster: Cluster, folder: Path, limits: ClientLimits | None
-    ) -> Iterator[RunningArm]:
+    ) -> AbstractContextManager[RunningArm]:
         """Start it and stop it at the end; on entry it serves."""
         folder = own_folder(folder)
         data = _configuration(limits)
@@ -90,7 +83,7 @@ class YunikornArm:
             {"KUBECONFIG": str(folder / KUBECONFIG), "NAMESPACE": NAMESPACE},
             partial(http_readiness, f"http://{LOOPBACK}:{port}/readyz"),
         )
-        with serving(
+        return serving(
             self.name,
             cluster,
             folder,
@@ -98,8 +91,7 @@ class YunikornArm:
             programs=[program],
             configuration=text,
             config_maps={_CONFIG_MAP: data},
-        ) as running:
-            yield running
+        )
 
 
 def _configuration(limits: ClientLimits | None) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from stowage_testbed.compare.curves import Line, distribution, load_curves
+from stowage_testbed.compare.curves import Line, distribution, loads_of
 from stowage_testbed.compare.result import Result
 from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns
 from stowage_testbed.metrics.latency import LATENCIES
@@ -35,12 +35,16 @@ def load_lines(result: Result) -> dict[str, list[dict[str, Any]]]:
     return {
         name: [
             _line(
-                result, record.limits, record.arm, record.round_number, line_of(record)
+                result,
+                record.limits,
+                record.arm,
+                record.round_number,
+                load.line_of(record),
             )
             for record in result.records
             if not record.error
         ]
-        for name, (_, line_of) in load_curves(result.resources).items()
+        for name, load in loads_of(result).items()
     }
 
 
@@ -77,16 +81,9 @@ TIME_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Placements:
-    """The runs whose placements the page shows.
+    """The runs whose placements the page shows, in columns, and how many were too many.
 
-    Attributes
-    ----------
-    clusters
-        Nodes, which most runs share.
-    runs
-        Columns of pods; a pod's class is its workload, priority and requests.
-    left_out
-        How many runs were too many.
+    Most runs share a cluster. A pod's class is its workload, priority and requests.
     """
 
     clusters: list[dict[str, Any]]

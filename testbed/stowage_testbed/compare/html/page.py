@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from stowage_testbed.compare.curves import LATENCY_MEANINGS, load_curves
+from stowage_testbed.compare.curves import LATENCY_MEANINGS, loads_of
 from stowage_testbed.compare.html.data import (
     Placements,
     latency_lines,
@@ -20,11 +20,7 @@ from stowage_testbed.compare.tables.all_tables import (
     settings_table,
 )
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
-from stowage_testbed.compare.tables.verdict_table import (
-    notes,
-    overview,
-    verdict_rows,
-)
+from stowage_testbed.compare.tables.verdict_table import notes, overview, verdict_rows
 from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.columns import name_requested
 from stowage_testbed.page.offline import BARS, offline_page
@@ -36,13 +32,7 @@ REACH = log(2)
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Where things lie on the picture, in its pixels.
-
-    Attributes
-    ----------
-    cut_low, cut_high
-        Whether the interval goes on beyond the picture.
-    """
+    """Where things lie in pixels; an interval that goes on beyond them is cut."""
 
     low: float
     estimate: float
@@ -111,10 +101,7 @@ def page(result: Result) -> str:
         settings=settings_table(result),
         environment=environment_table(result),
         latencies=LATENCY_MEANINGS,
-        loads={
-            name: meaning
-            for name, (meaning, _) in load_curves(result.resources).items()
-        },
+        loads={name: load.meaning for name, load in loads_of(result).items()},
         resources=[
             ("pods", "pods"),
             *((name, name_requested(name)) for name in result.resources),
@@ -145,4 +132,5 @@ def _data(result: Result, found: Placements) -> dict[str, Any]:
         "runs": found.runs,
         "latencies": latency_lines(result),
         "loads": load_lines(result),
+        "shares": [name for name, load in loads_of(result).items() if load.share],
     }

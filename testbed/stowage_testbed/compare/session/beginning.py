@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from stowage_testbed.compare.bundle import BundleFolder
+from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
 from stowage_testbed.compare.calibration import measure_speed
 from stowage_testbed.compare.comparison import (
     ArmEntry,
@@ -15,7 +15,6 @@ from stowage_testbed.compare.comparison import (
     PreflightRow,
     ScenarioText,
 )
-from stowage_testbed.compare.errors import BundleMissingError
 from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError

@@ -38,13 +38,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric.
-
-    Attributes
-    ----------
-    telling
-        Whether it is a headline or some arm has a verdict: shown at first.
-    """
+    """One metric, shown at first if it is telling: a headline, or with a verdict."""
 
     name: str
     unit: str

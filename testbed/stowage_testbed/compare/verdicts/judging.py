@@ -48,8 +48,7 @@ def judge(runs: Iterable[MeasuredRun], baseline: str) -> tuple[ArmVerdicts, ...]
 
 
 def judge_arm(
-    baseline: Sequence[MeasuredRun],
-    arm: Sequence[MeasuredRun],
+    baseline: Sequence[MeasuredRun], arm: Sequence[MeasuredRun]
 ) -> ArmVerdicts:
     """Return the verdicts of one arm; neither sequence is empty."""
     first = {run.round_number: run for run in baseline}

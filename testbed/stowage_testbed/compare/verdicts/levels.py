@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from stowage_testbed.compare.verdicts.interval import student_interval
 from stowage_testbed.compare.verdicts.pairs import Pairs
@@ -28,9 +28,7 @@ FEWEST_ROUNDS = 2
 """Below it there is no spread."""
 
 
-def levels(
-    pairs: Sequence[Pairs], headlines: Collection[str] = HEADLINES
-) -> dict[str, float]:
+def levels(pairs: Sequence[Pairs]) -> dict[str, float]:
     """Return the level of every metric that can be called something, by its name.
 
     Step by step (Holm): metrics whose intervals leave out "no change" at their share
@@ -38,7 +36,7 @@ def levels(
     is added.
     """
     left = {one.metric.name: one for one in pairs if _can_be_called(one)}
-    shares = weights(tuple(left), headlines)
+    shares = weights(tuple(left))
     found: dict[str, float] = {}
     while left:
         whole = sum(shares[name] for name in left)
@@ -51,17 +49,15 @@ def levels(
     return found
 
 
-def weights(
-    names: Sequence[str], headlines: Collection[str] = HEADLINES
-) -> dict[str, float]:
+def weights(names: Sequence[str]) -> dict[str, float]:
     """Return each metric's share of the error; they add up to 1."""
-    first = sum(name in headlines for name in names)
+    first = sum(name in HEADLINES for name in names)
     others = len(names) - first
     if not first or not others:
         return dict.fromkeys(names, 1 / max(len(names), 1))
     return {
         name: HEADLINE_SHARE / first
-        if name in headlines
+        if name in HEADLINES
         else (1 - HEADLINE_SHARE) / others
         for name in names
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -37,6 +39,18 @@ HATCHES = {
     Category.FAILURES: "xxxx",
 }
 """For printing in grey."""
+
+SETTINGS: Any = {
+    # The stubs want every key as a literal of theirs.
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    # Letters stay letters, and equal pictures are equal files.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "stowage",
+}
 
 HUNDRED = 100
 

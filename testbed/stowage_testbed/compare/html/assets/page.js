@@ -75,11 +75,11 @@ function drawLoads() {
   const lines = data.loads[load.value]
     .filter((line) => line.limits === limits)
     .map((line) => ({ ...line, bold: line.round === round }));
-  const shares = load.value !== "waiting";
+  const share = data.shares.includes(load.value);
   drawCurves(byId("loads"), {
     lines, arms: data.arms, log: false, marker: state.time,
     label: `${load.selectedOptions[0].text}, over time, a line an arm`,
-    xLabel: "time from the start of the window", yText: shares ? percent : (value) => `${value}`,
+    xLabel: "time from the start of the window", yText: share ? percent : (value) => `${+value.toPrecision(4)}`,
   });
 }
 

@@ -8,13 +8,12 @@ import io
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from stowage_testbed.compare.plots import SETTINGS
 from stowage_testbed.page.offline import offline_page
 from stowage_testbed.reproduce.paper.categories import Baseline, Evaluation
 from stowage_testbed.reproduce.paper.instances import SEEDS_TRIED
 from stowage_testbed.reproduce.paper.live import LiveRow
 from stowage_testbed.reproduce.paper.page.differences import differences
-from stowage_testbed.reproduce.paper.plots import figure_3, figure_4
+from stowage_testbed.reproduce.paper.plots import SETTINGS, figure_3, figure_4
 from stowage_testbed.reproduce.paper.tables import (
     headline_sentences,
     headline_table,
