@@ -311,7 +311,7 @@ def test_presolve_does_not_remove_the_best_plan(strategy: str) -> None:
     It loses solutions where at-most-one rows lie within linear ones
     (google/or-tools issue 5293), and then calls what is left optimal.
     """
-    plan = answer_to(_snapshot(), strategy=strategy).plan
+    plan = answer_to(_snapshot(), strategy=strategy, time_limit_s=120).plan
 
     assert plan.optimal
     assert not plan.evictions

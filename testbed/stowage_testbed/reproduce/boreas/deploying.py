@@ -145,7 +145,7 @@ def deploy(context: RunContext, scene: Scene, arm: Arm, number: int) -> Deployme
         It could not be deployed.
     """
     deployment = Deployment(context.observer, scene, arm, number)
-    scenario = scene.scenario(number)
+    scenario = scene.scenario(arm.name, number)
     outcome = run_scenario(context, scenario, number, deployment, deployment)
     if outcome.error:
         raise StowageError(f"{scene.name} by {arm.name}: {outcome.error}")

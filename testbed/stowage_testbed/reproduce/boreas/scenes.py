@@ -79,15 +79,16 @@ class Scene:
         """Return its nodes."""
         return NodePool(self.name, self.nodes, NODE, zones=self.zones)
 
-    def scenario(self, number: int) -> Scenario:
-        """Return its deployment for the how manieth time, all of it at once.
+    def scenario(self, arm: str, number: int) -> Scenario:
+        """Return its deployment by an arm for the how manieth time, all of it at once.
 
-        KWOK may overlook a node that comes back under a name that was used just before.
+        Namespaces outlive a run by seconds, so that each has a name of its own. KWOK
+        may overlook a node that comes back under a name that was used just before.
         """
         pool = replace(self.pool, name_prefix=f"{self.name}-{number}")
         names = tuple(one.name for one in self.workload)
         return Scenario(
-            name=f"boreas/{self.name}",
+            name=f"boreas/{self.name}-{arm}",
             description=self.about,
             nodes=(pool,),
             workload=self.workload,
