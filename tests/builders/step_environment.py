@@ -13,11 +13,9 @@ from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener, WindowListener
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
-from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.scheduling import Release
 
 ROUNDS = itertools.count(1)
 
@@ -37,6 +35,7 @@ WORKLOAD = {
 class Served(Harness, Listener):
     """A release serves already; the pods are listed before they are cleared away."""
 
+    is_released = False
     is_judged = False
 
     def __init__(
@@ -49,15 +48,6 @@ class Served(Harness, Listener):
         self.pod_overrides = pod_overrides
         self.window_listener = window_listener
         self.pods: list[dict[str, Any]] = []
-
-    def release(
-        self,
-        context: RunContext,
-        scenario: Scenario,
-        release: Release,
-        recorder: RunRecorder,
-    ) -> None:
-        """Leave the release as it is."""
 
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """List the pods."""

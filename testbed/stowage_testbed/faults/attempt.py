@@ -15,7 +15,6 @@ from stowage_testbed.faults.moment import moment_of, recovered
 from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.condition import UnreachableStateError
 from stowage_testbed.observe.receipt import Receipt
-from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import ScenarioEnvironment
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener
@@ -29,7 +28,6 @@ from stowage_testbed.scenario.implied_steps import make_steps
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
-from stowage_testbed.scenario.steps.scheduling import Release
 
 QUIET_MARGIN_S = 0.7
 """Beyond the settle time, so that a plan that is to come shows itself."""
@@ -44,6 +42,7 @@ class Attempt(Harness, Listener):
 
     # What a fault makes of the release is what is tried.
     is_supervised = False
+    is_released = False
     is_judged = False
 
     def __init__(
@@ -81,15 +80,6 @@ class Attempt(Harness, Listener):
         self._seen.environment = environment
         with self._fault_context(self._seen) as self._context:
             yield
-
-    def release(
-        self,
-        context: RunContext,
-        scenario: Scenario,
-        release: Release,
-        recorder: RunRecorder,
-    ) -> None:
-        """Do nothing: the release serves already."""
 
     def before(self, context: StepContext, step: Step) -> None:
         """Prepare the fault before the last pods come."""

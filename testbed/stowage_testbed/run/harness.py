@@ -33,9 +33,9 @@ class Harness:
         Called when the measured window opens and closes.
     is_supervised
         Whether a container of the release that ends is an error that ends the run.
-    has_optimizer
-        Whether the optimiser serves where the steps release it, so that `pack` waits
-        for its plans; otherwise it waits until the pods are at rest.
+    is_released
+        Whether the steps choose the release that serves. Otherwise something serves
+        already, `release` changes nothing, and `pack` waits until the pods are at rest.
     is_judged
         Whether the invariants, and what a scenario expects of its metrics, are checked
         at the end.
@@ -44,7 +44,7 @@ class Harness:
     pod_overrides: PodOverrides | None = None
     window_listener = WindowListener()
     is_supervised = True
-    has_optimizer = True
+    is_released = True
     is_judged = True
 
     def before(self, context: StepContext, step: Step) -> None:

@@ -26,8 +26,6 @@ from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.recorder import RunRecorder
 from stowage_testbed.run.steps.measuring import OUTCOME
-from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.scheduling import Release
 
 
 class WindowMeter(WindowListener):
@@ -93,8 +91,7 @@ class ArmHarness(Harness):
         Of the arm in the window.
     """
 
-    # An arm may have one or not, and says neither.
-    has_optimizer = False
+    is_released = False
     is_judged = False
 
     def __init__(
@@ -148,15 +145,6 @@ class ArmHarness(Harness):
                 # Also when the arm has ended: other turns follow in this process.
                 meter.close()
             running.check()
-
-    def release(
-        self,
-        context: RunContext,
-        scenario: Scenario,
-        release: Release,
-        recorder: RunRecorder,
-    ) -> None:
-        """Do nothing: the arm serves already."""
 
 
 Keep = Callable[[RunRecord, str], None]

@@ -73,6 +73,7 @@ ROUNDS = 20
 class Deployment(Harness, Listener):
     """Deploys a scene once, by an arm that serves."""
 
+    is_released = False
     is_judged = False
 
     def __init__(self, observer: Observer, scene: Scene, arm: Arm, number: int) -> None:

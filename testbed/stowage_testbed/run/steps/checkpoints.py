@@ -31,9 +31,8 @@ def note_checkpoint(context: StepContext, name: str) -> None:
     changes, window = changes[since:], context.window
     duration_s = recorder.durations_s.get(name, 0.0)
     # One that closed before the last checkpoint says nothing of this one.
-    if window and any(
-        window.stop == one.receipt or window.stop < one.receipt for one in changes
-    ):
+    if window and window != context.noted_window:
+        context.noted_window = window
         changes = [one for one in changes if window.holds(one.receipt)]
         duration_s = window.length_s
     context.checkpoints.append(

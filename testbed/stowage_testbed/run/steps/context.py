@@ -52,8 +52,8 @@ class StepContext:
         Objects that the server has not looked at yet.
     is_planned
         Whether an optimiser has served.
-    noted_changes
-        How many changes there were at the last checkpoint.
+    noted_changes, noted_window
+        How many changes there were at the last checkpoint, and what had been measured.
     step, facts
         The step that is being carried out, and what is worth knowing of it.
     recovery
@@ -74,6 +74,7 @@ class StepContext:
     untried: list[ObjectSpec] = field(init=False)
     is_planned: bool = False
     noted_changes: int = 0
+    noted_window: Window | None = None
     started: Receipt | None = None
     stopped: Receipt | None = None
     facts: dict[str, float] = field(default_factory=dict)

@@ -13,7 +13,8 @@ QUIET_MARGIN_S = 0.5
 
 def release(context: StepContext, step: Release) -> None:
     """Have the release serve, unless another scheduler does."""
-    context.harness.release(context.run, context.scenario, step, context.recorder)
+    if context.harness.is_released:
+        context.harness.release(context.run, context.scenario, step, context.recorder)
     context.is_planned |= step.optimizer
     context.try_objects()
 
@@ -25,8 +26,8 @@ def pack(context: StepContext, step: Pack) -> None:
     """
     del step
     run, scenario = context.run, context.scenario
-    is_done = packed if context.harness.has_optimizer else at_rest
-    if scenario.optimizer.trigger == "manual" and context.harness.has_optimizer:
+    is_done = packed if context.harness.is_released else at_rest
+    if scenario.optimizer.trigger == "manual" and context.harness.is_released:
         execute_manual_plan(run, scenario)
         is_done = at_rest
     run.observer.wait_for(
