@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stowage_testbed.hostpods.backoff import BackoffLimits
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.environment import container_environment, expand
 from stowage_testbed.hostpods.errors import HostPodsError
@@ -62,9 +63,7 @@ class Attempt:
         probing = asyncio.create_task(self._watch_health())
         ended = await self.process.wait()
         self._ended.set()
-        probing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await probing
+        await cancel_and_wait(probing)
         return ended
 
     def end(self, grace_s: float) -> asyncio.Task[None]:
@@ -76,7 +75,8 @@ class Attempt:
     async def _end_with_grace(self, grace_s: float) -> None:
         self.process.terminate()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), grace_s)
+            async with asyncio.timeout(grace_s):
+                await self._ended.wait()
         if not self._ended.is_set():
             self.process.kill()
             await self._ended.wait()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 
 from stowage_testbed.hostpods.attempt import Attempt, PodSandbox, start_attempt
 from stowage_testbed.hostpods.backoff import Backoff
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.manifest import Manifest, pod_key
@@ -109,13 +109,11 @@ class ContainerRunner:
             if delay_s:
                 message = f"back-off {delay_s:g} s before container is started again"
                 self._show(Waiting("CrashLoopBackOff", message))
-        pause = asyncio.ensure_future(self._sandbox.clock.pause(delay_s))
-        stop = asyncio.ensure_future(self._stopping.wait())
+        pause = asyncio.create_task(self._sandbox.clock.pause(delay_s))
+        stop = asyncio.create_task(self._stopping.wait())
         await asyncio.wait({pause, stop}, return_when=asyncio.FIRST_COMPLETED)
         for waiting in (pause, stop):
-            waiting.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await waiting
+            await cancel_and_wait(waiting)
         if ended and not self._stopping.is_set():
             self.record.restarts += 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection
@@ -14,6 +13,7 @@ from stowage_testbed.clock import SystemClock
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.manifest import Manifest, pod_key, short_uid
 from stowage_testbed.hostpods.mounts import Mounts
@@ -65,8 +65,7 @@ class HostKubelet:
         runners = list(self._runners.values())
         await asyncio.gather(*(runner.abandon(SHUTDOWN_GRACE_S) for runner in runners))
         _log.info("all pods of %s are stopped", self._node.name)
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeping
+        await cancel_and_wait(keeping)
 
     def _start_watching(self, stop: asyncio.Event) -> None:
         """Watch in a thread: the client's streams block.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
@@ -11,6 +10,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import Backoff
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.container import DEFAULT_GRACE_S, ContainerRunner
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.events import EventReporter
@@ -80,9 +80,7 @@ class PodRunner:
         grace_s = DEFAULT_GRACE_S if grace_s is None else grace_s
         _log.info("pod %s ends, grace %g s", pod_key(self._pod), grace_s)
         await self._end(living, grace_s)
-        reporting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await reporting
+        await cancel_and_wait(reporting)
         await self._reporter.flush()
         await self._reporter.remove_pod()
         _log.info("pod %s is gone", pod_key(self._pod))
@@ -95,9 +93,7 @@ class PodRunner:
     async def _end(self, living: asyncio.Task[None], grace_s: float) -> None:
         """Stop everything and clear away what only the pod used."""
         await asyncio.gather(*(runner.stop(grace_s) for runner in self._runners))
-        living.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await living
+        await cancel_and_wait(living)
         self._finished = True
         self._sandbox.mounts.unlink()
         self._volumes.remove()

@@ -119,7 +119,9 @@ async def run_to_end(command: Command, timeout_s: float) -> Exit | None:
     process = await start_process(command, None)
     waiting = asyncio.ensure_future(process.wait())
     try:
-        return await asyncio.wait_for(asyncio.shield(waiting), timeout_s)
+        # Not wait_for: in Python 3.11 it forgets a cancellation that comes at the end.
+        async with asyncio.timeout(timeout_s):
+            return await asyncio.shield(waiting)
     except TimeoutError:
         return None
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import http.client
 import http.server
 import os
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from host_builders import JumpingClock, a_container
 
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.probes import (
     HttpTarget,
     Outcome,
@@ -162,9 +162,7 @@ def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
         )
         while not heard:
             await asyncio.sleep(0)
-        asking.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asking
+        await cancel_and_wait(asking)
 
     asyncio.run(until_heard())
 

@@ -15,7 +15,13 @@ import pytest
 
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.launch import Log
-from stowage_testbed.hostpods.process import Command, Exit, run_to_end, start_process
+from stowage_testbed.hostpods.process import (
+    Command,
+    ContainerProcess,
+    Exit,
+    run_to_end,
+    start_process,
+)
 from stowage_testbed.wait import HANG_S, wait_until
 
 PATH = {"PATH": os.environ["PATH"]}
@@ -70,6 +76,28 @@ def test_a_full_log_is_turned_over(tmp_path: Path) -> None:
 
     assert file.read_bytes() == b"third\n"
     assert (tmp_path / "main.log.1").read_bytes() == b"second\n"
+
+
+def test_a_cancellation_at_the_very_end_of_a_command_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A liveness probe that forgot it went on for ever: no container came back."""
+    wait = ContainerProcess.wait
+
+    async def cancelled_when_done() -> None:
+        asking = asyncio.create_task(run_to_end(a_command(tmp_path, "true"), 10))
+
+        async def wait_and_cancel(process: ContainerProcess) -> Exit:
+            waiting = asyncio.current_task()
+            assert waiting is not None
+            waiting.add_done_callback(lambda _: asking.cancel())
+            return await wait(process)
+
+        monkeypatch.setattr(ContainerProcess, "wait", wait_and_cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(cancelled_when_done())
 
 
 def test_the_process_sees_only_the_variables_it_was_given(tmp_path: Path) -> None:
