@@ -14,9 +14,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
-	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 // Lease is what makes a process the leader. A process that was stopped for a while continues where it was before it
@@ -90,10 +90,6 @@ func (l *Lease) held(ctx context.Context) (*coordinationv1.Lease, error) {
 // Announce calls begun once, as soon as the scheduler asks for its first pod. It must be called
 // before the scheduler runs.
 func Announce(of *scheduler.Scheduler, begun func()) {
-	next := of.NextPod
 	var once sync.Once
-	of.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
-		once.Do(begun)
-		return next(logger)
-	}
+	minor.BeforeNext(of, func() { once.Do(begun) })
 }

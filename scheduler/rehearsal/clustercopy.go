@@ -9,6 +9,8 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 // clusterCopy is the cluster while a plan is replayed: the nodes of the scheduler's snapshot, of which those that change
@@ -149,6 +151,17 @@ func (c *clusterCopy) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) {
 
 func (c *clusterCopy) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return c.relate().antiAffinity, nil
+}
+
+// HavePodsWithRequiredNonHostScopedAntiAffinityList is asked for since Kubernetes 1.37.
+func (c *clusterCopy) HavePodsWithRequiredNonHostScopedAntiAffinityList() ([]fwk.NodeInfo, error) {
+	var list []fwk.NodeInfo
+	for _, node := range c.nodes {
+		if len(minor.WideAntiAffinity(node)) > 0 {
+			list = append(list, node)
+		}
+	}
+	return list, nil
 }
 
 func (c *clusterCopy) relate() *relatedNodes {

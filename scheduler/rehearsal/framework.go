@@ -24,6 +24,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkplugins "k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 // Cache is the scheduler's cache of the cluster.
@@ -61,7 +63,7 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	}
 	snapshot := cache.NewEmptySnapshot()
 	seen := &switchableLister{snapshot}
-	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without),
+	options := append(minor.SnapshotOptions(snapshot),
 		frameworkruntime.WithClientSet(of.Original.ClientSet()),
 		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}), // drops them
@@ -74,6 +76,7 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 		frameworkruntime.WithPodNominator(of.Original),
 		frameworkruntime.WithPodActivator(noActivator{}),
 	)
+	built, err := frameworkruntime.NewFramework(ctx, registry, without(of.Configuration, of.Without), options...)
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
@@ -88,15 +91,16 @@ func (f *Framework) update(ctx context.Context) error {
 // without is the profile less some of its plugins.
 func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSchedulerProfile {
 	reduced := profile.DeepCopy()
+	// Plugins add indices to the informers that they share with the scheduler, by this name.
+	reduced.SchedulerName += "-rehearsal"
 	if reduced.Plugins == nil {
 		return reduced
 	}
 	plugins := reduced.Plugins
-	for _, set := range []*config.PluginSet{
+	for _, set := range append(minor.GroupPluginSets(plugins),
 		&plugins.MultiPoint, &plugins.PreEnqueue, &plugins.QueueSort, &plugins.PreFilter, &plugins.Filter,
 		&plugins.PostFilter, &plugins.PreScore, &plugins.Score, &plugins.Reserve, &plugins.Permit,
-		&plugins.PreBind, &plugins.Bind, &plugins.PostBind,
-	} {
+		&plugins.PreBind, &plugins.Bind, &plugins.PostBind) {
 		set.Enabled = slices.DeleteFunc(set.Enabled, func(one config.Plugin) bool { return slices.Contains(names, one.Name) })
 	}
 	reduced.PluginConfig = slices.DeleteFunc(reduced.PluginConfig, func(one config.PluginConfig) bool {

@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/kubernetes/pkg/scheduler"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 var (
@@ -246,7 +247,7 @@ func (c *eventCounter) allHandled() bool {
 // newInformerFactory returns the scheduler's own informer factory, with informers of pods and nodes that count the
 // events that have been handled.
 func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) informers.SharedInformerFactory {
-	podInformer := scheduler.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
+	podInformer := minor.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 		return countingInformer{podInformer, pods}

@@ -7,10 +7,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	fwk "k8s.io/kube-scheduler/framework"
 
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -125,7 +127,7 @@ func (t *turns) takeAll(pods []v1.Pod) ([]*v1.Pod, error) {
 		if !ok || current.Spec.NodeName != "" {
 			continue // the plan has placed it
 		}
-		t.run.scheduler.SchedulingQueue.Delete(current)
+		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), current)
 		waiting = append(waiting, current)
 	}
 	return waiting, nil
@@ -200,7 +202,7 @@ func (t *turns) settle() error {
 			if result.err != nil {
 				// The scheduler would try it again and again; what is wrong is known now.
 				t.found.Reasons[key(result.pod)] = result.err.Error()
-				queue.Delete(result.pod)
+				minor.Delete(queue, klog.Background(), result.pod)
 			}
 		}
 	}
@@ -210,7 +212,7 @@ func (t *turns) settle() error {
 func (t *turns) giveUp(reason string) {
 	for _, pod := range t.run.queued() {
 		t.found.Reasons[key(pod)] = reason
-		t.run.scheduler.SchedulingQueue.Delete(pod)
+		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
 	}
 }
 

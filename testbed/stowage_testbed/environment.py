@@ -17,6 +17,7 @@ import psutil
 import stowage_optimizer
 from stowage_testbed import layout
 from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import choose_minor, find_minor
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 60
@@ -52,11 +53,16 @@ def source_version(checkout: Path | None) -> dict[str, Any]:
     return {"commit": commit, "modified": None if status is None else bool(status)}
 
 
-def environment() -> dict[str, Any]:
-    """Return the machine and every version, as a results bundle records them."""
-    tools = load_manifest().tools
+def environment(minor: str | None = None) -> dict[str, Any]:
+    """Return the machine and every version, as a results bundle records them.
+
+    The tools are those of a minor of Kubernetes.
+    """
+    minor = choose_minor(minor)
+    tools = load_manifest().tools(minor)
     return {
         "machine": machine(),
+        "kubernetes": find_minor(minor).kubernetes,
         "source": source_version(layout.checkout()),
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},

@@ -69,6 +69,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "kwok-docker or kind; `stowage doctor` shows which work here",
     )
     group.addoption(
+        "--stowage-kubernetes",
+        metavar="MINOR",
+        help="of which minor of Kubernetes the session's own cluster is, such as 1.36",
+    )
+    group.addoption(
         "--stowage-results",
         metavar="DIR",
         type=Path,

@@ -19,14 +19,16 @@ class ChartRefusedError(Exception):
     """Helm refused to render; the message is what a user sees."""
 
 
-def render(*settings: str, hooks: bool = False) -> list[Manifest]:
+def render(
+    *settings: str, hooks: bool = False, kubernetes: str = "1.37.2"
+) -> list[Manifest]:
     """Render with ``--set`` settings; return the objects, or those of ``helm test``."""
     sets = [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run(
         [
             str(tool_path("helm")),
             *("template", "stowage", str(CHART), "--namespace", "ns"),
-            *("--kube-version", "1.36.3", *sets),
+            *("--kube-version", kubernetes, *sets),
         ],
         env={"HOME": "/nonexistent"},
         capture_output=True,

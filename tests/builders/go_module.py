@@ -47,5 +47,7 @@ def go_module(name: str) -> Path:
 def _listed(name: str) -> str:
     """Return a module with its version."""
     lines = LIST.read_text(encoding="utf-8").splitlines()
+    if name in lines:
+        return name
     (only,) = (line for line in lines if line.partition("@")[0] == name)
     return only

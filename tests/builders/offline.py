@@ -22,10 +22,10 @@ def hold_own_tools() -> None:
 
     What is missing is reported by the test that needs it.
     """
-    for name, tool in load_manifest().tools.items():
+    for tool in load_manifest().all_tools:
         if tool.own:
             with suppress(ToolMissingError):
-                tool_path(name)
+                tool_path(tool.name, tool.minor)
 
 
 @contextmanager

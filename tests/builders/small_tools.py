@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
-from stowage_testbed.toolchain.manifest import Archive, Manifest, Space, Tool
+from stowage_testbed.toolchain.manifest import Archive, Manifest, Minor, Space, Tool
 
 HELLO = 'package main\n\nfunc main() { println("hello") }\n'
 
@@ -36,6 +37,6 @@ def a_released_tool(folder: Path, url: str, member: str | None = None) -> Tool:
 
 def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
     """Return a manifest of ``tools``."""
-    by_name = {tool.name: tool for tool in tools}
+    minors = {"1.37": Minor("1.37", {}, date.max)}
     space = {tool.group: Space(needed_bytes, needed_bytes) for tool in tools}
-    return Manifest("1.26.0", space, by_name)
+    return Manifest("1.26.0", minors, space, tools)

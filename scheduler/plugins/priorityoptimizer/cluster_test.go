@@ -35,6 +35,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/optimizerclient"
@@ -155,7 +156,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.must(err)
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
 	*enabled = append(*enabled, config.Plugin{Name: "SelectiveFilter"})
-	informers := kubescheduler.NewInformerFactory(c.client, 0)
+	informers := minor.NewInformerFactory(c.client, 0)
 	built, err := kubescheduler.New(ctx, c.client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(configuration.Profiles...),

@@ -9,7 +9,10 @@ import (
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 // HandleFailures puts the pods that the plugin rejected back into the queue without a status write: the plugin activates
@@ -32,10 +35,7 @@ func (p *Plugin) HandleFailures(of *scheduler.Scheduler) {
 
 // requeue does with the queue what the scheduler does after a failed cycle. It reports false, and does nothing, where
 // more has to be done.
-func requeue(ctx context.Context, queue interface {
-	AddUnschedulableIfNotPresent(logger klog.Logger, pod *framework.QueuedPodInfo, podSchedulingCycle int64) error
-	SchedulingCycle() int64
-}, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {
+func requeue(ctx context.Context, queue internalqueue.SchedulingQueue, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {
 	var unfit *framework.FitError
 	if !errors.As(status.AsError(), &unfit) || pod.Pod.Status.NominatedNodeName != "" {
 		return false
@@ -49,7 +49,7 @@ func requeue(ctx context.Context, queue interface {
 	pod.ClearRejectorPlugins()
 	pod.PodInfo = info
 	pod.UnschedulablePlugins, pod.PendingPlugins = unfit.Diagnosis.UnschedulablePlugins, unfit.Diagnosis.PendingPlugins
-	if err := queue.AddUnschedulableIfNotPresent(klog.FromContext(ctx), pod, queue.SchedulingCycle()); err != nil {
+	if err := minor.AddUnschedulable(queue, klog.FromContext(ctx), pod, queue.SchedulingCycle()); err != nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Error occurred")
 	}
 	return true

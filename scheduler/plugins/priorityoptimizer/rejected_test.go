@@ -8,10 +8,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -31,7 +33,7 @@ func TestRejectedPodGoesBackIntoTheQueueWithoutAWrite(t *testing.T) {
 			waiting := c.pods()[slices.IndexFunc(c.pods(), func(pod *v1.Pod) bool { return pod.Name == "waiting" })]
 			info, err := framework.NewPodInfo(waiting)
 			c.must(err)
-			c.scheduler.SchedulingQueue.Delete(waiting)
+			minor.Delete(c.scheduler.SchedulingQueue, klog.Background(), waiting)
 			if rejected {
 				c.plugin.rejected.Store(waiting.UID, nil)
 			}

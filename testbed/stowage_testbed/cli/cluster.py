@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
@@ -60,10 +60,11 @@ def up(
     port: Port = None,
     metrics: Metrics = False,
     backend: BackendName = Backend.KWOK_BINARY,
+    kubernetes: Minor = None,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())
-    cluster = _cluster(name, port, backend, metrics=metrics)
+    cluster = _cluster(name, port, backend, kubernetes, metrics=metrics)
     started_s = time.monotonic()
     with ending_cleanly():
         try:
@@ -74,7 +75,10 @@ def up(
             take_down(cluster)
             raise
     took_s = time.monotonic() - started_s
-    typer.echo(f"cluster {name} is up with {count} nodes after {took_s:.1f} s")
+    typer.echo(
+        f"cluster {name} of Kubernetes {cluster.minor} is up with {count} nodes after "
+        f"{took_s:.1f} s"
+    )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
 
 
@@ -115,16 +119,18 @@ def kubeconfig(name: Name = "stowage") -> None:
 
 
 def _cluster(
-    name: str, port: int | None, backend: Backend, *, metrics: bool
+    name: str, port: int | None, backend: Backend, minor: str | None, *, metrics: bool
 ) -> Cluster:
     if not metrics:
-        return new_cluster(backend, name, api_port=port)
+        return new_cluster(backend, name, api_port=port, minor=minor)
     if why := CANNOT[backend].get(Need.USAGE):
         raise StowageError(
             f"a cluster of {backend} has no {Need.USAGE}: {why}; "
             "use --backend kwok-binary"
         )
-    return KwokBinaryCluster(name, api_port=port, resolution_s=RESOLUTION_S)
+    return KwokBinaryCluster(
+        name, api_port=port, minor=minor, resolution_s=RESOLUTION_S
+    )
 
 
 def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:

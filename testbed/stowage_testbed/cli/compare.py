@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import FAILED, app, reading_input
+from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
@@ -20,7 +20,11 @@ def compare(
     ],
     *,
     arms: Annotated[
-        str, typer.Option(help=f"The baseline first: {', '.join(ARMS)}.")
+        str,
+        typer.Option(
+            help=f"The baseline first: {', '.join(ARMS)}; each also of a minor of "
+            "Kubernetes, with a cluster of it, as in default@1.36."
+        ),
     ] = "default,stowage",
     arm_file: Annotated[
         list[Path] | None,
@@ -50,6 +54,7 @@ def compare(
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")
     ] = None,
+    kubernetes: Minor = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -81,7 +86,7 @@ def compare(
         chosen = choose_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
-            arms=tuple(choose_arms(split_words(arms), arm_file or ())),
+            arms=tuple(choose_arms(split_words(arms), arm_file or (), kubernetes)),
             folder=results or make_default_folder_name(chosen),
             rounds=repeat,
             limits=read_limits(limits, qps),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster.backend import Backend
 
 FAULTY = 1
@@ -20,6 +20,7 @@ def doctor(
         list[Backend] | None, typer.Argument(help="Which; all of them without.")
     ] = None,
     *,
+    kubernetes: Minor = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document.")
     ] = False,
@@ -30,7 +31,7 @@ def doctor(
     """
     from stowage_testbed.cluster.fitness import fitness_of  # noqa: PLC0415 - only here
 
-    found = [fitness_of(backend) for backend in backends or list(Backend)]
+    found = [fitness_of(one, minor=kubernetes) for one in backends or list(Backend)]
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], indent=2))
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from tabulate import tabulate
 
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.docker.engine import check_engine
 from stowage_testbed.images.archive import (
     Archive,
@@ -48,9 +48,10 @@ def build(
     again: Annotated[
         bool, typer.Option(help="Build also what is there, and compare the two.")
     ] = False,
+    kubernetes: Minor = None,
 ) -> None:
     """Build images that are not there yet; no Docker is needed for that."""
-    for recipe in _chosen(names):
+    for recipe in _chosen(names, kubernetes):
         if unless_published and is_published(recipe):
             typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
             continue
@@ -76,28 +77,29 @@ def _built_twice(recipe: Recipe, base: str) -> str:
 
 
 @images.command()
-def load(names: Names = None, *, base: Base = "") -> None:
+def load(names: Names = None, *, base: Base = "", kubernetes: Minor = None) -> None:
     """Bring built images into the Docker engine."""
     check_engine()
-    for recipe in _chosen(names):
+    for recipe in _chosen(names, kubernetes):
         archive = built_archive(recipe, base if recipe.base else "")
         word = "loaded" if load_image(archive) else "there already"
         typer.echo(f"{recipe.reference}: {word}")
 
 
 @images.command(name="list")
-def list_() -> None:
+def list_(*, kubernetes: Minor = None) -> None:
     """List all images, built or not."""
     rows = [
-        (recipe.name, recipe.reference, recipe.group) for recipe in recipes().values()
+        (recipe.name, recipe.reference, recipe.group)
+        for recipe in recipes(kubernetes).values()
     ]
     typer.echo(tabulate(rows, headers=("image", "name", "group")))
 
 
-def _chosen(names: list[str] | None) -> list[Recipe]:
+def _chosen(names: list[str] | None, minor: str | None) -> list[Recipe]:
     if names:
-        return [recipe_of(name) for name in names]
-    return [recipe for recipe in recipes().values() if recipe.group == "release"]
+        return [recipe_of(name, minor) for name in names]
+    return [one for one in recipes(minor).values() if one.group == "release"]
 
 
 def _line(archive: Archive) -> str:

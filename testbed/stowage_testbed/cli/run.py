@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.main import Minor, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.cluster.backend import Backend
 
@@ -44,6 +44,7 @@ def run(
     backend: Annotated[
         Backend, typer.Option(help="How the run's own cluster is run.")
     ] = Backend.KWOK_BINARY,
+    kubernetes: Minor = None,
     results: Annotated[
         Path, typer.Option(help="Folder of the results bundles.")
     ] = Path("results"),
@@ -65,14 +66,17 @@ def run(
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+    from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():
         chosen = choose_scenarios(
             scenarios or (), folder=folder, variant=variant, labels=label or ()
         )
-        check_tools(backend)
+        check_tools(backend, kubernetes)
         if cluster is not None:
-            existing_cluster(cluster)
-        session = RunSession(results, json_file, junit)
-    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
+            kubernetes = existing_cluster(cluster).check_minor(kubernetes)
+        session = RunSession(results, json_file, junit, choose_minor(kubernetes))
+    request = RunRequest(
+        chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes
+    )
     raise typer.Exit(session.run(request))

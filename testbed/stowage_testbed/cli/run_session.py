@@ -41,6 +41,8 @@ class RunSession(Listener):
         which then holds nothing else.
     junit
         Where a JUnit file goes.
+    minor
+        Of Kubernetes, whose tools are said to have been used.
 
     Raises
     ------
@@ -49,12 +51,16 @@ class RunSession(Listener):
     """
 
     def __init__(
-        self, results: Path, json_file: Path | None, junit: Path | None
+        self,
+        results: Path,
+        json_file: Path | None,
+        junit: Path | None,
+        minor: str | None = None,
     ) -> None:
         self._run_id = make_run_id()
         self._json_file = json_file
         self._junit = junit
-        self._environment = environment()
+        self._environment = environment(minor)
         self._progress = LiveProgress()
         self._bundle = Bundle(results, self._run_id, self._environment)
         self._writer = EvidenceWriter(self._bundle.folder, self._progress.say)

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.errors import StowageError
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.toolchain import install_tools, tool_path
+from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
 from stowage_testbed.toolchain.release import Release, read_release
@@ -42,6 +42,7 @@ def install(
     mirror: Annotated[
         str | None, typer.Option(help="A server with the archives under /HOST/PATH.")
     ] = None,
+    kubernetes: Minor = None,
     quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
 ) -> None:
     """Install the tools that are not there yet, and compile the optimiser."""
@@ -49,7 +50,11 @@ def install(
         raise StowageError("name tools or a group with --group, not both")
     release = _release(source, pins, mirror)
     installed = install_tools(
-        names, group=group or DEFAULT_GROUP, release=release, quiet=quiet
+        names,
+        minor=kubernetes,
+        group=group or DEFAULT_GROUP,
+        release=release,
+        quiet=quiet,
     )
     if not names and not group:
         compile_optimizer()
@@ -59,16 +64,21 @@ def install(
 
 @tools.command(name="list")
 def list_tools() -> None:
-    """List every tool with its version, its group, and whether it is installed."""
-    for tool in load_manifest().tools.values():
+    """List every tool: its version, of which Kubernetes, its group, if installed."""
+    for tool in load_manifest().all_tools:
         there = "installed" if binary_file(tool).is_file() else "missing"
-        typer.echo(f"{tool.name:24} {tool.version:10} {tool.group:10} {there}")
+        of = tool.minor or "-"
+        typer.echo(f"{tool.name:24} {tool.version:10} {of:5} {tool.group:10} {there}")
 
 
 @tools.command()
-def path(name: Annotated[str, typer.Argument(help="The tool's name.")]) -> None:
+def path(
+    name: Annotated[str, typer.Argument(help="The tool's name.")],
+    *,
+    kubernetes: Minor = None,
+) -> None:
     """Print the path of an installed tool."""
-    typer.echo(tool_path(name))
+    typer.echo(tool_path(name, choose_minor(kubernetes)))
 
 
 def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app, reading_input
+from stowage_testbed.cli.main import Minor, app, reading_input
 
 MOST_NODES = 200
 """With more, the terminal is silent for minutes: that is what scenarios are for."""
@@ -25,6 +25,7 @@ def try_(
     keep_cluster: Annotated[
         bool, typer.Option("--keep-cluster", help="Leave the cluster up.")
     ] = False,
+    kubernetes: Minor = None,
     results: Annotated[
         Path, typer.Option(help="Folder of the results bundles.")
     ] = Path("results"),
@@ -41,5 +42,5 @@ def try_(
     from stowage_testbed.cli.try_session import TrySession  # noqa: PLC0415
 
     with reading_input():
-        session = TrySession(results)
+        session = TrySession(results, kubernetes)
     raise typer.Exit(session.try_out(nodes, seed, keep_cluster=keep_cluster))

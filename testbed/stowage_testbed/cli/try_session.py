@@ -34,17 +34,20 @@ next:
 class TrySession(RunSession):
     """A run of one scenario, shown as nodes before and after."""
 
-    def __init__(self, results: Path) -> None:
-        super().__init__(results, json_file=None, junit=None)
+    def __init__(self, results: Path, minor: str | None = None) -> None:
+        super().__init__(results, None, None, minor)
+        self._minor = minor
 
     def try_out(self, nodes: int, seed: int, *, keep_cluster: bool) -> int:
         """Install what is missing, run, show, and return the exit code.
 
         There are so many nodes; the sizes of the pods are drawn from the seed.
         """
-        install_tools(TOOLS[Backend.KWOK_BINARY])
+        install_tools(TOOLS[Backend.KWOK_BINARY], minor=self._minor)
         scenario = tried_scenario(nodes, seed)
-        return self.run(RunRequest((scenario,), keep_cluster=keep_cluster))
+        return self.run(
+            RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor)
+        )
 
     def show(self, outcome: RunOutcome, run: SavedRun) -> None:
         """Print nodes before and after, where the page is, and what to do next."""

@@ -14,6 +14,8 @@ from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_clus
 from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.errors import InputError
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -31,11 +33,13 @@ class Cluster(ABC):
         Unique among this user's clusters.
     api_port
         Port of the API server on 127.0.0.1; a free one without.
+    minor
+        Of Kubernetes, as in ``1.37``; the default one without.
 
     Raises
     ------
     StowageError
-        ``name`` cannot be a cluster's.
+        ``name`` cannot be a cluster's, or there is no such minor.
     """
 
     backend: ClassVar[Backend]
@@ -45,9 +49,11 @@ class Cluster(ABC):
         name: str,
         *,
         api_port: int | None = None,
+        minor: str | None = None,
         timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
         self.name = check_name(name)
+        self.minor = choose_minor(minor)
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._timeout_s = timeout_s
@@ -82,7 +88,11 @@ class Cluster(ABC):
         try:
             self._start(
                 claim_cluster(
-                    self.workdir, self._api_port, self._claim_id, self.backend
+                    self.workdir,
+                    self._api_port,
+                    self._claim_id,
+                    self.backend,
+                    self.minor,
                 )
             )
         except BaseException:
@@ -115,6 +125,31 @@ class Cluster(ABC):
         owner = read_owner(self.workdir)
         if owner is not None:
             write_owner(self.workdir, owner.as_kept())
+
+    def tool_path(self, name: str) -> Path:
+        """Return the installed binary of a tool, of the cluster's own minor.
+
+        Raises
+        ------
+        StowageError
+            There is no such tool of this minor, or it is not installed.
+        """
+        return tool_path(name, self.minor)
+
+    def check_minor(self, asked: str | None) -> str:
+        """Return the cluster's minor, which is that asked for where one is.
+
+        Raises
+        ------
+        InputError
+            It is another one.
+        """
+        if asked is not None and asked != self.minor:
+            raise InputError(
+                f"cluster {self.name} is of Kubernetes {self.minor}, not {asked}; "
+                "leave --kubernetes out, or --cluster for a cluster of its own"
+            )
+        return self.minor
 
     def api_client(self) -> ApiClient:
         """Return a new client; the caller closes it."""

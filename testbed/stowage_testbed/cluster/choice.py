@@ -17,9 +17,15 @@ _KINDS: dict[Backend, type[Cluster]] = {
 }
 
 
-def new_cluster(backend: Backend, name: str, *, api_port: int | None = None) -> Cluster:
+def new_cluster(
+    backend: Backend,
+    name: str,
+    *,
+    api_port: int | None = None,
+    minor: str | None = None,
+) -> Cluster:
     """Return a cluster that is not up yet."""
-    return _KINDS[backend](name, api_port=api_port)
+    return _KINDS[backend](name, api_port=api_port, minor=minor)
 
 
 def existing_cluster(name: str) -> Cluster:
@@ -34,4 +40,4 @@ def existing_cluster(name: str) -> Cluster:
     owner = read_owner(entry.workdir)
     if entry.state == "leftover" or owner is None:
         raise cluster_missing(name)
-    return _KINDS[owner.backend](name)
+    return _KINDS[owner.backend](name, minor=owner.minor)

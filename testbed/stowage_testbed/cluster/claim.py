@@ -48,6 +48,7 @@ def claim_cluster(
     api_port: int | None,
     claim_id: str,
     backend: Backend = Backend.KWOK_BINARY,
+    minor: str | None = None,
 ) -> Owner:
     """Make the cluster's folder this process's own, with ports nobody else has.
 
@@ -68,7 +69,7 @@ def claim_cluster(
         owners = [read_owner(folder) for folder in cluster_folders(clusters)]
         taken = {port for owner in owners if owner for port in owner.ports.all()}
         ports = choose_ports(api_port, taken, start=os.getpid())
-        owner = Owner.this_process(ports, claim_id, backend)
+        owner = Owner.this_process(ports, claim_id, backend, minor)
         # The folder appears with its owner in it, in one step: a reader never finds
         # a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))

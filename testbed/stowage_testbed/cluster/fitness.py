@@ -10,6 +10,7 @@ from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.images.archive import ImageMissingError, built_archive
 from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
+from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -30,9 +31,12 @@ def fitness_of(
     backend: Backend,
     engine: Callable[[], str] = engine_unavailable_reason,
     startable: Callable[[], list[str]] = unstartable_reasons,
+    *,
+    minor: str | None = None,
 ) -> Fitness:
     """Look whether a backend works here."""
-    unavailable_reasons = [*_tool_unavailable_reasons(backend)]
+    of = choose_minor(minor)
+    unavailable_reasons = [*_tool_unavailable_reasons(backend, of)]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
     if backend is not Backend.KWOK_BINARY and (why := engine()):
         if reasons := startable():
@@ -42,28 +46,28 @@ def fitness_of(
         else:
             notes.insert(0, "Docker is started for it: put `stowage docker --` before")
     if backend is Backend.KIND:
-        unavailable_reasons += _image_unavailable_reasons()
-        notes.append(_node_note())
+        unavailable_reasons += _image_unavailable_reasons(of)
+        notes.append(_node_note(of))
     return Fitness(backend, tuple(unavailable_reasons), tuple(notes))
 
 
-def _tool_unavailable_reasons(backend: Backend) -> list[str]:
+def _tool_unavailable_reasons(backend: Backend, minor: str) -> list[str]:
     manifest = load_manifest()
     missing = [
-        manifest.tool(name)
+        tool
         for name in TOOLS[backend]
-        if not binary_file(manifest.tool(name)).is_file()
+        if not binary_file(tool := manifest.tool(name, minor)).is_file()
     ]
     return [
         f"{', '.join(t.name for t in missing if t.group == group)} not installed: "
-        f"stowage tools install --group {group}"
+        f"stowage tools install --group {group} --kubernetes {minor}"
         for group in sorted({tool.group for tool in missing})
     ]
 
 
-def _image_unavailable_reasons() -> list[str]:
+def _image_unavailable_reasons(minor: str) -> list[str]:
     unavailable_reasons = []
-    for recipe in recipes().values():
+    for recipe in recipes(minor).values():
         if recipe.group != "release":
             continue
         try:
@@ -75,8 +79,8 @@ def _image_unavailable_reasons() -> list[str]:
     return unavailable_reasons
 
 
-def _node_note() -> str:
-    recipe = recipe_of("node")
+def _node_note(minor: str) -> str:
+    recipe = recipe_of("node", minor)
     try:
         return f"its node is {built_archive(recipe).recipe.reference}, built here"
     except (ImageMissingError, RecipesMissingError):

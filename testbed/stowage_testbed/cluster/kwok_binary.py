@@ -50,12 +50,13 @@ class KwokBinaryCluster(Cluster):
         name: str,
         *,
         api_port: int | None = None,
+        minor: str | None = None,
         extra_args: ExtraArgs | None = None,
         resolution_s: int | None = None,
         timeout_s: float = READY_TIMEOUT_S,
         longest_backoff_s: float | None = None,
     ) -> None:
-        super().__init__(name, api_port=api_port, timeout_s=timeout_s)
+        super().__init__(name, api_port=api_port, minor=minor, timeout_s=timeout_s)
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
         self.resolution_s = resolution_s
         self._longest_backoff_s = longest_backoff_s
@@ -66,7 +67,10 @@ class KwokBinaryCluster(Cluster):
 
     def _start(self, owner: Owner) -> None:
         text = render_config(
-            binary_options(owner.ports), self._arguments(), SOCKETS_ONLY
+            self.minor,
+            binary_options(self.minor, owner.ports),
+            self._arguments(),
+            SOCKETS_ONLY,
         )
         config_file(self.workdir).write_text(text, "utf-8")
         startup = self._startup(owner.ports)

@@ -60,13 +60,14 @@ class KwokDockerCluster(Cluster):
         check_engine()
 
     def _start(self, owner: Owner) -> None:
-        images = {part: _image(part, tool) for part, tool in _TOOLS.items()}
+        images = {part: _image(part, tool, self.minor) for part, tool in _TOOLS.items()}
         options = docker_options(owner.ports, images)
         log = self.audit_log
         inside = {API_SERVER: {"audit-log-path": f"{LOGS_INSIDE}/{log.name}"}}
         folders = {API_SERVER: {log.parent: LOGS_INSIDE}}
         config = config_file(self.workdir)
-        config.write_text(render_config(options, {}, inside, folders), "utf-8")
+        text = render_config(self.minor, options, {}, inside, folders)
+        config.write_text(text, "utf-8")
         create_network(self.backend, self.name)
         startup = ContainerStartup(
             self.workdir,
@@ -98,16 +99,16 @@ class KwokDockerCluster(Cluster):
             return startup.await_api(probe)
 
 
-def _image(component: str, name: str) -> str:
+def _image(component: str, name: str, minor: str) -> str:
     """Return a component's image, made of its tool if the engine lacks it.
 
     So no registry is asked, and all backends run the very same programs.
     """
-    tool = load_manifest().tool(name)
+    tool = load_manifest().tool(name, minor)
     reference = f"stowage/{name}:{tool.version}-{tool_key(tool)}"
     if not image_id(reference):
         with tempfile.NamedTemporaryFile(suffix=".tar") as archive:
-            program = tool_path(name)
+            program = tool_path(name, minor)
             entry = _ENTRYPOINTS.get(component, ())
             write_program_archive(Path(archive.name), reference, program, entry)
             docker("load", "--quiet", "--input", archive.name)

@@ -15,7 +15,7 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import find_minor
 
 AUDIT_POLICY = Path(__file__).with_name("audit-policy.yaml")
 STAGES = Path(__file__).with_name("kwok-stages.yaml")
@@ -85,29 +85,29 @@ _EXTRA_ARGS: ExtraArgs = {
 
 
 def render_config(
+    minor: str,
     options: Options,
     extra_args: ExtraArgs,
     replaced: ExtraArgs | None = None,
     folders: Folders | None = None,
 ) -> str:
-    """Return the configuration of one cluster: options, arguments, stages.
+    """Return the configuration of a cluster of a minor: options, arguments, stages.
 
     ``extra_args`` and ``folders`` come on top of kwokctl's own; ``replaced`` are
     arguments that kwokctl gives as well, with other values.
     """
-    kubernetes = load_manifest().tool("kube-apiserver")
     config = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokctlConfiguration",
         "options": {
-            "kubeVersion": kubernetes.version,
+            "kubeVersion": find_minor(minor).kubernetes,
             "bindAddress": LOOPBACK,
             "securePort": True,
             "kubeAuthorization": True,
             "disableQPSLimits": True,
             "disable": ["kube-scheduler"],
             "kubeAuditPolicy": str(AUDIT_POLICY),
-            "kubectlBinary": str(tool_path("kubectl")),
+            "kubectlBinary": str(tool_path("kubectl", minor)),
             **options,
         },
         "componentsPatches": _patches(
@@ -122,13 +122,13 @@ def config_file(workdir: Path) -> Path:
     return workdir / "kwokctl.yaml"
 
 
-def binary_options(ports: Ports) -> Options:
+def binary_options(minor: str, ports: Ports) -> Options:
     """Return the options of the binary runtime."""
     return {
         "runtime": "binary",
-        "etcdBinary": str(tool_path("etcd")),
-        "kubeApiserverBinary": str(tool_path("kube-apiserver")),
-        "kubeControllerManagerBinary": str(tool_path("kube-controller-manager")),
+        "etcdBinary": str(tool_path("etcd", minor)),
+        "kubeApiserverBinary": str(tool_path("kube-apiserver", minor)),
+        "kubeControllerManagerBinary": str(tool_path("kube-controller-manager", minor)),
         "kwokControllerBinary": str(tool_path("kwok")),
         "kubeApiserverPort": ports.kube_apiserver,
         "etcdPort": ports.etcd,

@@ -15,6 +15,7 @@ from stowage_testbed.whole_file import write_whole
 
 _FILE = "owner.json"
 _SAME_START_S = 2.0
+_ONLY_MINOR = "1.36"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Owner:
         Docker's own choice.
     node_address
         Of the one node that is no fake one, where it is a container.
+    minor
+        Of Kubernetes. Clusters that do not say it are from when there was one.
     """
 
     pid: int
@@ -47,10 +50,15 @@ class Owner:
     backend: Backend = Backend.KWOK_BINARY
     engine: str = ""
     node_address: str = ""
+    minor: str = _ONLY_MINOR
 
     @classmethod
     def this_process(
-        cls, ports: Ports, claim_id: str, backend: Backend = Backend.KWOK_BINARY
+        cls,
+        ports: Ports,
+        claim_id: str,
+        backend: Backend = Backend.KWOK_BINARY,
+        minor: str | None = None,
     ) -> Owner:
         """Return the record of the running process."""
         return cls(
@@ -61,6 +69,7 @@ class Owner:
             ports=ports,
             backend=backend,
             engine=os.environ.get("DOCKER_HOST", ""),
+            minor=minor or _ONLY_MINOR,
         )
 
     def is_alive(self) -> bool:

@@ -13,7 +13,6 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.errors import StowageError
-from stowage_testbed.toolchain import tool_path
 
 Values = dict[str, object]
 
@@ -58,7 +57,7 @@ def _in_containers(api_server: str) -> Values:
 
 def _program_of(cluster: Cluster, name: str) -> Path:
     """Give a cluster a program for as long as it lives, whatever is built meanwhile."""
-    installed = tool_path(name)
+    installed = cluster.tool_path(name)
     kept = cluster.workdir / "programs" / installed.parent.name / name
     if not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -23,9 +23,10 @@ class ImageMissingError(StowageError):
     """An image is not there."""
 
     def __init__(self, recipe: Recipe) -> None:
+        of = f" --kubernetes {recipe.minor}" if recipe.minor else ""
         super().__init__(
             f"there is no image {recipe.reference}; in a checkout run: stowage images "
-            f"build {recipe.name} (`make images` builds all)"
+            f"build {recipe.name}{of} (`make images` builds all)"
         )
 
 

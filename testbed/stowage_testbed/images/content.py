@@ -26,7 +26,7 @@ def content_key(recipe: Recipe, checkout: Path, base: str = "") -> str:
     if recipe.base and not base:
         digest.update(content_key(recipe_of(recipe.base), checkout).encode())
     for tool in (*recipe.tools, *recipe.tools_as_images):
-        digest.update(tool_key(load_manifest().tool(tool)).encode())
+        digest.update(tool_key(load_manifest().tool(tool, recipe.minor)).encode())
     for file in _files(recipe, checkout):
         digest.update(str(file.relative_to(checkout)).encode() + b"\0")
         digest.update(hashlib.sha256(file.read_bytes()).digest())
@@ -63,7 +63,7 @@ def _last_change(recipe: Recipe, checkout: Path, shown: str) -> str:
 
 
 def _inputs(recipe: Recipe) -> tuple[str, ...]:
-    own = load_manifest().tools
+    own = load_manifest().tools(recipe.minor)
     sources = {"scheduler" for tool in recipe.tools if own[tool].own}
     return (str(RECIPES / recipe.name), *recipe.inputs, *sorted(sources))
 

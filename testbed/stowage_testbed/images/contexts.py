@@ -13,11 +13,10 @@ from stowage_testbed.images.command import run
 from stowage_testbed.images.docker_archive import write_program_archive
 from stowage_testbed.images.recipe import NODE_TOOLS, RECIPES, Recipe
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.toolchain.manifest import load_manifest
 
-# What kubeadm 1.36 asks for: `kubeadm config images list`.
+# What kubeadm asks for: `kubeadm config images list`.
 _REGISTRY = "registry.k8s.io"
-_ETCD = "etcd:3.6.8-0"
+_ETCD = {"1.36": "etcd:3.6.8-0", "1.37": "etcd:3.7.0-0"}
 _PAUSE = "pause:3.10.2"
 _PAUSE_PROGRAM = "./usr/bin/catatonit"
 
@@ -33,15 +32,15 @@ def prepare(recipe: Recipe, checkout: Path, context: Path, epoch: int) -> None:
     source = checkout / RECIPES / recipe.name
     shutil.copytree(source, context, dirs_exist_ok=True)
     for tool in recipe.tools:
-        shutil.copy2(tool_path(tool), context / tool)
+        shutil.copy2(tool_path(tool, recipe.minor), context / tool)
     if (context / "build").is_file():
         script = [str(context / "build"), str(context)]
         run(recipe.name, script, {"SOURCE_DATE_EPOCH": str(epoch)})
     if further := _FURTHER.get(recipe.name):
-        further(checkout, context)
+        further(recipe, checkout, context)
 
 
-def _optimizer(checkout: Path, context: Path) -> None:
+def _optimizer(_recipe: Recipe, checkout: Path, context: Path) -> None:
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     wheels = ["--only-binary=:all:", "--require-hashes", f"--dest={context / 'wheels'}"]
     locked = str(context / "requirements.lock")
@@ -57,21 +56,22 @@ def _optimizer(checkout: Path, context: Path) -> None:
     )
 
 
-def _node(_checkout: Path, context: Path) -> None:
-    _add_images(context)
+def _node(recipe: Recipe, _checkout: Path, context: Path) -> None:
+    _add_images(recipe, context)
     _add_pause_image(context)
 
 
-def _add_images(context: Path) -> None:
+def _add_images(recipe: Recipe, context: Path) -> None:
     """Write the images that the node's containerd shall have, and the version."""
-    version = load_manifest().tool("kubelet").version
+    version = recipe.tag
     (context / "version").write_text(f"{version}\n", encoding="utf-8")
     folder = context / "images"
     folder.mkdir()
     for tool in NODE_TOOLS:
-        image = _ETCD if tool == "etcd" else f"{tool}:{version}"
+        image = _ETCD[recipe.minor] if tool == "etcd" else f"{tool}:{version}"
         reference = f"{_REGISTRY}/{image}"
-        write_program_archive(folder / f"{tool}.tar", reference, tool_path(tool))
+        program = tool_path(tool, recipe.minor)
+        write_program_archive(folder / f"{tool}.tar", reference, program)
 
 
 def _add_pause_image(context: Path) -> None:
@@ -87,7 +87,7 @@ def _add_pause_image(context: Path) -> None:
     write_program_archive(target, f"{_REGISTRY}/{_PAUSE}", program, command)
 
 
-_FURTHER: dict[str, Callable[[Path, Path], None]] = {
+_FURTHER: dict[str, Callable[[Recipe, Path, Path], None]] = {
     "node": _node,
     "optimizer": _optimizer,
 }

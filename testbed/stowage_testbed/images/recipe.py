@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stowage_testbed import layout
 from stowage_testbed.errors import StowageError
-from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import choose_minor, find_minor
 
 RECIPES = Path("ci") / "images"
 """Where the recipes are in a checkout, and nowhere else."""
@@ -46,6 +46,8 @@ class Recipe:
         Images that are built together.
     published
         Somebody else's image that does the same, from a registry; "" for none.
+    minor
+        Of Kubernetes, that its tools are of.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Recipe:
     group: str = "release"
     published: str = ""
     tools_as_images: tuple[str, ...] = ()
+    minor: str = ""
 
     @property
     def reference(self) -> str:
@@ -68,13 +71,20 @@ NODE_TOOLS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-schedul
 """What a node of kind runs in containers."""
 
 
-def recipes() -> dict[str, Recipe]:
-    """Return all images by name, bases before what is built on them."""
+def recipes(minor: str | None = None) -> dict[str, Recipe]:
+    """Return all images of a minor of Kubernetes by name, each after its base."""
     ours = version("stowage")
-    kubernetes = load_manifest().tool("kubelet").version
+    minor = choose_minor(minor)
+    kubernetes = find_minor(minor).kubernetes
     made = (
         Recipe("base", "stowage/python", "bookworm", group="base"),
-        Recipe("scheduler", "stowage/scheduler", ours, tools=("stowage-scheduler",)),
+        Recipe(
+            "scheduler",
+            "stowage/scheduler",
+            f"{ours}-k8s{minor}",
+            tools=("stowage-scheduler",),
+            minor=minor,
+        ),
         Recipe("optimizer", "stowage/optimizer", ours, ("optimizer",), base="base"),
         Recipe(
             "node",
@@ -84,20 +94,21 @@ def recipes() -> dict[str, Recipe]:
             tools_as_images=NODE_TOOLS,
             group="kind",
             published=f"kindest/node:{kubernetes}",
+            minor=minor,
         ),
     )
     return {recipe.name: recipe for recipe in made}
 
 
-def recipe_of(name: str) -> Recipe:
-    """Return an image by name.
+def recipe_of(name: str, minor: str | None = None) -> Recipe:
+    """Return an image of a minor of Kubernetes by name.
 
     Raises
     ------
     StowageError
         There is none of that name.
     """
-    known = recipes()
+    known = recipes(minor)
     if name not in known:
         raise StowageError(f"no image {name!r}; there are {', '.join(known)}")
     return known[name]

@@ -27,7 +27,6 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.toolchain import tool_path
 
 _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
@@ -59,6 +58,7 @@ class ClusterOptions:
     workers: int
     backend: Backend = Backend.KWOK_BINARY
     results: Path = Path("results")
+    minor: str | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> ClusterOptions:
@@ -70,6 +70,7 @@ class ClusterOptions:
             reuse=config.getoption("--stowage-reuse"),
             backend=Backend(config.getoption("--stowage-backend")),
             results=config.getoption("--stowage-results"),
+            minor=config.getoption("--stowage-kubernetes"),
             worker=worker.get("workerid", ""),
             workers=worker.get("workercount", 1),
         )
@@ -87,6 +88,7 @@ class ClusterOptions:
             keep_cluster=self.keep,
             backend=self.backend,
             folders=(self.results,),
+            minor=self.minor,
         )
 
 
@@ -112,7 +114,7 @@ def session_cluster(options: ClusterOptions) -> Iterator[Cluster]:
         if name is None and options.reuse:
             name = options.own_name
             stack.enter_context(_alone_with(name))
-            _bring_up(name, options.request(None).backend)
+            _bring_up(name, options.request(None))
         asked = options.request(name)
         session = open_cluster(asked, Listener(), Stopwatch())
         cluster = stack.enter_context(session)
@@ -138,9 +140,10 @@ def _alone_with(name: str) -> Iterator[None]:
         yield
 
 
-def _bring_up(name: str, backend: Backend) -> None:
+def _bring_up(name: str, asked: RunRequest) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster, built_with = make_cluster(name, (), backend), _tools(backend)
+    cluster = make_cluster(name, (), asked.backend, asked.minor)
+    built_with = _tools(cluster)
     # What was left of a cluster that died goes with the claim of its name.
     there = any(one.name == name and one.state == "up" for one in list_clusters())
     with ending_cleanly():
@@ -165,10 +168,10 @@ def _serves(cluster: Cluster, built_with: str) -> bool:
     return True
 
 
-def _tools(backend: Backend) -> str:
+def _tools(cluster: Cluster) -> str:
     """Return what the control plane of a cluster is made of."""
-    tools = [f"{name} {tool_path(name).parent.name}" for name in _TOOLS]
-    return "\n".join([str(backend), *tools])
+    tools = [f"{name} {cluster.tool_path(name).parent.name}" for name in _TOOLS]
+    return "\n".join([str(cluster.backend), *tools])
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:

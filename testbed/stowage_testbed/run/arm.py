@@ -117,6 +117,11 @@ class Arm(Protocol):
         ...
 
     @property
+    def minor(self) -> str:
+        """Of Kubernetes, that its cluster is of, as in ``1.37``."""
+        ...
+
+    @property
     def pod_overrides(self) -> PodOverrides:
         """What it changes in every pod."""
         ...

@@ -27,6 +27,7 @@ def make_cluster(
     name: str,
     scenarios: Iterable[Scenario],
     backend: Backend = Backend.KWOK_BINARY,
+    minor: str | None = None,
 ) -> Cluster:
     """Return a cluster, not yet up, that suits every scenario that can run there.
 
@@ -42,7 +43,7 @@ def make_cluster(
         if isinstance(step.action, Overload)
     }
     if not needs or Need.USAGE in CANNOT[backend]:
-        return new_cluster(backend, name)
+        return new_cluster(backend, name, minor=minor)
     timing, *others = set(needs.values())
     if others:
         listed = [
@@ -54,7 +55,7 @@ def make_cluster(
             f"no cluster suits all of them: {'; '.join(listed)}; run them apart, as in "
             "`stowage run SCENARIO --variant VARIANT`"
         )
-    return make_recovery_cluster(name, timing)
+    return make_recovery_cluster(name, timing, minor)
 
 
 def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
@@ -63,10 +64,13 @@ def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
     return {CONTROLLER_MANAGER: sync}
 
 
-def make_recovery_cluster(name: str, timing: Timing) -> KwokBinaryCluster:
+def make_recovery_cluster(
+    name: str, timing: Timing, minor: str | None = None
+) -> KwokBinaryCluster:
     """Return a cluster, not yet up, on which runs with this timing can be made."""
     return KwokBinaryCluster(
         name,
+        minor=minor,
         extra_args=make_autoscaler_arguments(timing),
         resolution_s=timing.resolution_s,
     )

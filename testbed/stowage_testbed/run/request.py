@@ -38,6 +38,8 @@ class RunRequest:
         Leave the run's own cluster up.
     backend
         How the run's own cluster is run.
+    minor
+        Of Kubernetes, that the run's own cluster is of; the default one without.
     folders
         Where results are written.
     """
@@ -48,6 +50,7 @@ class RunRequest:
     keep_cluster: bool = False
     backend: Backend = Backend.KWOK_BINARY
     folders: tuple[Path, ...] = ()
+    minor: str | None = None
 
     @property
     def total(self) -> int:

@@ -16,7 +16,7 @@ from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 
 @contextmanager
@@ -42,7 +42,10 @@ def open_cluster(
         for name in purge_clusters():
             listener.run_progress(f"leftover cluster {name}: removed")
         cluster = make_cluster(
-            f"run-{secrets.token_hex(3)}", request.scenarios, request.backend
+            f"run-{secrets.token_hex(3)}",
+            request.scenarios,
+            request.backend,
+            request.minor,
         )
         try:
             listener.run_progress(f"cluster {cluster.name}: up")
@@ -57,16 +60,21 @@ def open_cluster(
                 _end(cluster, request, listener)
 
 
-def check_tools(backend: Backend = Backend.KWOK_BINARY) -> None:
-    """Check that every tool a run needs is installed.
+def check_tools(
+    backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
+) -> None:
+    """Check that every tool a run on a minor of Kubernetes needs is installed.
 
     Raises
     ------
+    StowageError
+        Stowage's scheduler is not built for the minor.
     ToolMissingError
         One is not; names the command that installs it.
     """
+    of = choose_minor(minor)
     for name in TOOLS[backend]:
-        tool_path(name)
+        tool_path(name, of)
 
 
 def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:

@@ -29,7 +29,7 @@ from stowage_testbed.simulate.instance import (
     UnknownField,
     Verification,
 )
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 PROFILE_FOLDER = layout.shipped("charts") / "stowage" / "profiles"
 
@@ -79,6 +79,8 @@ class SimulatorProcess:
         Variables that are set in the process's environment, besides those of this one.
     way_out
         What those who asked can do where that took too long.
+    minor
+        Of Kubernetes, that the scheduler is of; the default one without.
     """
 
     def __init__(
@@ -90,7 +92,9 @@ class SimulatorProcess:
         feature_gates: str = "",
         environment: Mapping[str, str] | None = None,
         way_out: str = "give the simulator a longer timeout_s or a smaller instance",
+        minor: str | None = None,
     ) -> None:
+        self._minor = choose_minor(minor)
         self._way_out = way_out
         self._config = config
         self._timeout_s = timeout_s
@@ -108,7 +112,7 @@ class SimulatorProcess:
         ToolMissingError
             ``stowage-simulate`` is not installed.
         """
-        binary = tool_path("stowage-simulate")
+        binary = tool_path("stowage-simulate", self._minor)
         # A file, not a pipe: it need not be emptied while the process runs.
         self._messages = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = subprocess.Popen(
@@ -256,6 +260,7 @@ class SchedulerVerifier(SimulatorProcess):
         feature_gates: str = "",
         environment: Mapping[str, str] | None = None,
         way_out: str = "give the verifier a longer timeout_s or a smaller instance",
+        minor: str | None = None,
     ) -> None:
         super().__init__(
             config,
@@ -264,6 +269,7 @@ class SchedulerVerifier(SimulatorProcess):
             feature_gates=feature_gates,
             environment=environment,
             way_out=way_out,
+            minor=minor,
         )
 
     def verify(self, question: Question) -> Verification:

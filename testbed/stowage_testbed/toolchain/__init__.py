@@ -2,5 +2,12 @@
 
 from stowage_testbed.toolchain.install import install_tools
 from stowage_testbed.toolchain.location import ToolMissingError, tool_data, tool_path
+from stowage_testbed.toolchain.minors import choose_minor
 
-__all__ = ["ToolMissingError", "install_tools", "tool_data", "tool_path"]
+__all__ = [
+    "ToolMissingError",
+    "choose_minor",
+    "install_tools",
+    "tool_data",
+    "tool_path",
+]

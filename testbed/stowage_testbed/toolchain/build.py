@@ -50,9 +50,10 @@ def build_tool(
     OSError
         ENOSPC: the disk filled up.
     """
-    go_list = [str(go.file), "list", "-deps", tool.package]
+    module = [f"-modfile={tool.module_file}", f"-tags={tool.tags}"]
+    go_list = [str(go.file), "list", *module, "-deps", tool.package]
     watcher.total(_fetch(tool, go_list, target.parent, watcher, clock or SystemClock()))
-    flags = ["-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
+    flags = [*module, "-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
     go_build = [str(go.file), "build", *flags, tool.package]
     _run(tool, go_build, target.parent, watcher)
     _copy_module_data(tool, go, data_folder(target))
@@ -144,7 +145,8 @@ def _copy_module_data(tool: Tool, go: Go, target: Path) -> None:
 
 
 def _module_folder(tool: Tool, go: Go, module: str) -> Path:
-    command = [str(go.file), "list", "-m", "-f", "{{.Dir}}", module]
+    file = f"-modfile={tool.module_file}"
+    command = [str(go.file), "list", file, "-m", "-f", "{{.Dir}}", module]
     done = subprocess.run(
         command,
         cwd=tool.folder,

@@ -19,6 +19,7 @@ from stowage_testbed.toolchain.manifest import (
     Tool,
     load_manifest,
 )
+from stowage_testbed.toolchain.minors import choose_minor
 from stowage_testbed.toolchain.release import Release, fetch_tool, require_pins
 from stowage_testbed.toolchain.staging import install_one
 
@@ -26,13 +27,15 @@ from stowage_testbed.toolchain.staging import install_one
 def install_tools(
     names: Sequence[str] | None = None,
     *,
+    minor: str | None = None,
     group: str = DEFAULT_GROUP,
     release: Release | None = None,
     quiet: bool = False,
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
-    Where none is named, those of the group are meant. From a release official archives
+    Those of Kubernetes are of a minor, the default one unless another is named. Where
+    none is named, those of the group are meant. From a release official archives
     are taken where there are any; without, all is built by Go. The tools of this
     checkout are always built. If ``quiet``, no progress bars are drawn.
 
@@ -42,8 +45,9 @@ def install_tools(
         A name is unknown, a source does not give a tool, or the disk is full.
     """
     manifest = load_manifest()
-    named = [manifest.tool(name) for name in names or ()]
-    tools = named or manifest.group(group)
+    minor = choose_minor(minor)
+    named = [manifest.tool(name, minor) for name in names or ()]
+    tools = named or manifest.group(group, minor)
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
     if release is not None:
         published = [tool for tool in missing if tool.archive]
@@ -100,10 +104,13 @@ def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
 
     Less once a group has been built before: Go's caches are filled then.
     """
+    asked = {(tool.group, tool.minor) for tool in tools}
+    # Where there are tools of Kubernetes, their room is that of the whole group.
+    asked -= {(group, "") for group, minor in asked if minor}
     building = sum(
         manifest.space[group].build_bytes
-        for group in {tool.group for tool in tools}
-        if not _was_installed(group, manifest)
+        for group, minor in asked
+        if not _was_installed(group, minor, manifest)
     )
     return building + needed_to_install(tools, manifest)
 
@@ -114,9 +121,13 @@ def needed_to_install(tools: Sequence[Tool], manifest: Manifest) -> int:
     return sum(manifest.space[group].install_bytes for group in groups)
 
 
-def _was_installed(group: str, manifest: Manifest) -> bool:
-    folders = (tool_folder(tool) for tool in manifest.group(group))
-    return any(any(folder.glob("*/*")) for folder in folders)
+def _was_installed(group: str, minor: str, manifest: Manifest) -> bool:
+    tools = (tool for tool in manifest.all_tools if tool.group == group)
+    return any(
+        any(tool_folder(tool).glob(f"{tool.version}-*/*"))
+        for tool in tools
+        if tool.minor == minor
+    )
 
 
 def _free_bytes() -> int:

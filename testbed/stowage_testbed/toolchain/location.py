@@ -19,15 +19,16 @@ from stowage_testbed.toolchain.manifest import Tool, load_manifest
 class ToolMissingError(StowageError):
     """A tool is not installed in the version that this Stowage wants."""
 
-    def __init__(self, name: str, file: Path) -> None:
+    def __init__(self, tool: Tool, file: Path) -> None:
+        of = f" --kubernetes {tool.minor}" if tool.minor else ""
         super().__init__(
-            f"{name} is not installed ({file} is not there); "
-            f"run: stowage tools install {name}"
+            f"{tool.name} is not installed ({file} is not there); "
+            f"run: stowage tools install {tool.name}{of}"
         )
 
 
-def tool_path(name: str) -> Path:
-    """Return the installed binary of a tool.
+def tool_path(name: str, minor: str = "") -> Path:
+    """Return the installed binary of a tool, where it is one of Kubernetes of a minor.
 
     A build of this checkout is held for as long as this process lives: hours of runs
     must not lose it to builds of other checkouts.
@@ -35,17 +36,17 @@ def tool_path(name: str) -> Path:
     Raises
     ------
     StowageError
-        The manifest has no such tool.
+        The manifest has no such tool, or not of this minor.
     ToolMissingError
         The tool is not installed in the version that this Stowage wants.
     """
-    tool = load_manifest().tool(name)
+    tool = load_manifest().tool(name, minor)
     file = binary_file(tool)
     if tool.own:
         with suppress(FileNotFoundError):
             _hold(file)
     if not file.is_file():
-        raise ToolMissingError(name, file)
+        raise ToolMissingError(tool, file)
     return file
 
 
@@ -99,6 +100,8 @@ def tool_key(tool: Tool) -> str:
     """
     digest = hashlib.sha256()
     parts = [tool.package, tool.ldflags, platform.system(), platform.machine()]
+    if tool.tags:
+        parts.append(tool.tags)
     if tool.data is not None:
         parts += [tool.data.module, *tool.data.paths]
     for part in parts:
@@ -110,20 +113,21 @@ def tool_key(tool: Tool) -> str:
 
 
 def tool_inputs(tool: Tool) -> Iterator[Path]:
-    """Yield the files that decide a tool's content: first go.mod and go.sum.
+    """Yield the files that decide a tool's content: first its module's two.
 
     Raises
     ------
     StowageError
         The tool's Go module is not there.
     """
-    if not (tool.folder / "go.mod").is_file():
+    module = tool.folder / tool.module_file
+    if not module.is_file():
         raise StowageError(
-            f"{tool.name} is built from the Go module in {tool.folder}, which is not "
+            f"{tool.name} is built from the Go module {module}, which is not "
             "there; reinstall Stowage: pip install --force-reinstall stowage"
         )
-    yield tool.folder / "go.mod"
-    yield tool.folder / "go.sum"
+    yield module
+    yield module.with_suffix(".sum")
     if tool.own:
         sources = sorted(tool.folder.rglob("*"))
         yield from (file for file in sources if _is_source(file, tool.folder))
@@ -134,4 +138,4 @@ def _is_source(file: Path, folder: Path) -> bool:
     inside = file.relative_to(folder).parts
     if file.name.endswith("_test.go") or "testdata" in inside:
         return False
-    return file.is_file() and file.name not in {"go.mod", "go.sum"}
+    return file.is_file() and file.suffix not in {".mod", ".sum"}

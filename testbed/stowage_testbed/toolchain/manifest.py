@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,36 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class Minor:
+    """A minor of Kubernetes, such as 1.37, and what goes with it.
+
+    Attributes
+    ----------
+    versions
+        Of Kubernetes and of etcd, by name.
+    ends
+        The last day of upstream's support.
+    only
+        The tools that there are of it; None for all.
+    """
+
+    number: str
+    versions: Mapping[str, str]
+    ends: date
+    only: frozenset[str] | None = None
+
+    @property
+    def kubernetes(self) -> str:
+        """The version of Kubernetes, as in ``v1.37.2``."""
+        return self.versions["kubernetes"]
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of the manifest.
+    """One tool of the manifest, where it is one of Kubernetes that of one minor.
 
     ``own`` tools are Stowage's: their key is a hash of the sources that it ships.
+    ``minor`` is empty for tools that go with every minor; ``tags`` are Go's build tags.
     """
 
     name: str
@@ -61,6 +88,9 @@ class Tool:
     archive: Archive | None
     group: str = DEFAULT_GROUP
     data: ModuleData | None = None
+    minor: str = ""
+    module_file: str = "go.mod"
+    tags: str = ""
 
     @property
     def ldflags(self) -> str:
@@ -76,28 +106,57 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All tools by name, the oldest Go that builds them, and their groups' room."""
+    """All tools, the minors of Kubernetes, the oldest Go that builds all of it.
+
+    Attributes
+    ----------
+    minors
+        By number; the first is the default.
+    space
+        The room that a group takes.
+    all_tools
+        Those of Kubernetes once for each minor.
+    """
 
     go: str
+    minors: Mapping[str, Minor]
     space: Mapping[str, Space]
-    tools: dict[str, Tool]
+    all_tools: tuple[Tool, ...]
 
-    def tool(self, name: str) -> Tool:
-        """Return the tool called ``name``.
+    def tools(self, minor: str) -> dict[str, Tool]:
+        """Return the tools that go with a minor, by name."""
+        return {tool.name: tool for tool in self.all_tools if tool.minor in {"", minor}}
+
+    def tool(self, name: str, minor: str = "") -> Tool:
+        """Return the tool called ``name``, where it is one of Kubernetes of a minor.
 
         Raises
         ------
         StowageError
-            The manifest has no such tool.
+            The manifest has no such tool, or not of this minor.
+        ValueError
+            A tool of Kubernetes was asked for without a minor.
         """
-        if name not in self.tools:
+        same = {tool.minor: tool for tool in self.all_tools if tool.name == name}
+        if not same:
+            names = dict.fromkeys(tool.name for tool in self.all_tools)
             raise StowageError(
-                f"there is no tool {name!r}; the tools are {', '.join(self.tools)}"
+                f"there is no tool {name!r}; the tools are {', '.join(names)}"
             )
-        return self.tools[name]
+        if "" in same:
+            return same[""]
+        if not minor:
+            raise ValueError(f"{name} of which minor of Kubernetes?")
+        if minor not in same:
+            raise StowageError(
+                f"there is no {name} for Kubernetes {minor}, of which there are the "
+                f"control plane and the stock scheduler only; {name} is built for "
+                f"{' and '.join(same)}"
+            )
+        return same[minor]
 
-    def group(self, name: str) -> list[Tool]:
-        """Return the tools of a group.
+    def group(self, name: str, minor: str) -> list[Tool]:
+        """Return the tools of a group that go with a minor.
 
         Raises
         ------
@@ -109,20 +168,53 @@ class Manifest:
                 f"there is no group of tools {name!r}; the groups are "
                 f"{', '.join(self.space)}"
             )
-        return [tool for tool in self.tools.values() if tool.group == name]
+        return [tool for tool in self.tools(minor).values() if tool.group == name]
 
 
 @functools.cache
 def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
     """Read the manifest; it is part of the program, so its issues are bugs."""
     raw = tomllib.loads(file.read_text(encoding="utf-8"))
-    archives = raw["archives"]
     space = {name: Space(**sizes) for name, sizes in raw["space"].items()}
-    tools = {
-        name: _tool(name, entry, archives.get(name), file.parent)
+    minors = [_minor(number, entry) for number, entry in raw["kubernetes"].items()]
+    tools = [
+        _tool(name, {**entry, **versioned}, raw["archives"].get(name), file.parent)
         for name, entry in raw["tools"].items()
-    }
-    return Manifest(raw["go"], space, tools)
+        for versioned in _versions(name, entry, minors)
+    ]
+    by_number = {minor.number: minor for minor in minors}
+    return Manifest(raw["go"], by_number, space, tuple(tools))
+
+
+def _minor(number: str, entry: Mapping[str, Any]) -> Minor:
+    only = frozenset(entry["only"]) if "only" in entry else None
+    versions = {name: entry[name] for name in ("kubernetes", "etcd")}
+    return Minor(number, versions, entry["ends"], only)
+
+
+def _versions(
+    name: str, entry: Mapping[str, Any], minors: list[Minor]
+) -> Iterator[Mapping[str, str]]:
+    """Yield what differs between the tools of one name: one, or one for each minor."""
+    of = entry.get("of")
+    if of is None:
+        yield {}
+        return
+    default = minors[0].versions[of]
+    for minor in minors:
+        if minor.only is not None and name not in minor.only:
+            continue
+        version = minor.versions[of]
+        its_own = {} if version == default else _module_of(version, entry)
+        yield {"version": version, "minor": minor.number, **its_own}
+
+
+def _module_of(version: str, entry: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return what a version that is not the default is built with."""
+    number = ".".join(version.removeprefix("v").split(".")[:2])
+    # Sources of our own choose by a tag what differs between minors.
+    tags = {"tags": f"k8s{number.replace('.', '')}"} if "source" in entry else {}
+    return {"module_file": f"go-{number}.mod", **tags}
 
 
 def _tool(
@@ -142,4 +234,7 @@ def _tool(
         archive=Archive(archive["url"], archive.get("member")) if archive else None,
         group=entry.get("group", DEFAULT_GROUP),
         data=data,
+        minor=entry.get("minor", ""),
+        module_file=entry.get("module_file", "go.mod"),
+        tags=entry.get("tags", ""),
     )

@@ -17,7 +17,7 @@ LOCK_TIMEOUT_S = 1800.0
 """A cold build of the slowest tool takes 4 minutes on two cores."""
 
 KEPT_OWN_BUILDS = 3
-"""Builds of a tool of this checkout to keep, so that switching branches is quick."""
+"""Builds of each version of an own tool to keep: switching branches is quick then."""
 
 _STAGING = ".staging-"
 
@@ -40,7 +40,7 @@ def install_one(tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S) 
             if not target.is_file():
                 _stage(tool, fetch, target)
             if tool.own:
-                _forget_old_builds(folder, keep=target.parent)
+                _forget_old_builds(tool, keep=target.parent)
             return target
     except Timeout as error:
         raise StowageError(
@@ -65,8 +65,9 @@ def _stage(tool: Tool, fetch: Fetch, target: Path) -> None:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _forget_old_builds(folder: Path, keep: Path) -> None:
-    builds = [path for path in folder.iterdir() if path.is_dir() and path != keep]
+def _forget_old_builds(tool: Tool, keep: Path) -> None:
+    found = tool_folder(tool).glob(f"{tool.version}-*")
+    builds = [path for path in found if path.is_dir() and path != keep]
     builds.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for old in builds[KEPT_OWN_BUILDS - 1 :]:
         if not any(is_held(file) for file in old.iterdir() if file.is_file()):

@@ -13,7 +13,7 @@ from arm_environment import OWN_ARM, ArmEnvironment
 
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.bundle import read_bundle
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.wait import HANG_S, wait_until
 
 TURN_TIMEOUT_S = HANG_S
@@ -51,7 +51,7 @@ def comparing(
     scenario, own = tmp_path / "test" / "vain.yaml", tmp_path / "mine.yaml"
     scenario.parent.mkdir()
     scenario.write_text(VAIN)
-    own.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
+    own.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler", choose_minor())))
     code = "from stowage_testbed.cli import main; main()"
     command = [sys.executable, "-c", code, "compare", str(scenario), "--warm-up", "0"]
     command += ["--arms", "default", "--arm-file", str(own), "--allow-unfair"]

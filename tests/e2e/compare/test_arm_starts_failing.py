@@ -84,7 +84,7 @@ def test_a_binary_that_is_none(
     binary.write_text("half of it")
     binary.chmod(0o755)
     monkeypatch.setattr(
-        "stowage_testbed.compare.arms.kube_scheduler.tool_path", lambda _: binary
+        "stowage_testbed.compare.arms.kube_scheduler.tool_path", lambda *_: binary
     )
 
     message = start(default_arm(), environment, tmp_path)

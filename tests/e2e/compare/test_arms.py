@@ -15,7 +15,7 @@ from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
@@ -87,7 +87,7 @@ def test_a_scheduler_from_a_file_places_pods(
 ) -> None:
     """Nothing of the testbed is written for it."""
     file = tmp_path / "mine.yaml"
-    file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler")))
+    file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler", choose_minor())))
     (arm,) = choose_arms([], [file])
 
     with (

@@ -10,7 +10,7 @@ import pytest
 from stowage_testbed.docker.engine import DockerCommandError, docker
 from stowage_testbed.images.archive import built_archive
 from stowage_testbed.images.recipe import recipe_of
-from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import choose_minor, find_minor
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
@@ -23,7 +23,7 @@ def test_it_runs_without_rights_on_a_root_that_cannot_be_written(
     """The chart gives it no more than this."""
     said = docker("run", *CLOSED, scheduler_image, "--version")
 
-    assert said == f"Kubernetes {load_manifest().tool('stowage-scheduler').version}"
+    assert said == f"Kubernetes {find_minor(choose_minor()).kubernetes}"
 
 
 def test_there_is_no_shell_and_no_user_but_one_without_rights(

@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from stowage_testbed.simulate import find_profile
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.wait import HANG_S, wait_until
 
 START_TIMEOUT_S = HANG_S
@@ -110,7 +110,7 @@ def running_scheduler(
     (folder / "profile.yaml").write_text(yaml.safe_dump(config))
     port = _free_port()
     command = [
-        str(tool_path("stowage-scheduler")),
+        str(tool_path("stowage-scheduler", choose_minor())),
         f"--config={folder / 'profile.yaml'}",
         "--feature-gates=OpportunisticBatching=false",
         "--bind-address=127.0.0.1",

@@ -28,12 +28,13 @@ OWN = {"kube-apiserver": {"v": "4"}}
 
 @pytest.fixture(autouse=True)
 def _no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
 
 
 def rendered(extra: ExtraArgs) -> list[dict[str, Any]]:
     """Return the documents of one cluster's configuration."""
-    return list(yaml.safe_load_all(render_config(binary_options(PORTS), extra)))
+    text = render_config("1.37", binary_options("1.37", PORTS), extra)
+    return list(yaml.safe_load_all(text))
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ def test_a_container_s_log_lies_in_a_folder_that_is_mounted(tmp_path: Path) -> N
     inside = {"kube-apiserver": {"audit-log-path": "/logs/audit.log"}}
     folders = {"kube-apiserver": {tmp_path: "/logs"}}
 
-    text = render_config(docker_options(PORTS, images), {}, inside, folders)
+    text = render_config("1.37", docker_options(PORTS, images), {}, inside, folders)
 
     patches = {
         patch["name"]: patch

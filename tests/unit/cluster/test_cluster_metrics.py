@@ -25,7 +25,7 @@ from stowage_testbed.toolchain import ToolMissingError
 def test_a_missing_metrics_server_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name: f"/tools/{name}")
+    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     cluster = KwokBinaryCluster("one", resolution_s=15)
 

@@ -12,7 +12,7 @@ import go_module
 import pytest
 from offline import naming_the_set_up
 
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.toolchain.location import ToolMissingError, binary_file, is_held
 from stowage_testbed.toolchain.manifest import load_manifest
 
@@ -72,14 +72,14 @@ def test_a_tool_that_is_not_installed_names_its_target(
         pytest.raises(ToolMissingError, match="etcd is not installed") as caught,
         naming_the_set_up(),
     ):
-        tool_path("etcd")
+        tool_path("etcd", choose_minor())
 
     assert "make test-tools" in caught.value.__notes__[0]
 
 
 def test_what_set_up_has_built_is_there_until_the_last_test() -> None:
     """Other checkouts on the machine build meanwhile, and few builds are kept."""
-    own = [tool for tool in load_manifest().tools.values() if tool.own]
+    own = [tool for tool in load_manifest().all_tools if tool.own]
     built = [file for file in map(binary_file, own) if file.is_file()]
 
     assert {"stowage-scheduler", "stowage-simulate"} <= {tool.name for tool in own}

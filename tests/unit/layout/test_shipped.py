@@ -11,6 +11,7 @@ from stowage_testbed import layout
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain.location import tool_inputs
 from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import built_minors
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,14 +48,16 @@ def test_the_wheel_has_what_a_tool_is_built_from(
     name: str, wheel: dict[str, Path]
 ) -> None:
     """The key of both is one, so that the cache serves both."""
-    tool = load_manifest().tool(name)
+    tools = [load_manifest().tool(name, minor) for minor in built_minors()]
+    folder = tools[0].folder
     inside = {
         str(Path(path).relative_to("stowage_testbed/_data/scheduler"))
         for path in wheel
         if path.startswith("stowage_testbed/_data/scheduler/")
     }
 
-    assert inside == {str(file.relative_to(tool.folder)) for file in tool_inputs(tool)}
+    wanted = {file for tool in tools for file in tool_inputs(tool)}
+    assert inside == {str(file.relative_to(folder)) for file in wanted}
 
 
 def test_the_wheel_has_every_scenario_with_its_trace(wheel: dict[str, Path]) -> None:
@@ -88,7 +91,7 @@ def test_the_wheel_has_the_whole_chart(wheel: dict[str, Path]) -> None:
 
 def test_the_wheel_has_the_modules_of_every_other_tool(wheel: dict[str, Path]) -> None:
     """`stowage tools install` builds from their go.mod and go.sum."""
-    tools = load_manifest().tools.values()
+    tools = load_manifest().all_tools
     files = {
         file
         for tool in tools

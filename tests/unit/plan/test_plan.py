@@ -13,7 +13,7 @@ from watch_server import WatchServer, serving
 
 from stowage_testbed.errors import StowageError
 from stowage_testbed.plan import PlanApi, page_of, table_of
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 
 def test_a_user_without_rights_on_plans_gets_an_error() -> None:
@@ -169,5 +169,5 @@ def test_a_context_that_is_not_there_is_named(
 
 def _path_with_tools() -> str:
     """Return a path on which kubectl and the programs of this environment are."""
-    folders = (Path(sys.executable).parent, tool_path("kubectl").parent)
+    folders = (Path(sys.executable).parent, tool_path("kubectl", choose_minor()).parent)
     return os.pathsep.join([*map(str, folders), os.environ["PATH"]])

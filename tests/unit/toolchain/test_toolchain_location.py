@@ -8,7 +8,7 @@ import pytest
 from small_tools import a_tool
 
 from stowage_testbed.errors import StowageError
-from stowage_testbed.toolchain import ToolMissingError, tool_path
+from stowage_testbed.toolchain import ToolMissingError, choose_minor, tool_path
 from stowage_testbed.toolchain.location import binary_file, tool_key
 
 
@@ -47,7 +47,7 @@ def test_a_binary_lies_below_its_name_and_version(cache: Path, tmp_path: Path) -
 def test_a_missing_tool_is_answered_with_the_command_that_installs_it() -> None:
     """The way out belongs into the message."""
     with pytest.raises(ToolMissingError, match="stowage tools install etcd"):
-        tool_path("etcd")
+        tool_path("etcd", choose_minor())
 
 
 def test_missing_sources_are_named(tmp_path: Path) -> None:

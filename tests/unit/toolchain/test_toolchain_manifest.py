@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
+from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
+from stowage_testbed.toolchain.minors import built_minors, find_minor
 
 MODULES = {
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -24,11 +28,13 @@ MODULES = {
 }
 
 
-@pytest.mark.parametrize("tool", load_manifest().tools.values(), ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "tool", load_manifest().all_tools, ids=lambda tool: f"{tool.name}-{tool.version}"
+)
 def test_a_tool_is_built_in_the_version_that_it_says(tool: Tool) -> None:
     """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
     module = MODULES[tool.folder.name]
-    go_mod = (tool.folder / "go.mod").read_text(encoding="utf-8")
+    go_mod = (tool.folder / tool.module_file).read_text(encoding="utf-8")
 
     pinned = re.search(rf"^\s*(?:require )?{re.escape(module)} (\S+)", go_mod, re.M)
 
@@ -41,8 +47,10 @@ def test_the_oldest_go_is_new_enough_for_every_module() -> None:
     manifest = load_manifest()
 
     wanted = {
-        tool.name: re.search(r"^go (\S+)", (tool.folder / "go.mod").read_text(), re.M)
-        for tool in manifest.tools.values()
+        tool.name: re.search(
+            r"^go (\S+)", (tool.folder / tool.module_file).read_text(), re.M
+        )
+        for tool in manifest.all_tools
     }
 
     newest = tuple(map(int, manifest.go.split(".")))
@@ -53,25 +61,67 @@ def test_the_oldest_go_is_new_enough_for_every_module() -> None:
 
 def test_kubernetes_gets_its_version() -> None:
     """Without the flags the API server calls itself v0.0.0."""
-    flags = load_manifest().tool("kube-apiserver").ldflags
+    flags = load_manifest().tool("kube-apiserver", "1.36").ldflags
 
     assert "gitVersion=v1.36.3" in flags
     assert "gitMajor=1" in flags
     assert "gitMinor=36" in flags
 
 
+def test_a_tool_of_kubernetes_is_asked_for_with_its_minor() -> None:
+    """Whoever forgets it would run one minor's tools with another's cluster."""
+    manifest = load_manifest()
+
+    with pytest.raises(ValueError, match="kube-apiserver of which minor"):
+        manifest.tool("kube-apiserver")
+    assert manifest.tool("helm") == manifest.tool("helm", "1.36")
+
+
+def test_the_scheduler_is_not_built_for_every_minor() -> None:
+    """The message says for which it is, and what there is instead."""
+    with pytest.raises(StowageError, match=r"1\.35, .* stock .* 1\.37 and 1\.36"):
+        load_manifest().tool("stowage-scheduler", "1.35")
+
+
+@pytest.mark.parametrize("minor", built_minors())
+def test_a_minor_is_in_upstreams_support(minor: str) -> None:
+    """Of what nobody mends any more nobody should build; a new one is due before."""
+    ends = find_minor(minor).ends
+
+    assert datetime.now(tz=UTC).date() <= ends, (
+        f"Kubernetes {minor} was supported until {ends}: drop it, and see "
+        "docs/how-to/add-a-kubernetes-minor.md for the next one"
+    )
+
+
+def test_a_minor_is_chosen_by_option_variable_or_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A wrong word must name the right ones, and where it came from."""
+    monkeypatch.delenv("STOWAGE_KUBERNETES", raising=False)
+    assert choose_minor() == built_minors()[0]
+    monkeypatch.setenv("STOWAGE_KUBERNETES", "1.36")
+    assert (choose_minor(), choose_minor("1.35")) == ("1.36", "1.35")
+    monkeypatch.setenv("STOWAGE_KUBERNETES", "1.3")
+
+    with pytest.raises(InputError, match=r"STOWAGE_KUBERNETES .* 1\.37, 1\.36"):
+        choose_minor()
+
+
 def test_a_plain_installation_leaves_the_compared_schedulers_out() -> None:
     """They take as long to build as all the rest, and only a comparison needs them."""
     manifest = load_manifest()
 
-    others = {tool.name for tool in manifest.group("compare")}
+    others = {tool.name for tool in manifest.group("compare", "1.37")}
 
     assert others == {"koord-scheduler", "yunikorn-scheduler"}
-    assert "kube-scheduler" in {tool.name for tool in manifest.group(DEFAULT_GROUP)}
+    assert "kube-scheduler" in {
+        tool.name for tool in manifest.group(DEFAULT_GROUP, "1.37")
+    }
 
 
 def test_every_group_says_how_much_room_it_takes() -> None:
     """Else a full disk is noticed after minutes of compiling."""
     manifest = load_manifest()
 
-    assert {tool.group for tool in manifest.tools.values()} == set(manifest.space)
+    assert {tool.group for tool in manifest.all_tools} == set(manifest.space)

@@ -75,8 +75,8 @@ class KindCluster(Cluster):
         check_engine()
 
     def _start(self, owner: Owner) -> None:
-        images = release_images()
-        self._create(node_image(), images, owner)
+        images = release_images(self.minor)
+        self._create(node_image(self.minor), images, owner)
         node = Container(self._node, KIND)
         startup = ContainerStartup(self.workdir, [node], owner.ports, self._timeout_s)
         images.bring(self._node, self._kind)

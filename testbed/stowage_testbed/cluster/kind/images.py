@@ -18,8 +18,8 @@ from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipe
 _INSIDE = "/stowage/images"
 
 
-def node_image() -> str:
-    """Return an image that the engine has: kind's own, or one of our making.
+def node_image(minor: str) -> str:
+    """Return a node of a minor that the engine has: kind's own, or one of ours.
 
     Ours is looked for first, since it is there only where somebody had to build it.
 
@@ -30,7 +30,7 @@ def node_image() -> str:
     EngineUnreachableError
         The engine is away.
     """
-    recipe = recipe_of("node")
+    recipe = recipe_of("node", minor)
     try:
         load_image(built_archive(recipe))
         return recipe.reference
@@ -74,7 +74,7 @@ class ReleaseImages:
             run_kind(["load", "docker-image", *self.references])
 
 
-def release_images() -> ReleaseImages:
+def release_images(minor: str) -> ReleaseImages:
     """Return the release's images: in a checkout those of its sources, and no others.
 
     Raises
@@ -82,7 +82,7 @@ def release_images() -> ReleaseImages:
     ImageMissingError
         One is not built, nor was it pulled.
     """
-    wanted = [one for one in recipes().values() if one.group == "release"]
+    wanted = [one for one in recipes(minor).values() if one.group == "release"]
     try:
         archives = {f"{_INSIDE}/{one.name}.tar": built_archive(one) for one in wanted}
     except RecipesMissingError:

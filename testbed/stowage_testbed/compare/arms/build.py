@@ -21,9 +21,9 @@ def digest(parts: Iterable[str | bytes]) -> str:
     return found.hexdigest()[:DIGITS]
 
 
-def tool_build(name: str) -> str:
+def tool_build(name: str, minor: str) -> str:
     """Return the version of a tool with the digest of its sources."""
-    return tool_path(name).parent.name
+    return tool_path(name, minor).parent.name
 
 
 def folder_parts(folder: Path) -> Iterable[str | bytes]:

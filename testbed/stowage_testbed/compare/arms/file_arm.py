@@ -28,6 +28,7 @@ from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, Run
 from stowage_testbed.scenario.document import compose, read_node
 from stowage_testbed.scenario.errors import Issue
 from stowage_testbed.scenario.issues import translate_errors
+from stowage_testbed.toolchain import choose_minor
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class FileArm:
     declared: ArmSettings
     configuration: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    minor: str = field(default_factory=choose_minor)
 
     def build(self) -> str:
         """Return a digest of the program and of all that its file says.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from stowage_testbed.compare.arms.build import digest, tool_build
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
 Config = dict[str, Any]
@@ -28,6 +28,8 @@ DEFAULT_LIMITS = ClientLimits(qps=50.0, burst=100)
 DEFAULT_PARALLELISM = 16
 BATCHING = "OpportunisticBatching"
 """The gate that lets a later pod take from the ranking made for an equal one before."""
+WITHOUT_BATCHING = frozenset({"1.34"})
+"""Minors that do not know the gate, and refuse to start with it."""
 
 
 def plain_config(scheduler_name: str) -> Config:
@@ -99,6 +101,8 @@ class KubeSchedulerArm:
         Returns the rights that its project gives it.
     gates
         Feature gates as they are in effect, with its own limits and with given ones.
+    minor
+        Of Kubernetes, that its cluster is of, and the scheduler where it is stock.
     ready_path
         Where it answers once it schedules.
     flags
@@ -120,16 +124,19 @@ class KubeSchedulerArm:
     equal_flags: tuple[str, ...] = ()
     prepare: Callable[[Cluster], AbstractContextManager[object]] = nullcontext
     notes: tuple[str, ...] = ()
+    minor: str = field(default_factory=choose_minor)
 
     def build(self) -> str:
         """Return the program's build with a digest of its configuration."""
         config = yaml.safe_dump(dict(self.config()))
-        return f"{tool_build(self.tool)}+{digest([config, *self.flags])}"
+        return f"{tool_build(self.tool, self.minor)}+{digest([config, *self.flags])}"
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
-        version = load_manifest().tool(self.tool).version
+        version = load_manifest().tool(self.tool, self.minor).version
         gates = self.gates(limits)
+        if self.minor in WITHOUT_BATCHING:
+            gates = {**gates, BATCHING: False}
         return settings_of(self.config(), version, limits, gates, self.notes)
 
     @contextmanager
@@ -158,8 +165,9 @@ class KubeSchedulerArm:
         self, folder: Path, cluster: Cluster, limits: ClientLimits | None
     ) -> Program:
         port = port_beside(cluster.name)
+        known = self.minor not in WITHOUT_BATCHING
         command = [
-            str(tool_path(self.tool)),
+            str(tool_path(self.tool, self.minor)),
             f"--config={folder / 'scheduler.yaml'}",
             f"--bind-address={LOOPBACK}",
             f"--secure-port={port}",
@@ -167,7 +175,7 @@ class KubeSchedulerArm:
             f"--authorization-always-allow-paths={self.ready_path}",
             f"--v={LOG_LEVEL}",
             *self.flags,
-            *(self.equal_flags if limits else ()),
+            *(self.equal_flags if limits and known else ()),
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
         return Program("scheduler", command, {}, ready)

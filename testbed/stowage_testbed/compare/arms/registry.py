@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm
+from stowage_testbed.toolchain import choose_minor
 
 ARMS: Mapping[str, str] = {
     "default": "kube_scheduler:default_arm",
@@ -20,14 +22,23 @@ ARMS: Mapping[str, str] = {
 the arm is chosen: the names alone are wanted by every command's help."""
 
 
-def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
+def choose_arms(
+    names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None
+) -> list[Arm]:
     """Return the arms of some names, then those of some arm files.
+
+    Parameters
+    ----------
+    names
+        Each may say the minor of Kubernetes of its arm, as in ``default@1.36``.
+    minor
+        That of the others; the default one without.
 
     Raises
     ------
     InputError
-        None is asked for, no arm has one of the names, two have one name, or an arm
-        file cannot be used.
+        None is asked for, no arm has one of the names, two have one name, an arm
+        file cannot be used, or there is no such minor.
     """
     from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 
@@ -38,13 +49,14 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
             "--arm-file"
         )
     for name in names:
-        if name not in ARMS:
+        if name.partition("@")[0] not in ARMS:
             raise InputError(
                 f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; "
                 "describe a scheduler of your own with --arm-file"
             )
-    arms: list[Arm] = [_made(name) for name in names]
-    arms += [load_arm_file(file) for file in files]
+    arms: list[Arm] = [_made(name, minor) for name in names]
+    of = choose_minor(minor)
+    arms += [replace(load_arm_file(file), minor=of) for file in files]
     # A registered name always means the registered arm, asked for or not.
     taken = set(ARMS) - set(names)
     for arm in arms:
@@ -57,7 +69,9 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = ()) -> list[Arm]:
     return arms
 
 
-def _made(name: str) -> Arm:
-    file, _, maker = ARMS[name].partition(":")
-    arm: Arm = getattr(import_module(f"{__package__}.{file}"), maker)()
+def _made(name: str, minor: str | None) -> Arm:
+    registered, _, own = name.partition("@")
+    file, _, maker = ARMS[registered].partition(":")
+    made = getattr(import_module(f"{__package__}.{file}"), maker)()
+    arm: Arm = replace(made, name=name, minor=choose_minor(own or minor))
     return arm

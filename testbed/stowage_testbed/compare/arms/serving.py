@@ -64,7 +64,9 @@ def serving(
     Their account at the API server is there for as long as they are.
     """
     processes = {program.name: ArmProcess(arm, program, folder) for program in programs}
-    with account(cluster, arm, rights, folder / KUBECONFIG, config_maps):
+    with account(
+        cluster, arm.replace("@", "-"), rights, folder / KUBECONFIG, config_maps
+    ):
         try:
             for process in processes.values():
                 process.start(cluster.workdir)

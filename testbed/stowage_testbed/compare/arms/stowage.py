@@ -46,7 +46,9 @@ from stowage_testbed.helm.values import (
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.simulate import find_profile
+from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import find_minor
 from stowage_testbed.wait import HANG_S
 
 
@@ -79,7 +81,7 @@ def render_chart(cluster: Cluster, values: Values, file: Path) -> RenderedChart:
     file.write_text(yaml.safe_dump(values), "utf-8")
     arguments = ["template", "stowage", str(CHART), "--values", str(file)]
     # Helm renders without asking the cluster, and assumes an old version by default.
-    kubernetes = load_manifest().tool("kube-apiserver").version
+    kubernetes = find_minor(cluster.minor).kubernetes
     arguments += ["--kube-version", kubernetes, "--namespace", NAMESPACE]
     done = run_helm(cluster, arguments, HANG_S)
     if done.returncode:
@@ -119,15 +121,16 @@ class StowageArm:
     name: str
     profile: str
     values: Values = field(default_factory=dict)
+    minor: str = field(default_factory=choose_minor)
 
     @property
     def pod_overrides(self) -> PodOverrides:
         """What it changes in every pod: the scheduler's name."""
-        return PodOverrides(self.name)
+        return PodOverrides(self.name.partition("@")[0])
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""
-        build = f"{tool_build(SCHEDULER)}+{digest(folder_parts(CHART))}"
+        build = f"{tool_build(SCHEDULER, self.minor)}+{digest(folder_parts(CHART))}"
         return (
             f"{build}+{digest([yaml.safe_dump(self.values)])}" if self.values else build
         )
@@ -135,7 +138,8 @@ class StowageArm:
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""
         config = _profile(self.profile)
-        version = f"{load_manifest().tool(SCHEDULER).version}+{self.profile}"
+        scheduler = load_manifest().tool(SCHEDULER, self.minor)
+        version = f"{scheduler.version}+{self.profile}"
         batching = limits is None and not _multi_point(config, "enabled") - SIGNING
         notes = ("the optimiser runs beside it",) if _with_optimizer(config) else ()
         return settings_of(config, version, limits, {BATCHING: batching}, notes)

@@ -7,7 +7,7 @@ interface on every network interface, which nothing can switch off.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.toolchain import tool_data, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
 NAME = "yunikorn"
@@ -50,10 +50,11 @@ class YunikornArm:
 
     name: str = NAME
     pod_overrides: PodOverrides = _OVERRIDES
+    minor: str = field(default_factory=choose_minor)
 
     def build(self) -> str:
         """Return the program's build; its configuration comes with it."""
-        return tool_build(TOOL)
+        return tool_build(TOOL, self.minor)
 
     def settings(self, limits: ClientLimits | None) -> ArmSettings:
         """Return how it will run; without limits, with its own defaults."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -86,8 +86,13 @@ def compare(request: CompareRequest, listener: CompareListener) -> Result:
     turns = make_turns(list(request.limits), names, request.rounds, request.seed)
     todo = select_remaining(list(turns), bundle.done)
     if todo:
-        with _open_context(request, listener) as context:
-            _run_all(request, context, bundle, todo, listener)
+        minors = {request.arms_by_name[turn.arm].minor for turn in todo}
+        with ExitStack() as stack:
+            contexts = {
+                minor: stack.enter_context(_open_context(request, minor, listener))
+                for minor in sorted(minors)
+            }
+            _run_all(request, contexts, bundle, todo, listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return replace(result, complete=True)
@@ -104,16 +109,21 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]
 
 @contextmanager
 def _open_context(
-    request: CompareRequest, listener: CompareListener
+    request: CompareRequest, minor: str, listener: CompareListener
 ) -> Iterator[RunContext]:
+    """Open a cluster of a minor: all arms of that minor have their turns on it."""
     asked = RunRequest(
-        (request.scenario,), cluster=request.cluster, folders=(request.folder,)
+        (request.scenario,),
+        cluster=request.cluster,
+        folders=(request.folder,),
+        minor=minor,
     )
     with (
         open_cluster(asked, listener, Stopwatch()) as cluster,
         cluster.api_client() as api,
         Observer(api) as observer,
     ):
+        cluster.check_minor(minor)
         _look_around(api, cluster.name, listener)
         yield RunContext(
             cluster,
@@ -137,7 +147,7 @@ def _look_around(api: ApiClient, cluster: str, listener: CompareListener) -> Non
 
 def _run_all(
     request: CompareRequest,
-    context: RunContext,
+    contexts: Mapping[str, RunContext],
     bundle: BundleFolder,
     todo: list[Turn],
     listener: CompareListener,
@@ -154,9 +164,11 @@ def _run_all(
                 kept.add((turn.limits, turn.arm))
             listener.turn_finished(turn, record)
 
+        arm = arms[turn.arm]
+        context = contexts[arm.minor]
         harness = ArmHarness(
             context,
-            arms[turn.arm],
+            arm,
             request.limits[turn.limits],  # type: ignore[index]
             request.folder / "logs" / turn.folder,
             request.warm_up,

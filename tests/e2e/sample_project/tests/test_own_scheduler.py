@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from stowage_testbed.toolchain import tool_path
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def tight(tmp_path):
     arm = {
         "name": "tight",
         # Here would be a program of yours; the stock scheduler is one that is there.
-        "binary": str(tool_path("kube-scheduler")),
+        "binary": str(tool_path("kube-scheduler", choose_minor())),
         "arguments": [
             "--config={config}",
             "--bind-address=127.0.0.1",

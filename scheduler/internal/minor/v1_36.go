@@ -1,0 +1,50 @@
+//go:build k8s136
+
+package minor
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// BeforeNext has first called whenever the scheduler asks for the pod that it schedules next.
+func BeforeNext(of *scheduler.Scheduler, first func()) {
+	next := of.NextPod
+	of.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
+		first()
+		return next(logger)
+	}
+}
+
+// NewInformerFactory returns the informers that the scheduler itself would make.
+func NewInformerFactory(client kubernetes.Interface, resync time.Duration) informers.SharedInformerFactory {
+	return scheduler.NewInformerFactory(client, resync)
+}
+
+// AddUnschedulable puts a pod back into the queue after a failed cycle.
+func AddUnschedulable(queue internalqueue.SchedulingQueue, logger klog.Logger, pod *framework.QueuedPodInfo, cycle int64) error {
+	return queue.AddUnschedulableIfNotPresent(logger, pod, cycle)
+}
+
+// Delete takes a pod out of the queue.
+func Delete(queue internalqueue.SchedulingQueue, _ klog.Logger, pod *v1.Pod) { queue.Delete(pod) }
+
+// SnapshotOptions are none: the framework knows no plugins of pod groups that would change a snapshot.
+func SnapshotOptions(*cache.Snapshot) []frameworkruntime.Option { return nil }
+
+// GroupPluginSets are none: pod groups have no extension points yet.
+func GroupPluginSets(*config.Plugins) []*config.PluginSet { return nil }
+
+// WideAntiAffinity is not told apart from other anti-affinity yet.
+func WideAntiAffinity(fwk.NodeInfo) []fwk.PodInfo { return nil }

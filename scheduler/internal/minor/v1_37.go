@@ -1,0 +1,58 @@
+//go:build !k8s136
+
+package minor
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+)
+
+// BeforeNext has first called whenever the scheduler asks for what it schedules next.
+func BeforeNext(of *scheduler.Scheduler, first func()) {
+	next := of.NextEntity
+	of.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		first()
+		return next(logger)
+	}
+}
+
+// NewInformerFactory returns the informers that the scheduler itself would make.
+func NewInformerFactory(client kubernetes.Interface, resync time.Duration) informers.SharedInformerFactory {
+	return scheduler.NewInformerFactory(client, resync, nil)
+}
+
+// AddUnschedulable puts a pod back into the queue after a failed cycle.
+func AddUnschedulable(queue internalqueue.SchedulingQueue, logger klog.Logger, pod *framework.QueuedPodInfo, cycle int64) error {
+	return queue.AddUnschedulablePodIfNotPresent(logger, pod, cycle)
+}
+
+// Delete takes a pod out of the queue.
+func Delete(queue internalqueue.SchedulingQueue, logger klog.Logger, pod *v1.Pod) {
+	queue.Delete(logger, pod)
+}
+
+// SnapshotOptions are what a framework with a snapshot of its own needs besides, for the plugins of pod groups.
+func SnapshotOptions(snapshot *cache.Snapshot) []frameworkruntime.Option {
+	return []frameworkruntime.Option{frameworkruntime.WithMutableSnapshotLister(snapshot)}
+}
+
+// GroupPluginSets are the extension points of pod groups.
+func GroupPluginSets(plugins *config.Plugins) []*config.PluginSet {
+	return []*config.PluginSet{&plugins.PlacementGenerate, &plugins.PlacementScore, &plugins.PodGroupPostFilter}
+}
+
+// WideAntiAffinity returns the node's pods whose required anti-affinity goes beyond the node.
+func WideAntiAffinity(node fwk.NodeInfo) []fwk.PodInfo {
+	return node.GetPodsWithRequiredNonHostScopedAntiAffinity()
+}
