@@ -25,6 +25,12 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(DEVTOOLS):$(PATH)
 REPEAT ?= 1
 SCENARIOS ?= scenarios
 BACKEND ?= kwok-binary
+# The minor of Kubernetes, such as 1.36; the default one if empty. GO_MINOR is what Go needs to build for it.
+KUBERNETES ?= $(STOWAGE_KUBERNETES)
+export STOWAGE_KUBERNETES := $(KUBERNETES)
+GO_MINOR = $(if $(wildcard scheduler/go-$(KUBERNETES).mod),-modfile=go-$(KUBERNETES).mod -tags=k8s$(subst .,,$(KUBERNETES)))
+# Minors that the scheduler is built for as well; all checks but Go's tests and the smoke set are of the default one.
+OTHER_MINORS := $(patsubst scheduler/go-%.mod,%,$(wildcard scheduler/go-*.mod))
 RESULTS ?= results
 TEST_TOOLS ?= metrics compare prometheus
 
@@ -55,10 +61,11 @@ go-modules: $(READY) ## Fetch the Go modules that tests are built from or read.
 .PHONY: test-tools
 test-tools: setup go-modules ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
 	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
+	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
 	@ci/chromium || true
 
 .PHONY: e2e
-e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; BACKEND=kwok-docker or kind).
+e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; BACKEND=kwok-docker or kind; KUBERNETES=1.36).
 	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
@@ -187,10 +194,18 @@ type: $(READY) ## Check types.
 
 # Only the race detector needs C; all that is shipped is built without.
 .PHONY: test-go
-test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race detector.
+test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race detector (KUBERNETES=1.36).
 	@ci/c-compiler
 	@mkdir -p .cache
-	@cd scheduler && CGO_ENABLED=1 GOPROXY=off go test -race -trimpath -shuffle=on -coverprofile=../.cache/coverage-go.out ./...
+	@cd scheduler && CGO_ENABLED=1 GOPROXY=off go test $(GO_MINOR) -race -trimpath -shuffle=on \
+	  -coverprofile=../.cache/coverage-go.out ./...
+
+# Without the race detector: a build for it would be one more of Kubernetes for each minor.
+.PHONY: test-go-minors
+test-go-minors: $(addprefix test-go-,$(OTHER_MINORS)) ## Run the Go tests on the other minors of Kubernetes.
+
+test-go-%: $(READY) $(COMPILED) go-modules
+	@cd scheduler && GOPROXY=off go test -modfile=go-$*.mod -tags=k8s$(subst .,,$*) -trimpath -shuffle=on ./...
 
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
@@ -222,7 +237,7 @@ coverage: test-go ## Print how much of the code the tests without clusters run, 
 
 # None of these needs another one, nor the whole machine.
 .PHONY: checks
-checks: lint type verify-proto test-go
+checks: lint type verify-proto test-go test-go-minors
 
 .PHONY: verify
 verify: $(READY) ## Everything that CI runs; the tests on clusters have the machine to themselves.

@@ -42,7 +42,9 @@ def own_metrics() -> dict[str, Metric]:
 @cache
 def stock_metrics() -> dict[str, set[str]]:
     """Return kube-scheduler's metrics and their labels, as Kubernetes lists them."""
-    folder = go_module("k8s.io/kubernetes@v1.36.3") / "test/instrumentation/documentation"
+    folder = (
+        go_module("k8s.io/kubernetes@v1.36.3") / "test/instrumentation/documentation"
+    )
     listed = yaml.load(
         (folder / "documentation-list.yaml").read_text("utf-8"), yaml.CSafeLoader
     )

@@ -157,17 +157,16 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	enabled := &configuration.Profiles[0].Plugins.MultiPoint.Enabled
 	*enabled = append(*enabled, config.Plugin{Name: "SelectiveFilter"})
 	informers := minor.NewInformerFactory(c.client, 0)
-	built, err := kubescheduler.New(ctx, c.client, informers, nil,
+	c.scheduler, err = kubescheduler.New(ctx, c.client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(configuration.Profiles...),
 		kubescheduler.WithFrameworkOutOfTreeRegistry(registry),
 		kubescheduler.WithPodInitialBackoffSeconds(1), kubescheduler.WithPodMaxBackoffSeconds(1))
 	c.must(err)
-	c.scheduler = built
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
-		Original: built.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
+		Original: c.scheduler.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
 		OutOfTree: c.otherPlugins(c.ledger, true), Without: []string{Name},
-	}, built.Cache)
+	}, c.scheduler.Cache)
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
 		Pods: informers.Core().V1().Pods().Informer()}
@@ -176,18 +175,18 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
 	c.plugin.Attach(rehearser, c.ledger, c.lease)
-	c.plugin.HandleFailures(built)
-	leadership.Announce(built, c.plugin.Lead)
+	c.plugin.HandleFailures(c.scheduler)
+	leadership.Announce(c.scheduler, c.plugin.Lead)
 	c.watches.Store(0)
 	informers.Start(ctx.Done())
 	kinds := len(informers.WaitForCacheSync(ctx.Done()))
 	c.await("every kind is watched", func() bool { return int(c.watches.Load()) >= kinds }, false)
-	c.must(built.WaitForHandlersSync(ctx))
+	c.must(c.scheduler.WaitForHandlersSync(ctx))
 	if c.standby {
 		context.AfterFunc(ctx, func() { close(stopped) })
 		return
 	}
-	go func() { built.Run(ctx); close(stopped) }()
+	go func() { c.scheduler.Run(ctx); close(stopped) }()
 }
 
 // otherPlugins are the out-of-tree plugins beside this one.

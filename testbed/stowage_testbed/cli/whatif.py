@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.cli.main import app
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.errors import StowageError
 from stowage_testbed.whole_file import write_whole
 
@@ -30,6 +30,7 @@ def whatif(
             "cluster; may be given more than once."
         ),
     ] = None,
+    kubernetes: Minor = None,
     time_limit_s: Annotated[
         float, typer.Option(min=0.1, help="For the whole answer, once all is read.")
     ] = 10.0,
@@ -54,14 +55,16 @@ def whatif(
     """Say how many pending pods would fit, after which moves, and what lies idle.
 
     Only lists are asked of the API server. The scheduler's own plugins judge every
-    plan; what could not be judged is told. The answer is one screen long; --all,
-    --output and --json tell everything.
+    plan, those of the cluster's own minor of Kubernetes unless another is named; what
+    could not be judged is told. The answer is one screen long; --all, --output and
+    --json tell everything.
     """
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
-    from stowage_testbed.toolchain import install_tools  # noqa: PLC0415
+    from stowage_testbed.toolchain import choose_minor, install_tools  # noqa: PLC0415
+    from stowage_testbed.toolchain.minors import find_minor  # noqa: PLC0415
     from stowage_testbed.whatif.asking import PlanLimits, findings_of  # noqa: PLC0415
     from stowage_testbed.whatif.details import tables  # noqa: PLC0415
     from stowage_testbed.whatif.reading import (  # noqa: PLC0415
@@ -73,7 +76,10 @@ def whatif(
 
     release = release_of(values)
     inventory = read_files(file) if file else read_context(context, kubeconfig)
-    install_tools(("stowage-simulate",), quiet=True)
+    if kubernetes is not None:
+        version = find_minor(choose_minor(kubernetes)).kubernetes
+        inventory = dataclasses.replace(inventory, version=version)
+    install_tools(("stowage-simulate",), minor=inventory.minor, quiet=True)
     limits = PlanLimits(time_limit_s, max_moves, release)
     with ending_cleanly():
         found = findings_of(inventory, find_profile("deterministic"), limits)

@@ -90,7 +90,9 @@ def show_run(run: SavedRun, outcomes: tuple[ScenarioOutcome, ...], folder: Path)
     # Later rounds must place alike; if one does not, the failures show it.
     placements = [make_placement_table(one) for one in outcomes if one.repeat == 1]
     error = f"the run ended early: {run.error}" if run.error else ""
-    ending = f"{_sum_up(run, ': ')} in {_show_timing(run)}\nresults: {folder}"
+    kubernetes = run.environment.get("kubernetes")
+    on = f" on Kubernetes {kubernetes}" if kubernetes else ""
+    ending = f"{_sum_up(run, ': ')}{on} in {_show_timing(run)}\nresults: {folder}"
     parts = (*placements, _write_tables(run), error, ending)
     return "\n\n".join(part for part in parts if part)
 
@@ -112,6 +114,8 @@ def _sum_up(run: SavedRun, between: str) -> str:
 def _list_facts(run: SavedRun) -> list[str]:
     took_s = sum(run.durations_s.values())
     lines = [f"run {run.run}, started {run.started}, {took_s:.1f} s"]
+    if kubernetes := run.environment.get("kubernetes"):
+        lines.append(f"Kubernetes {kubernetes}")
     source: Mapping[str, Any] = run.environment.get("source") or {}
     if source.get("commit"):
         changed = ", with changes" if source.get("modified") else ""

@@ -39,6 +39,8 @@ class ArmSettings:
         Admission webhooks that come with the arm.
     notes
         What else is special and cannot be made equal.
+    kubernetes
+        Version of its cluster's control plane.
     """
 
     version: str
@@ -49,6 +51,7 @@ class ArmSettings:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     webhooks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    kubernetes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

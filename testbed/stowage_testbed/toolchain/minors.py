@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from stowage_testbed.errors import InputError
 from stowage_testbed.toolchain.manifest import Minor, load_manifest
@@ -33,6 +34,30 @@ def choose_minor(asked: str | None = None) -> str:
 def built_minors() -> list[str]:
     """Return the minors that Stowage's scheduler is built for, the default first."""
     return [one.number for one in load_manifest().minors.values() if one.only is None]
+
+
+def nearest_minor(version: str) -> str:
+    """Return the built minor that suits a cluster of a version, as in ``v1.36.3``.
+
+    That is its own, or the newest before it, or else the oldest; of a version that says
+    nothing, the default.
+    """
+    number = _number_of(version)
+    if not number:
+        return choose_minor()
+    built = sorted(built_minors(), key=_number_of, reverse=True)
+    return next((one for one in built if _number_of(one) <= number), built[-1])
+
+
+def is_of_minor(version: str, minor: str) -> bool:
+    """Return whether a version is one of a minor."""
+    return _number_of(version) == _number_of(minor)
+
+
+def _number_of(version: str) -> tuple[int, ...]:
+    """Return v1.36.3-gke.1 as (1, 36); nothing of what is no version."""
+    found = re.match(r"v?(\d+)\.(\d+)", version)
+    return tuple(map(int, found.groups())) if found else ()
 
 
 def find_minor(number: str) -> Minor:

@@ -18,6 +18,7 @@ from stowage_testbed.simulate import (
     SchedulerVerifier,
     Verification,
 )
+from stowage_testbed.toolchain.minors import is_of_minor
 from stowage_testbed.whatif.allowance import LIFTED_SHARE, PLACING_SHARE, Allowance
 from stowage_testbed.whatif.capacity import rooms
 from stowage_testbed.whatif.findings import (
@@ -99,7 +100,8 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     )
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         starting = pool.submit(stack.enter_context, running_service())
-        with _verifier(profile, release, question.instance) as verifier:
+        minor = inventory.minor
+        with _verifier(profile, release, question.instance, minor) as verifier:
             first = verifier.verify(question)
             # Each plan is judged by a process that reads the cluster anew.
             reading_s = limits.time_limit_s - allowance.left_s()
@@ -110,7 +112,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
                 verifier.judge, replace(question, continue_s=continuing_s)
             )
             proposer = Proposer(
-                lambda: _verifier(profile, release, question.instance),
+                lambda: _verifier(profile, release, question.instance, minor),
                 starting.result(),
                 release,
                 limits.bounds(),
@@ -136,7 +138,9 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     return answer.findings(emptying)
 
 
-def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerVerifier:
+def _verifier(
+    profile: Path, release: Release, instance: Instance, minor: str
+) -> SchedulerVerifier:
     """Return one for a single use, and not to be kept.
 
     It starts at once, and holds the whole cluster in memory, which the solver and the
@@ -150,6 +154,7 @@ def _verifier(profile: Path, release: Release, instance: Instance) -> SchedulerV
         environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
         way_out="what-if has no option for that: ask about a part of the cluster, as "
         "with the nodes of one pool and their pods in a file for --file",
+        minor=minor,
     )
 
 
@@ -206,10 +211,16 @@ class _Answer:
     def _about(self) -> str:
         names = " or ".join(self._limits.release.schedulers)
         budgets = "; the files list no disruption budgets"
+        other = f", with the plugins of Kubernetes {self._inventory.minor}"
         return (
             f"pods that wait for {names}, and plans within the rules for running pods"
+            f"{other if self._is_of_another_minor() else ''}"
             f"{budgets if NO_BUDGETS in self._inventory.unread else ''}"
         )
+
+    def _is_of_another_minor(self) -> bool:
+        version, minor = self._inventory.version, self._inventory.minor
+        return bool(version) and not is_of_minor(version, minor)
 
     def ask_without_rules(
         self, proposer: Proposer, allowance: Allowance, reading_s: float
@@ -292,6 +303,13 @@ class _Answer:
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
         yield from _without_price(self._snapshot)
+        if self._is_of_another_minor():
+            minor, version = self._inventory.minor, self._inventory.version
+            yield NotJudged(
+                "what the cluster's own Kubernetes does otherwise",
+                version,
+                f"the plugins of {minor} judged",
+            )
         for kind in self._inventory.unread:
             yield NotJudged(kind)
         for one in self._left_out():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import yaml
 from stowage_testbed.errors import InputError
 from stowage_testbed.observe.pod_body import FINISHED
 from stowage_testbed.simulate import Remark
+from stowage_testbed.toolchain.minors import nearest_minor
 
 Manifest = Mapping[str, Any]
 
@@ -65,6 +67,8 @@ class Inventory:
         What could not be read, and so cannot be judged, in words.
     left_out
         Objects that have no name to be told by.
+    version
+        Of the cluster's Kubernetes, as in ``v1.36.3``; empty if nothing says it.
     """
 
     nodes: tuple[Manifest, ...]
@@ -72,6 +76,12 @@ class Inventory:
     objects: tuple[Manifest, ...] = ()
     unread: tuple[str, ...] = ()
     left_out: tuple[Remark, ...] = ()
+    version: str = ""
+
+    @property
+    def minor(self) -> str:
+        """The minor of Kubernetes whose scheduler is asked about it."""
+        return nearest_minor(self.version)
 
 
 def inventory_of(
@@ -122,6 +132,19 @@ def inventory_of(
         tuple(one for one in found.values() if one["kind"] in FURTHER),
         tuple(dict.fromkeys(_unjudged(unread, pods))),
         tuple(refused),
+        _newest_version(nodes),
+    )
+
+
+def _newest_version(nodes: Iterable[Manifest]) -> str:
+    """Return the newest kubelet's version: no API server is older than that."""
+    told = (
+        str(part_of(part_of(node, "status"), "nodeInfo").get("kubeletVersion", ""))
+        for node in nodes
+    )
+    versions = [one for one in told if re.match(r"v\d+\.\d+", one)]
+    return max(
+        versions, key=lambda one: [*map(int, re.findall(r"\d+", one))], default=""
     )
 
 

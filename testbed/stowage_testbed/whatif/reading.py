@@ -8,7 +8,8 @@ from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
-from kubernetes.client import ApiClient
+from kubernetes.client import ApiClient, ApiException, VersionApi
+from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import (
     ApiRefusedError,
@@ -71,7 +72,16 @@ def read_api(client: ApiClient) -> Inventory:
                     "nodes, pods and poddisruptionbudgets, and writes nothing"
                 ) from error
             unread.append(kind)
-    return inventory_of(found, unread)
+    inventory = inventory_of(found, unread)
+    return replace(inventory, version=_version(client) or inventory.version)
+
+
+def _version(client: ApiClient) -> str:
+    """Return the API server's version; empty where it does not tell."""
+    try:
+        return str(VersionApi(client).get_code(_request_timeout=TIMEOUT_S).git_version)
+    except (ApiException, HTTPError):
+        return ""
 
 
 def _gone(why: str) -> StowageError:

@@ -46,6 +46,32 @@ def test_pods_that_have_ended_hold_nothing() -> None:
     assert len(found.pods) == 1
 
 
+@pytest.mark.parametrize(
+    ("kubelets", "version", "minor"),
+    [
+        (["v1.36.2", "v1.36.10", "kwok-v0.8.0"], "v1.36.10", "1.36"),
+        (["v1.37.0-gke.12"], "v1.37.0-gke.12", "1.37"),
+        (["v1.99.0"], "v1.99.0", "1.37"),
+        (["v1.30.1"], "v1.30.1", "1.36"),
+        ([None, {}, "x"], "", "1.37"),
+    ],
+)
+def test_files_are_judged_by_the_scheduler_of_their_nodes(
+    kubelets: list[Any], version: str, minor: str
+) -> None:
+    """Its own, or the newest before it: what a newer one does is no news of today."""
+    nodes = [
+        {
+            "kind": "Node",
+            "metadata": {"name": f"n{number}"},
+            "status": {"nodeInfo": {"kubeletVersion": kubelet}},
+        }
+        for number, kubelet in enumerate(kubelets)
+    ]
+    found = inventory_of([*nodes, a_pod("a")])
+    assert (found.version, found.minor) == (version, minor)
+
+
 def test_what_may_hold_secrets_is_not_kept() -> None:
     """The scheduler has no use for it, and it would lie in memory and in pipes."""
     pod = a_pod("a")

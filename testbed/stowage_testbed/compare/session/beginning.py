@@ -18,9 +18,10 @@ from stowage_testbed.compare.comparison import (
 from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
-from stowage_testbed.run.arm import ArmSettings
+from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.toolchain.minors import find_minor
 
 EQUAL_LIMITS = "--limits equal"
 ALLOW_UNFAIR = "--allow-unfair"
@@ -69,6 +70,7 @@ def _make_rows(
         return PreflightRow(limits, name, values, fair)
 
     yield row("version", lambda one: one.version, decides=False)
+    yield row("Kubernetes", lambda one: one.kubernetes, decides=False)
     yield row("client QPS", lambda one: _show_number(one.qps, "no limit"))
     yield row("client burst", lambda one: _show_number(one.burst, "no limit"))
     yield row("parallelism", lambda one: _show_number(one.parallelism, NOT_APPLICABLE))
@@ -157,12 +159,18 @@ def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
     """
     rows: list[PreflightRow] = []
     for kind, limits in request.limits.items():
-        settings = {arm.name: arm.settings(limits) for arm in request.arms}
+        settings = {arm.name: _settings_of(arm, limits) for arm in request.arms}
         found = compare_settings(settings, kind)
         if (why := explain_refusal(found)) and not request.allow_unfair:
             raise InputError(why)
         rows += found
     return tuple(rows)
+
+
+def _settings_of(arm: Arm, limits: ClientLimits | None) -> ArmSettings:
+    """Return how an arm will run, with the control plane that it will run on."""
+    kubernetes = find_minor(arm.minor).kubernetes
+    return replace(arm.settings(limits), kubernetes=kubernetes)
 
 
 def _make_comparison(
@@ -177,7 +185,7 @@ def _make_comparison(
         arms=tuple(
             ArmEntry(
                 arm.name,
-                {kind: arm.settings(given) for kind, given in request.limits.items()},
+                {kind: _settings_of(arm, to) for kind, to in request.limits.items()},
                 build=arm.build(),
             )
             for arm in request.arms
