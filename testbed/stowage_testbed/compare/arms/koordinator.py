@@ -40,7 +40,7 @@ def koordinator_arm() -> KubeSchedulerArm:
         # By default it serves on every interface.
         flags=("--port=0",),
         prepare=_prepare,
-        notes=("built on the scheduling framework of Kubernetes 1.28",),
+        notes=("built on the scheduling framework of Kubernetes 1.35",),
     )
 
 
