@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 from chart_render import PROFILES, Manifest, of_kind, pod_spec, render
 
+from stowage_testbed.images.recipe import recipe_of
+from stowage_testbed.toolchain.minors import built_minors, find_minor
+
 pytestmark = pytest.mark.chart
 
 
-def containers(*settings: str) -> dict[str, Manifest]:
-    return {c["name"]: c for c in pod_spec(render(*settings))["containers"]}
+def containers(*settings: str, kubernetes: str = "1.37.2") -> dict[str, Manifest]:
+    objects = render(*settings, kubernetes=kubernetes)
+    return {c["name"]: c for c in pod_spec(objects)["containers"]}
 
 
 @pytest.mark.parametrize("name", ["scheduler", "optimizer"])
@@ -209,3 +213,27 @@ def test_names_of_cluster_wide_objects_carry_the_namespace() -> None:
     names = {o["metadata"]["name"] for o in of_kind(render(), "ClusterRole")}
 
     assert names == {"ns:stowage"}
+
+
+@pytest.mark.parametrize("minor", built_minors())
+def test_the_image_is_that_of_the_cluster_s_minor(minor: str) -> None:
+    """A scheduler that is newer than its API server never becomes ready."""
+    version = find_minor(minor).kubernetes.removeprefix("v")
+
+    images = {n: c["image"] for n, c in containers(kubernetes=version).items()}
+
+    assert images == {
+        name: recipe_of(name, minor).reference for name in ("scheduler", "optimizer")
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "minor"), [("1.34.1", "1.36"), ("1.38.0-alpha.1", "1.37")]
+)
+def test_a_cluster_of_another_minor_gets_the_newest_before_it(
+    version: str, minor: str
+) -> None:
+    """Upstream allows a scheduler that is older, and none that is newer."""
+    image = containers(kubernetes=version)["scheduler"]["image"]
+
+    assert image.endswith(f"-k8s{minor}")

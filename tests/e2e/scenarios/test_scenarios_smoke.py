@@ -12,13 +12,19 @@ from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.saved import make_saved_run
 from stowage_testbed.report.showing import write_screen
+from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.steps.waiting import END
+from stowage_testbed.toolchain.minors import built_minors
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+BY_LOT = {"plans/stock-limits@small"}
+"""The profile `optimizer` leaves the choice among equal nodes to the stock scheduler's
+dice, and here there are sixty of them."""
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -46,6 +52,25 @@ def test_every_scenario_was_run(outcome: RunOutcome) -> None:
     assert [item.scenario.scenario_id for item in outcome.outcomes] == [
         scenario.scenario_id for scenario in chosen
     ]
+
+
+@pytest.mark.parametrize("minor", built_minors()[1:])
+def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str) -> None:
+    """Whoever upgrades must know which pods will land elsewhere, and why."""
+    chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
+
+    other = Runner(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener()).run()
+
+    assert other.passed, write_screen(make_saved_run(other, {}))
+    assert _first_hashes(other) == _first_hashes(outcome)
+
+
+def _first_hashes(outcome: RunOutcome) -> dict[str, str]:
+    return {
+        one.scenario.scenario_id: one.checkpoints[0].placement_hash
+        for one in outcome.outcomes
+        if one.scenario.scenario_id not in BY_LOT
+    }
 
 
 def test_the_figure_of_the_paper_is_reproduced(outcome: RunOutcome) -> None:
