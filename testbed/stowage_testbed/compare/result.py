@@ -93,6 +93,6 @@ def result_of(bundle: Bundle) -> Result:
         comparison=bundle.comparison,
         records=bundle.records,
         runs=runs,
-        verdicts=judge(runs, bundle.comparison.baseline),
+        verdicts=judge(runs, bundle.comparison.baseline, bundle.comparison.question),
         complete=bundle.complete,
     )

@@ -81,9 +81,12 @@ class Verdict:
     rounds
         How many have both values.
     headline
-        Whether the metric is one of those that were named beforehand.
+        Whether the metric is one of those that were named beforehand; of the others
+        nothing is said.
     reason
         Why the outcome is what it is, as a sentence.
+    decided
+        Whether further rounds would not tell more that matters.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Verdict:
     rounds: int
     headline: bool
     reason: str
+    decided: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +128,13 @@ class ArmVerdicts:
     def outcomes(self, outcome: Outcome) -> tuple[Verdict, ...]:
         """Return the verdicts with one outcome."""
         return tuple(one for one in self.verdicts if one.outcome == outcome)
+
+    @property
+    def headlines(self) -> tuple[Verdict, ...]:
+        """The verdicts on the headlines, the one that leads first."""
+        return tuple(one for one in self.verdicts if one.headline)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The headlines that more rounds may decide."""
+        return tuple(one.name for one in self.headlines if not one.decided)
