@@ -213,8 +213,8 @@ def _core(look: Look, interval: Interval, outcome: Outcome, *, each_round: bool)
         return "neither direction is an improvement"
     if not pairs.changes.any():
         return "the same in every round"
-    if outcome != "no difference shown":
-        side = "above" if interval.mean > 0 else "below"
+    if outcome != "no difference shown" and look.ends is not None:
+        side = "above" if look.ends[0] > 0 else "below"
         neutral = "1" if pairs.scale == "ratio" else "0"
         return f"the whole interval lies {side} {neutral}"
     shown = _shown(interval, pairs)

@@ -77,7 +77,8 @@ class Verdict:
         where fewer than two rounds have both values. A ratio is the geometric mean of
         the rounds' ratios.
     confidence
-        Of this interval alone; it is more than that of all of them together.
+        Of this interval alone, at the last look; it is more than that of all of them
+        together.
     rounds
         How many have both values.
     headline
