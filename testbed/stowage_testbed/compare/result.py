@@ -82,7 +82,12 @@ class Result:
 def measured(record: RunRecord) -> MeasuredRun:
     """Return the metrics of a run."""
     return MeasuredRun(
-        record.arm, record.limits, record.round_number, metrics_of(record), record.error
+        record.arm,
+        record.limits,
+        record.round_number,
+        metrics_of(record),
+        record.error,
+        record.clock,
     )
 
 

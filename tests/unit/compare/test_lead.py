@@ -51,7 +51,7 @@ def test_it_says_by_how_much_and_how_sure() -> None:
         )
         assert 1 < low <= estimate <= high
         assert "5 rounds" in said
-        assert "1 of 20" in said
+        assert "1 in 20" in said
 
 
 def test_one_round_has_no_answer() -> None:

@@ -162,6 +162,7 @@ def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
         )
 
 
+ALONE = "An interval of ours that is no headline's holds by itself."
 NO_DIRECTION = 0.01
 """The paper prints no spread; ratios within a hundredth of 1 have no direction."""
 
@@ -181,7 +182,7 @@ def direction_table(result: Result, limits: str) -> Table:
         title=f"Direction against the paper, {limits} client limits",
         headers=("arm", "figure", "paper, of default", "ours, of default", "direction"),
         rows=tuple(rows),
-        notes=(f"Paper: {CITATION}.",) if rows else (),
+        notes=(f"Paper: {CITATION}. {ALONE}",) if rows else (),
     )
 
 
@@ -204,9 +205,9 @@ def _directions(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ..
 
 
 def _direction(ratio: float, verdict: Verdict) -> str:
-    if not verdict.headline:
-        return "no verdict"
-    if verdict.outcome not in {"better", "worse"} or verdict.estimate is None:
+    if verdict.estimate is None or verdict.low is None or verdict.high is None:
+        return "ours shows none"
+    if verdict.low <= UNCHANGED[verdict.scale] <= verdict.high:
         return "ours shows none"
     if abs(ratio - 1) < NO_DIRECTION:
         return "the paper's shows none"

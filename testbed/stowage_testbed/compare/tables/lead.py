@@ -17,7 +17,7 @@ MEANINGS = {
 }
 """Headlines that lead, in words."""
 
-SURE = "of an arm and itself this would be said in at most 1 of 20 comparisons"
+SURE = "at most 1 in 20 comparisons of a scheduler with itself would say so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,14 @@ def _say_undecided(
             f"Nothing is shown of {judged.arm} against {judged.baseline} by {rounds}: "
             f"{what}: {leading.reason}."
         )
+    said = (
+        f"Neither {judged.arm} nor {judged.baseline} is shown to be faster"
+        if leading.unit == "s"
+        else f"No difference of {judged.arm} from {judged.baseline} is shown"
+    )
     return (
-        f"Neither {judged.arm} nor {judged.baseline} is shown to be faster "
-        f"by {rounds}: {what} changes by {change_shown(leading)}; the intervals of all "
-        "headlines hold together in 19 of 20 comparisons."
+        f"{said} by {rounds}: {what} changes by {change_shown(leading)}; the intervals "
+        "of all headlines hold together in 19 of 20 comparisons."
     )
 
 
@@ -88,15 +92,15 @@ def _rest(judged: ArmVerdicts) -> str:
     """Return what became of the other headlines."""
     others = judged.headlines[1:]
     parts = [
-        f"{outcome}: {_name([one for one in others if one.outcome == outcome])}"
+        f"{judged.arm} is {outcome} in "
+        f"{_name([one for one in others if one.outcome == outcome])}"
         for outcome in CALLED
         if any(one.outcome == outcome for one in others)
     ]
     quiet = [one.name for one in others if one.outcome not in CALLED]
     if quiet:
-        parts.append(f"no difference shown: {', '.join(quiet)}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+        parts.append(f"no difference is shown in {', '.join(quiet)}")
+    return f"Of the other headlines: {'; '.join(parts)}." if parts else ""
 
 
 def _name(verdicts: Iterable[Verdict]) -> str:

@@ -80,6 +80,7 @@ def judge_arm(
         (first[number], other[number])
         for number in sorted(first.keys() & other.keys())
         if not first[number].error and not other[number].error
+        if first[number].clock == other[number].clock
     ]
     look = look_each_round if question.each_round else look_once
     headlines = look(both, question.headlines)
@@ -111,11 +112,16 @@ def _left_out(
 ) -> tuple[str, ...]:
     lone = first.keys() ^ other.keys()
     missing = [f"round {number}: only one arm has run" for number in sorted(lone)]
+    mixed = [
+        f"round {number}: two clocks, {first[number].clock} and {other[number].clock}"
+        for number in sorted(first.keys() & other.keys())
+        if first[number].clock != other[number].clock
+    ]
     runs = (*first.values(), *other.values())
     failed = [
         f"round {run.round_number}: {run.arm}: {run.error}" for run in runs if run.error
     ]
-    return (*missing, *failed)
+    return (*missing, *mixed, *failed)
 
 
 def _show(pairs: Pairs) -> Verdict:

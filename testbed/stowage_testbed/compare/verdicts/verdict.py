@@ -19,6 +19,8 @@ class MeasuredRun:
         ``own`` or ``equal`` client limits; only runs of one kind are compared.
     error
         Why the run does not count; empty for one that does.
+    clock
+        What its moments were read from; a round of two clocks does not count.
     """
 
     arm: str
@@ -26,6 +28,7 @@ class MeasuredRun:
     round_number: int
     metrics: tuple[Metric, ...]
     error: str = ""
+    clock: str = ""
 
 
 Outcome = Literal["better", "worse", "no difference shown", "not judged"]

@@ -154,6 +154,17 @@ def test_failed_rounds_are_left_out_by_name() -> None:
     )
 
 
+def test_a_round_of_two_clocks_is_left_out_by_name() -> None:
+    """What one clock is behind the other would be taken for the arm's own."""
+    arm = runs("b", 1.0, 1.1, 1.2)
+    arm[1] = replace(arm[1], clock="watch")
+
+    judged = judge_arm(runs("a", 1.0, 1.1, 1.2), arm, ASKED)
+
+    assert judged.rounds == 2
+    assert judged.left_out == ("round 2: two clocks,  and watch",)
+
+
 def test_each_kind_of_limits_and_each_arm_is_judged_by_itself() -> None:
     """Own and equal client limits answer two questions."""
     both = [
