@@ -58,7 +58,9 @@ def a_result(
     limits = tuple(dict.fromkeys(record.limits for record in kept))
     about = comparison or a_comparison(arms, limits=limits)
     runs = tuple(measured(record) for record in kept)
-    return Result(about, kept, runs, judge(runs, about.baseline), complete=True)
+    return Result(
+        about, kept, runs, judge(runs, about.baseline, about.question), complete=True
+    )
 
 
 def write_bundle(

@@ -62,10 +62,20 @@ def life(name: str, created: float, bound: float, ready: float) -> list[Change]:
     ]
 
 
-def logged(second: float, subresource: str = "", name: str = "") -> AuditEntry:
-    """Return the audit entry of a pod's creation, or of its binding."""
+def logged(
+    second: float,
+    subresource: str = "",
+    name: str = "",
+    *,
+    verb: str = "create",
+    took: float = 0.0005,
+) -> AuditEntry:
+    """Return the audit entry of a pod's creation, of its binding, or of a write.
+
+    It is answered at ``second`` and came in ``took`` seconds before.
+    """
     return AuditEntry(
-        verb="create",
+        verb=verb,
         resource="pods",
         subresource=subresource,
         namespace=NAMESPACE,
@@ -73,4 +83,5 @@ def logged(second: float, subresource: str = "", name: str = "") -> AuditEntry:
         user="somebody",
         code=201,
         stage_ns=at(second).wall_ns,
+        received_ns=at(second - took).wall_ns,
     )

@@ -11,6 +11,9 @@ import typer
 from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
+from stowage_testbed.errors import InputError
+
+DEFAULT_ROUNDS = 3
 
 
 @app.command()
@@ -31,8 +34,16 @@ def compare(
         typer.Option(help="A scheduler of your own, described in a YAML file."),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Rounds; each arm runs once in each.")
-    ] = 3,
+        int | None,
+        typer.Option(min=1, help="Rounds; each arm runs once in each; 3 without."),
+    ] = None,
+    until_decided: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --repeat: rounds until each headline is decided, or until "
+            "this time is over, as in 20m."
+        ),
+    ] = None,
     limits: Annotated[
         str, typer.Option(help="Client limits: own, equal, or own,equal for both.")
     ] = "equal",
@@ -77,18 +88,22 @@ def compare(
         choose_scenario,
         make_default_folder_name,
         read_limits,
+        read_time,
         split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
     from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
 
     with reading_input():
+        if repeat is not None and until_decided is not None:
+            raise InputError("--repeat and --until-decided exclude each other")
         chosen = choose_scenario(scenario, folder, variant)
         request = CompareRequest(
             scenario=chosen,
             arms=tuple(choose_arms(split_words(arms), arm_file or (), kubernetes)),
             folder=results or make_default_folder_name(chosen),
-            rounds=repeat,
+            rounds=DEFAULT_ROUNDS if repeat is None else repeat,
+            time_s=read_time(until_decided) if until_decided else None,
             limits=read_limits(limits, qps),
             seed=seed,
             warm_up=warm_up,

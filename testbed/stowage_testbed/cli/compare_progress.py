@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.session.request import CompareListener, Turn
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.report.progress import LiveProgress
@@ -10,10 +11,21 @@ from stowage_testbed.report.progress import LiveProgress
 class CompareProgress(LiveProgress, CompareListener):
     """One bar over all turns, and one line for each that is done."""
 
-    def turn_started(self, turn: Turn, number: int, total: int) -> None:
+    def turns_planned(self, total: int | None) -> None:
+        """Show the bar."""
+        text = f"{total} runs" if total is not None else "until all is decided"
+        self.begin(text, total)
+
+    def round_judged(self, result: Result) -> None:
+        """Say what each arm's rounds have come to."""
+        for one in result.verdicts:
+            left = ", ".join(one.open) or "nothing"
+            self.say(
+                f"{one.arm} ({one.limits} limits), {one.rounds} rounds: {left} open"
+            )
+
+    def turn_started(self, turn: Turn) -> None:
         """Show whose turn it is."""
-        if number == 1:
-            self.begin(f"{total} runs", total)
         self.point(f"{turn.arm}, {turn.limits} limits, round {turn.round_number}")
 
     def turn_finished(self, turn: Turn, record: RunRecord) -> None:

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from stowage_testbed.compare.calibration import Speed
+from stowage_testbed.compare.verdicts.judging import Question
 from stowage_testbed.run.arm import ArmSettings
+from stowage_testbed.scenario.headlines import GENERAL, OF_RECOVERY
+
+ALL_HEADLINES = Question((*GENERAL, *OF_RECOVERY))
+"""What is asked of a comparison that was made before scenarios had headlines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +79,12 @@ class Comparison:
         Kinds of client limits under which every arm runs: ``own``, ``equal``.
     rounds
         How many were asked for; there may be fewer records.
+    question
+        Which metrics get a verdict, and whether each round is looked at.
     warm_up
         Pods that every scheduler placed before its window opened.
     environment
         As `stowage_testbed.environment.environment` gives it.
-    clock
-        What the latencies were read from.
     speed
         Of the machine, for `stowage baseline`.
     """
@@ -93,9 +98,9 @@ class Comparison:
     seed: int
     environment: Mapping[str, Any]
     preflight: tuple[PreflightRow, ...] = ()
-    clock: str = "watch receipt"
     speed: Speed | None = None
     warm_up: int = 0
+    question: Question = ALL_HEADLINES
 
 
 def sha256_of(text: str) -> str:

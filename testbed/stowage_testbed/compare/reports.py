@@ -8,7 +8,7 @@ from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.compare.html.page import page
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
-from stowage_testbed.compare.tables.verdict_table import overview
+from stowage_testbed.compare.tables.lead import overview
 from stowage_testbed.errors import InputError
 from stowage_testbed.text.markdown import escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
@@ -34,9 +34,9 @@ def read_result(folder: Path) -> Result:
 
 def screen(result: Result, *, whole: bool = False) -> str:
     """Return the tables for a terminal."""
-    text = terminal_text(all_tables(result, whole=whole))
     said = "\n".join(plain(line) for line in _overview(result))
-    text = "\n\n".join(part for part in (text, said) if part)
+    text = terminal_text(all_tables(result, whole=whole))
+    text = "\n\n".join(part for part in (said, text) if part)
     if result.complete:
         return text
     return f"{text}\n\nThe comparison did not come to its end; this is what there is."
@@ -48,13 +48,14 @@ def comparison_markdown(result: Result, *, whole: bool) -> str:
     broken = "" if result.complete else "**Did not come to its end.**\n\n"
     said = "".join(f"- {escaped(line)}\n" for line in _overview(result))
     return (
-        heading + broken + said + "\n" + markdown_text(all_tables(result, whole=whole))
+        heading + said + "\n" + broken + markdown_text(all_tables(result, whole=whole))
     )
 
 
 def _overview(result: Result) -> list[str]:
     return [
-        f"{one.arm}, {one.limits} client limits: {one.text}" for one in overview(result)
+        f"{one.text} ({one.arm}, {one.limits} client limits)"
+        for one in overview(result)
     ]
 
 

@@ -82,7 +82,12 @@ class Result:
 def measured(record: RunRecord) -> MeasuredRun:
     """Return the metrics of a run."""
     return MeasuredRun(
-        record.arm, record.limits, record.round_number, metrics_of(record), record.error
+        record.arm,
+        record.limits,
+        record.round_number,
+        metrics_of(record),
+        record.error,
+        record.clock,
     )
 
 
@@ -93,6 +98,6 @@ def result_of(bundle: Bundle) -> Result:
         comparison=bundle.comparison,
         records=bundle.records,
         runs=runs,
-        verdicts=judge(runs, bundle.comparison.baseline),
+        verdicts=judge(runs, bundle.comparison.baseline, bundle.comparison.question),
         complete=bundle.complete,
     )

@@ -107,7 +107,6 @@ def _make_latencies(spans_s: Sequence[tuple[float | None, float | None]]) -> Lat
 
 def _measure(name: str, latencies: Latencies, record: RunRecord) -> Iterator[Metric]:
     samples, missing = latencies.samples_s, latencies.missing
-    # The resolution comes from the audit log.
     resolution_s, partly = record.resolution_s, note_unlogged(record)
     n = len(samples)
     left_out = f"{missing} of {n + missing} pods have none" if missing else ""

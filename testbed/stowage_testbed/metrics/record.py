@@ -9,6 +9,7 @@ import msgspec
 
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
+from stowage_testbed.observe.receipt import CLOCK_NAME
 from stowage_testbed.resources import Resources
 
 
@@ -23,8 +24,11 @@ class PodRecord:
     node
         Where it was bound last; empty for a pod that never was.
     created_s, bound_s, ready_s, gone_s
-        Seconds from the window's start on the receipt clock; ``None`` for what was not
+        Seconds from the window's start on the run's clock; ``None`` for what was not
         seen. A pod that was there before has no ``created_s``.
+    watch_t_sched_s
+        From creation to binding as the watch received them; of both, whatever the clock
+        and the window are.
     """
 
     uid: str
@@ -37,6 +41,7 @@ class PodRecord:
     bound_s: float | None = None
     ready_s: float | None = None
     gone_s: float | None = None
+    watch_t_sched_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,14 @@ class RunRecord:
         From 1; runs of one round follow each other and are a pair.
     window_s
         Length of the measured window in seconds.
-    resolution_s
-        What two latencies of this run must differ by to differ at all.
+    clock
+        What the moments were read from: the API server's answers, or the watch.
+    resolution_s, watch_resolution_s
+        What two latencies must differ by to differ at all: on the run's clock, and as
+        the watch received them.
+    answers_late_s
+        How late answers were by the order of the writes, ninth decile; that is taken
+        off. ``None`` where the watch is the clock.
     audit_lag_s
         Median of receipt minus audit stamp; ``None`` where no event was in both.
     audit_beyond
@@ -84,7 +95,10 @@ class RunRecord:
     nodes: tuple[NodeState, ...]
     pods: tuple[PodRecord, ...]
     window_s: float
+    clock: str = CLOCK_NAME
     resolution_s: float = 0.001
+    watch_resolution_s: float | None = None
+    answers_late_s: float | None = None
     audit_lag_s: float | None = None
     audit_beyond: int = 0
     audit_missing: int = 0

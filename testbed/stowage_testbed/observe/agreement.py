@@ -65,24 +65,6 @@ def measure_binding_lags_s(
     ]
 
 
-def measure_creation_lags_s(
-    timelines: Iterable[PodTimeline], stamps_ns: Sequence[int]
-) -> list[float]:
-    """Return receipt minus audit stamp of the creations, in seconds.
-
-    The log does not name them, so the first receipt is held against the first stamp and
-    so on: of all ways to pair them this has the smallest largest difference. There are
-    none if the two clocks saw different numbers.
-    """
-    seen_ns = sorted(line.created.wall_ns for line in timelines if line.created)
-    if len(seen_ns) != len(stamps_ns):
-        return []
-    return [
-        (seen - stamp) / NS_PER_S
-        for seen, stamp in zip(seen_ns, sorted(stamps_ns), strict=True)
-    ]
-
-
 def measure_spread_s(lags_s: Sequence[float]) -> float:
     """Return the range of the middle eight tenths; of everything if that is little."""
     if not lags_s:

@@ -1,4 +1,4 @@
-"""Reading the API server's audit log: the second, independent clock."""
+"""Reading the API server's audit log: the clock of the side that does the work."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ class AuditEntry:
 
     Attributes
     ----------
-    stage_ns
-        Wall time of the answer in nanoseconds, from a stamp with microseconds.
+    name
+        Of the pod that was made, where the server chose it.
+    received_ns, stage_ns
+        Wall time of request and answer in nanoseconds, from stamps with microseconds.
     uid
         The UID that an eviction insists on; empty if it takes whoever has the name.
     """
@@ -54,11 +56,21 @@ class AuditEntry:
     code: int
     stage_ns: int
     uid: str = ""
+    received_ns: int = 0
 
     def creates(self, resource: str, subresource: str) -> bool:
         """Return whether something of this kind was created with success."""
         return (
             self.verb == "create"
+            and self.resource == resource
+            and self.subresource == subresource
+            and self.code < HTTP_FIRST_FAILURE
+        )
+
+    def writes(self, resource: str, subresource: str) -> bool:
+        """Return whether something of this kind was changed with success."""
+        return (
+            self.verb in {"patch", "update"}
             and self.resource == resource
             and self.subresource == subresource
             and self.code < HTTP_FIRST_FAILURE
@@ -200,11 +212,7 @@ def read_binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
 
 
 def read_creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
-    """Return when pods of a namespace were created with success, in order.
-
-    The log does not show which pod each of them is: a controller leaves the name to
-    the server, and the log has the request's.
-    """
+    """Return when pods of a namespace were created with success, in order."""
     return sorted(
         entry.stage_ns
         for entry in entries
@@ -227,13 +235,23 @@ class _Answer(msgspec.Struct):
     code: int = 0
 
 
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Made(msgspec.Struct):
+    metadata: _Named = msgspec.field(default_factory=_Named)
+
+
 class _Record(msgspec.Struct):
     verb: str
     stageTimestamp: str  # noqa: N815 - as the API has it
+    requestReceivedTimestamp: str = ""  # noqa: N815
     objectRef: _Target | None = None  # noqa: N815
     user: _User = msgspec.field(default_factory=_User)
     responseStatus: _Answer | None = None  # noqa: N815
     requestObject: msgspec.Raw = msgspec.Raw(b"null")  # noqa: N815
+    responseObject: _Made | None = None  # noqa: N815
 
 
 class _Preconditions(msgspec.Struct):
@@ -253,18 +271,22 @@ _NOBODY = _Target()
 
 def _read_entry(line: bytes) -> AuditEntry:
     record = msgspec.json.decode(line, type=_Record)
-    target = record.objectRef or _NOBODY
+    target, made = record.objectRef or _NOBODY, record.responseObject
+    name = target.name or (made.metadata.name if made else "")
     # A log of a large run has a few of these words, and each name several times.
     return AuditEntry(
         verb=intern(record.verb),
         resource=intern(target.resource),
         subresource=intern(target.subresource),
         namespace=intern(target.namespace),
-        name=intern(target.name),
+        name=intern(name),
         user=intern(record.user.username),
         code=record.responseStatus.code if record.responseStatus else 0,
         stage_ns=_parse_nanoseconds(record.stageTimestamp),
         uid=_read_demanded_uid(record.requestObject),
+        received_ns=_parse_nanoseconds(
+            record.requestReceivedTimestamp or record.stageTimestamp
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""The one clock that all latencies are read from: the moment of receipt.
+"""The clock of this process: the moment at which a change is received.
 
 Object timestamps have whole seconds (trap T9), so every change is stamped when its
 bytes reach this process. Wall time is derived from the monotonic clock and one anchor:

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
-from stowage_testbed.observe.agreement import (
-    measure_binding_lags_s,
-    measure_creation_lags_s,
-    summarise_lags,
+from stowage_testbed.observe.agreement import summarise_lags
+from stowage_testbed.observe.answers import (
+    ANSWER_CLOCK,
+    ANSWER_STEP_S,
+    read_answers,
 )
-from stowage_testbed.observe.audit import (
-    AuditEntry,
-    read_binding_times_ns,
-    read_creation_times_ns,
-)
+from stowage_testbed.observe.audit import AuditEntry, read_binding_times_ns
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.pod_body import allocatable_of, requests_of
-from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.observe.receipt import CLOCK_NAME, Receipt
 from stowage_testbed.observe.timeline import PodTimeline, read_pod_timelines
 from stowage_testbed.recording.footprint import UNKNOWN, Footprint
 
@@ -80,29 +77,29 @@ class Observations:
 def make_record(label: RunLabel, seen: Observations) -> RunRecord:
     """Return the record of a window in which no plan was made.
 
-    What makes the record incomplete is its ``error``: pods or bindings that the watch
-    missed. Clocks that disagree, and bindings that the audit log lacks, are counted and
-    no error.
+    Its clock is the API server's if the audit log has every creation and binding, else
+    that of the watch. What makes the record incomplete is its ``error``: pods or
+    bindings that the watch missed. Clocks that disagree, and bindings that the audit
+    log lacks, are counted and no error.
     """
     timelines = read_pod_timelines(seen.changes, seen.namespace)
     bindings_ns = read_binding_times_ns(seen.audit)
-    clocks = summarise_lags(
-        [
-            *measure_binding_lags_s(timelines, bindings_ns),
-            *measure_creation_lags_s(
-                timelines, read_creation_times_ns(seen.audit, seen.namespace)
-            ),
-        ]
-    )
+    answered = read_answers(timelines, seen.audit)
+    clocks = summarise_lags(answered.lags_s)
+    whole = bool(answered.lags_s) and not answered.missing
+    best = answered.timelines if whole else timelines
     return RunRecord(
         scenario_id=label.scenario_id,
         arm=label.arm,
         limits=label.limits,
         round_number=label.round_number,
         nodes=tuple(seen.nodes),
-        pods=tuple(_make_pod_records(seen, timelines)),
+        pods=tuple(_make_pod_records(seen, best, timelines)),
         window_s=_to_second(seen, seen.stop),
-        resolution_s=round(clocks.resolution_s, DIGITS),
+        clock=ANSWER_CLOCK if whole else CLOCK_NAME,
+        resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
+        watch_resolution_s=round(clocks.resolution_s, DIGITS),
+        answers_late_s=round(answered.late_s, DIGITS) if whole else None,
         audit_lag_s=(
             None if clocks.median_lag_s is None else round(clocks.median_lag_s, DIGITS)
         ),
@@ -136,12 +133,12 @@ def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
 
 
 def _make_pod_records(
-    seen: Observations, timelines: Iterable[PodTimeline]
+    seen: Observations, timelines: Iterable[PodTimeline], watched: Iterable[PodTimeline]
 ) -> Iterator[PodRecord]:
     bodies = {
         change.uid: change.body for change in seen.changes if change.kind == "Pod"
     }
-    for line in timelines:
+    for line, receipts in zip(timelines, watched, strict=True):
         if (line.created and line.created > seen.stop) or (
             line.gone and line.gone <= seen.start
         ):
@@ -160,7 +157,12 @@ def _make_pod_records(
             bound_s=_place_in_window(seen, line.bound),
             ready_s=_place_in_window(seen, line.ready),
             gone_s=_place_in_window(seen, line.gone),
+            watch_t_sched_s=_round(receipts.created_to_bound_s),
         )
+
+
+def _round(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, DIGITS)
 
 
 def _place_in_window(seen: Observations, at: Receipt | None) -> float | None:

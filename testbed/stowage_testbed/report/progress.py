@@ -48,7 +48,7 @@ class LiveProgress(Listener):
         """Take the bar away; safe to call twice."""
         self._bar.stop()
 
-    def begin(self, text: str, total: int) -> None:
+    def begin(self, text: str, total: int | None) -> None:
         """Show the bar."""
         self.say(text)
         self._bar.update(self._task, total=total)

@@ -60,7 +60,7 @@ class MetricBound:
 
 _OF_PLANS = ("moves", "evictions", "optimal", "solves", "utilisation_delta")
 _OF_STEPS = ("phases", "objects", "that")
-_MetricName = Annotated[str, form(format="metric-name")]
+MetricName = Annotated[str, form(format="metric-name")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Expectations:
         ),
     ] = field(default_factory=ExpectedMoment)
     metrics: Annotated[
-        Mapping[_MetricName, Annotated[MetricBound, form(name="metric-bound")]],
+        Mapping[MetricName, Annotated[MetricBound, form(name="metric-bound")]],
         setting(
             "Bounds on metrics of the measured window, by the metric's name.",
             only=STEPS,

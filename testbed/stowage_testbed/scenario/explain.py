@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from stowage_testbed.resources import PODS, spell
+from stowage_testbed.scenario.headlines import choose_headlines, is_measured
 from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.arriving import Burst
@@ -98,10 +99,12 @@ def _write_steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
         yield from _write_step(scenario, step, deadlines)
     if scenario.fault is not None:
         yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
-    if scenario.expect.metrics:
+    if scenario.expect.metrics or is_measured(scenario):
         yield "Of the measured window"
     for name, bound in scenario.expect.metrics.items():
         yield f"  {bound.in_words(name)}"
+    if is_measured(scenario):
+        yield f"  compared, verdicts are on {', '.join(choose_headlines(scenario))}"
     if scenario.expect.that:
         yield "Of the end, and of the window's metrics"
     for expression in scenario.expect.that:

@@ -170,6 +170,7 @@ def _make_scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         steps=_make_steps(made, workload),
         timeouts=file.timeouts,
         catch=file.catch,
+        headlines=file.headlines,
         parameters={**defaults, **changed.set},
         path=path,
     )

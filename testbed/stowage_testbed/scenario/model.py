@@ -325,6 +325,8 @@ class Scenario:
         Seconds by kind of step, where the file differs from the defaults.
     catch
         What to collect when something fails.
+    headlines
+        The metrics of which a comparison gives a verdict, if the file names them.
     """
 
     name: str
@@ -342,6 +344,7 @@ class Scenario:
     steps: tuple[Step, ...] = ()
     timeouts: Mapping[str, float] = field(default_factory=dict)
     catch: tuple[CatchItem, ...] = ()
+    headlines: tuple[str, ...] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
     path: Path | None = None
 

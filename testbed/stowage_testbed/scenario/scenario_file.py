@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, make_dataclass
 from typing import Annotated, Any, Literal
 
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.scenario.expectations import Expectations
+from stowage_testbed.scenario.expectations import Expectations, MetricName
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, WrittenObject
 from stowage_testbed.scenario.model import (
@@ -208,6 +208,17 @@ class ScenarioFile:
         tuple[Catch, ...],
         setting(
             "What to collect when a step or a check fails.", only=STEPS, minItems=1
+        ),
+    ] = ()
+    headlines: Annotated[
+        tuple[MetricName, ...],
+        setting(
+            "The metrics of which `stowage compare` gives a verdict, the one that "
+            "leads its report first; without it, speed, result and spread of the pods, "
+            "recovery, and what `metrics` has bounds of.",
+            only=STEPS,
+            minItems=1,
+            maxItems=6,
         ),
     ] = ()
     expect: Annotated[

@@ -160,7 +160,7 @@ def await_running(core: Any, name: str) -> None:
 def test_a_pod_on_a_fake_node_runs_and_is_audited(
     cluster: Cluster, core: Any, nodes: list[str]
 ) -> None:
-    """The audit log is the second clock of every latency."""
+    """The audit log is the clock of every comparison."""
     core.create_namespaced_pod("default", a_pod("on-fake", nodes[0]))
     await_running(core, "on-fake")
 

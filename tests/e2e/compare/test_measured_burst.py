@@ -14,6 +14,7 @@ from benchmarks.harness.burst import (
 from benchmarks.harness.cost import harness_cost
 from benchmarks.harness.runs import MeasuredBurst, measured_burst
 from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.observe.answers import ANSWER_CLOCK
 from stowage_testbed.recording.run_record import RunLabel
 
 NODES = 3
@@ -67,7 +68,10 @@ def test_a_record_has_nodes_clocks_and_footprint(measured: MeasuredBurst) -> Non
     assert {node.resources["pods"] for node in record.nodes} == {110}
     assert {pod.node for pod in record.pods} <= {node.name for node in record.nodes}
     assert record.audit_lag_s is not None
-    assert record.resolution_s >= 0.001
+    assert record.clock == ANSWER_CLOCK
+    assert record.resolution_s <= 0.002
+    assert record.watch_resolution_s is not None
+    assert record.watch_resolution_s >= 0.001
     assert 0 <= record.audit_beyond <= 2 * PODS
     assert record.peak_memory_bytes is not None
     assert record.peak_memory_bytes > 10**7

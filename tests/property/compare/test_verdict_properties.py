@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stowage_testbed.compare.verdicts.judging import judge_arm
+from stowage_testbed.compare.verdicts.judging import Question, judge_arm
 from stowage_testbed.compare.verdicts.verdict import UNCHANGED, MeasuredRun, Verdict
 from stowage_testbed.metrics.metric import Better, Metric
 
 NAMES = ("t_sched_mean_s", "jain_pods", "third", "fourth")
+ASKED = Question(NAMES)
 DIRECTIONS: dict[str, Better] = {"jain_pods": "higher", "fourth": "neither"}
 OPPOSITE = {"better": "worse", "worse": "better"}
 
@@ -40,7 +41,7 @@ def runs(rounds: Sequence[Round], side: int) -> list[MeasuredRun]:
 
 
 def verdicts(rounds: Sequence[Round], baseline: int = 0) -> tuple[Verdict, ...]:
-    return judge_arm(runs(rounds, baseline), runs(rounds, 1 - baseline)).verdicts
+    return judge_arm(runs(rounds, baseline), runs(rounds, 1 - baseline), ASKED).verdicts
 
 
 @settings(deadline=None)

@@ -12,11 +12,11 @@ from hpa_records import hpa_record
 
 from benchmarks.comparison.scope import DEFAULT, FULL, SMOKE
 from stowage_testbed.compare.arms.registry import ARMS
-from stowage_testbed.compare.session.beginning import is_measured
 from stowage_testbed.compare.session.request import choose_scenario
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.reproduce.scorecache.comparison_figures import comparison_figures
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
+from stowage_testbed.scenario.headlines import is_measured
 from stowage_testbed.text.figure import Figure
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -69,13 +69,15 @@ def test_a_row_has_values_change_interval_and_verdict(result: Result) -> None:
     assert verdict == "worse"
 
 
-def test_quiet_metrics_are_counted_and_listed_on_demand(result: Result) -> None:
-    """Fifty lines that say nothing hide the five that do."""
+def test_metrics_without_a_verdict_are_counted_and_listed_on_demand(
+    result: Result,
+) -> None:
+    """Fifty lines of which nothing is said hide the five that matter."""
     short, whole = (verdict_table(result, "own", whole=one) for one in (False, True))
 
     hidden = len(whole.rows) - len(short.rows)
     assert hidden > 10
-    assert f"{hidden} more metrics show no difference; --all lists them." in short.notes
+    assert f"{hidden} more metrics have no verdict; --all lists them." in short.notes
 
 
 def test_the_papers_lines_stand_below_ours(result: Result) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from run_records import a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
@@ -85,12 +87,25 @@ def test_what_was_not_measured_has_no_value() -> None:
 
 def test_the_clocks_are_among_the_metrics() -> None:
     """A reader of a latency sees beside it how far its clock can be trusted."""
+    pods = [
+        replace(pod_on("a", created=0.5, bound=1.0), watch_t_sched_s=0.7),
+        replace(pod_on("a", bound=1.0), watch_t_sched_s=0.1),
+    ]
     metrics = by_name(
-        a_record([pod_on("a", bound=1.0)], audit_lag_s=0.003, audit_beyond=1)
+        a_record(
+            pods,
+            audit_lag_s=0.003,
+            audit_beyond=1,
+            answers_late_s=0.002,
+            watch_resolution_s=0.05,
+        )
     )
 
     assert metrics["watch_lag_median_s"].value == 0.003
     assert metrics["clocks_apart_events"].value == 1
+    assert metrics["answers_late_p90_s"].value == 0.002
+    watched = metrics["t_sched_watch_mean_s"]
+    assert (watched.value, watched.n, watched.resolution) == (0.7, 1, 0.05)
 
 
 def test_a_record_survives_its_own_document() -> None:

@@ -36,6 +36,7 @@ def a_line(*, verb: str = "create", second: str = "00.000001", code: int = 201) 
             "name": "a",
         },
         "responseStatus": {"code": code},
+        "requestReceivedTimestamp": "2026-01-01T00:00:00.000000Z",
         "stageTimestamp": f"2026-01-01T00:00:{second}Z",
     }
     return json.dumps(record, separators=(",", ":")) + "\n"
@@ -57,6 +58,18 @@ def test_times_have_microseconds(tmp_path: Path) -> None:
     log = a_log(tmp_path, a_line(second="00.000001"))
 
     assert read_binding_times_ns(read_audit_entries(log)) == {"ns/a": START_NS + 1000}
+
+
+def test_a_creation_has_the_name_that_the_server_chose(tmp_path: Path) -> None:
+    """A controller leaves it to the server, and the request has none."""
+    record = json.loads(a_line())
+    record["objectRef"] = {"resource": "pods", "namespace": "ns"}
+    record["responseObject"] = {"kind": "Pod", "metadata": {"name": "web-x7k2p"}}
+    log = a_log(tmp_path, json.dumps(record, separators=(",", ":")) + "\n")
+
+    (entry,) = read_audit_entries(log)
+
+    assert (entry.name, entry.received_ns) == ("web-x7k2p", START_NS)
 
 
 def test_a_refused_binding_is_no_binding(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from scipy.special import stdtrit
 
 from stowage_testbed.compare.baseline.document import Baseline, Series
 from stowage_testbed.compare.calibration import Slowdown, slowdown
-from stowage_testbed.compare.verdicts.levels import ERROR_RATE
 from stowage_testbed.compare.verdicts.pairs import Floats
+from stowage_testbed.compare.verdicts.spending import ERROR_RATE
 from stowage_testbed.compare.verdicts.verdict import (
     Ends,
     Scale,

@@ -11,7 +11,6 @@ import msgspec
 
 from stowage_testbed.compare.calibration import Speed
 from stowage_testbed.compare.result import Result
-from stowage_testbed.compare.verdicts.levels import HEADLINES
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.metric import Better
 from stowage_testbed.whole_file import write_whole
@@ -127,7 +126,7 @@ def _broken(path: Path, why: str) -> InputError:
 def _series(result: Result) -> Iterator[Series]:
     for limits in result.comparison.limits:
         for arm in result.arms:
-            for name in HEADLINES:
+            for name in result.comparison.question.headlines:
                 metrics = result.metrics(limits, arm, name)
                 if metrics:
                     yield Series(

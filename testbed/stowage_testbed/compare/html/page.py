@@ -20,7 +20,9 @@ from stowage_testbed.compare.tables.all_tables import (
     settings_table,
 )
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
-from stowage_testbed.compare.tables.verdict_table import notes, overview, verdict_rows
+from stowage_testbed.compare.tables.clocks import name_clock
+from stowage_testbed.compare.tables.lead import overview
+from stowage_testbed.compare.tables.verdict_table import notes, verdict_rows
 from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.columns import name_requested
 from stowage_testbed.page.offline import BARS, offline_page
@@ -108,6 +110,7 @@ def page(result: Result) -> str:
         ],
         limits_options=list(enumerate(result.comparison.limits)),
         left_out=found.left_out,
+        clock=name_clock(result.records),
     )
 
 

@@ -16,11 +16,11 @@ from stowage_testbed.compare.comparison import (
     ScenarioText,
 )
 from stowage_testbed.compare.session.request import CompareRequest
+from stowage_testbed.compare.verdicts.judging import Question
 from stowage_testbed.environment import environment
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
-from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.measuring import Measure, Overload
+from stowage_testbed.scenario.headlines import choose_headlines, is_measured
 from stowage_testbed.toolchain.minors import find_minor
 
 EQUAL_LIMITS = "--limits equal"
@@ -137,16 +137,9 @@ _SAME: Mapping[str, Callable[[Comparison], object]] = {
     "limits": lambda one: one.limits,
     "seeds": lambda one: one.seed,
     "pods for warming up": lambda one: one.warm_up,
+    "headlines or looks at the rounds": lambda one: one.question,
 }
 """What runs must have in common to be rounds of one comparison."""
-
-
-def is_measured(scenario: Scenario) -> bool:
-    """Return whether a scenario opens and closes a measured window."""
-    actions = [step.action for step in scenario.steps]
-    edges = {action.edge for action in actions if isinstance(action, Measure)}
-    overloads = any(isinstance(action, Overload) for action in actions)
-    return overloads or edges == {"start", "stop"}
 
 
 def check_arms(request: CompareRequest) -> tuple[PreflightRow, ...]:
@@ -191,9 +184,12 @@ def _make_comparison(
             for arm in request.arms
         ),
         limits=tuple(request.limits),
-        rounds=request.rounds,
+        rounds=request.rounds if request.time_s is None else 1,
         seed=request.seed,
         environment=environment(),
         preflight=rows,
         warm_up=request.warm_up,
+        question=Question(
+            choose_headlines(scenario), each_round=request.time_s is not None
+        ),
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from stowage_testbed.compare.result import Result
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ClientLimits
@@ -32,6 +34,9 @@ class CompareRequest:
         One with steps and a measured window.
     arms
         The first is what the others are compared with.
+    time_s
+        Go on until each headline is decided, or no longer than this; ``rounds`` does
+        not count then.
     limits
         In the order in which they are run, with what `equal` means.
     folder
@@ -55,6 +60,7 @@ class CompareRequest:
     warm_up: int = 50
     allow_unfair: bool = False
     cluster: str | None = None
+    time_s: float | None = None
 
     @property
     def arms_by_name(self) -> Mapping[str, Arm]:
@@ -91,6 +97,25 @@ def choose_scenario(asked: str, folder: Path, variant: str | None) -> Scenario:
             "by its name or with --variant"
         )
     return found[0]
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+def read_time(text: str) -> float:
+    """Return the seconds of a time such as 90s, 20m or 1h.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    number, unit = text[:-1], text[-1:]
+    if unit not in _SECONDS or not number.isdecimal() or not int(number):
+        raise InputError(
+            f"{text!r} is no time; write it as in 90s, 20m or 1h, in whole numbers"
+        )
+    return float(int(number) * _SECONDS[unit])
 
 
 def read_limits(text: str, qps: int) -> Mapping[LimitsKind, ClientLimits | None]:
@@ -140,9 +165,9 @@ class Turn:
 
 
 def make_turns(
-    limits: Sequence[str], arms: Sequence[str], rounds: int, seed: int
+    limits: Sequence[str], arms: Sequence[str], rounds: int | None, seed: int
 ) -> Iterator[Turn]:
-    """Yield every run, round by round.
+    """Yield every run, round by round; without a number of them for ever.
 
     In a round each arm runs once under each kind of limits. Which one begins is drawn
     for the first round and rotates from then on: over as many rounds as there are arms
@@ -150,7 +175,8 @@ def make_turns(
     """
     first = list(arms)
     random.Random(seed).shuffle(first)  # noqa: S311 - an order is no secret
-    for number in range(1, rounds + 1):
+    numbers = count(1) if rounds is None else range(1, rounds + 1)
+    for number in numbers:
         ahead = (number - 1) % len(first)
         for kind in limits:
             for arm in first[ahead:] + first[:ahead]:
@@ -160,8 +186,14 @@ def make_turns(
 class CompareListener(Listener):
     """Receives every turn too; does nothing by itself."""
 
-    def turn_started(self, turn: Turn, number: int, total: int) -> None:
+    def turns_planned(self, total: int | None) -> None:
+        """Take note of how many there will be, where that is known."""
+
+    def turn_started(self, turn: Turn) -> None:
         """Take note that an arm's turn begins."""
+
+    def round_judged(self, result: Result) -> None:
+        """Take note of what the rounds so far say."""
 
     def turn_finished(self, turn: Turn, record: RunRecord) -> None:
         """Take its record."""

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import chain, groupby
 from typing import Any
 
 from kubernetes.client import (
@@ -17,6 +18,7 @@ from kubernetes.client import (
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import ApiUnreachableError
+from stowage_testbed.clock import Clock, SystemClock
 from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
@@ -28,6 +30,7 @@ from stowage_testbed.compare.session.request import (
     Turn,
     make_turns,
 )
+from stowage_testbed.compare.verdicts.spending import FIRST_LOOK
 from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
@@ -75,27 +78,71 @@ def list_webhooks(api: ApiClient) -> tuple[str, ...]:
     )
 
 
-def compare(request: CompareRequest, listener: CompareListener) -> Result:
+def compare(
+    request: CompareRequest, listener: CompareListener, clock: Clock | None = None
+) -> Result:
     """Run a comparison, or resume one, and return its result.
 
     Rounds of which every run is in the folder are not made again; one with a run that
     failed is.
     """
     bundle = begin_bundle(request)
-    names = [arm.name for arm in request.arms]
-    turns = make_turns(list(request.limits), names, request.rounds, request.seed)
-    todo = select_remaining(list(turns), bundle.done)
-    if todo:
-        minors = {request.arms_by_name[turn.arm].minor for turn in todo}
+    todo = list_turns(request, bundle, listener, clock or SystemClock())
+    total = None
+    if request.time_s is None:
+        known = list(todo)
+        todo, total = iter(known), len(known)
+    first = next(todo, None)
+    if first is not None:
+        listener.turns_planned(total)
         with ExitStack() as stack:
             contexts = {
                 minor: stack.enter_context(_open_context(request, minor, listener))
-                for minor in sorted(minors)
+                for minor in sorted({arm.minor for arm in request.arms})
             }
-            _run_all(request, contexts, bundle, todo, listener)
+            _run_all(request, contexts, bundle, chain([first], todo), listener)
     result = read_result(request.folder)
     bundle.finish(result.verdicts)
     return replace(result, complete=True)
+
+
+def list_turns(
+    request: CompareRequest,
+    bundle: BundleFolder,
+    listener: CompareListener,
+    clock: Clock,
+) -> Iterator[Turn]:
+    """Yield the turns that are left, round by round.
+
+    Where each round is looked at, none begins once every headline is decided or the
+    time is over.
+    """
+    names = [arm.name for arm in request.arms]
+    begin_s, time_s = clock.now(), request.time_s
+    rounds = request.rounds if time_s is None else None
+    turns = make_turns(list(request.limits), names, rounds, request.seed)
+    for number, of_round in groupby(turns, key=lambda turn: turn.round_number):
+        left = select_remaining(list(of_round), bundle.done)
+        if not left:
+            continue
+        if time_s is not None:
+            if number > 1 and _is_decided(request, listener):
+                return
+            if clock.now() - begin_s >= time_s:
+                return
+            bundle.extend(number)
+        yield from left
+
+
+def _is_decided(request: CompareRequest, listener: CompareListener) -> bool:
+    result = read_result(request.folder)
+    listener.round_judged(result)
+    made = max(run.round_number for run in result.runs)
+    # Whose runs have failed so far will not be waited for.
+    return made >= FIRST_LOOK and all(
+        not one.rounds or (one.rounds >= FIRST_LOOK and not one.open)
+        for one in result.verdicts
+    )
 
 
 def select_remaining(turns: Sequence[Turn], done: Collection[Key]) -> list[Turn]:
@@ -149,13 +196,13 @@ def _run_all(
     request: CompareRequest,
     contexts: Mapping[str, RunContext],
     bundle: BundleFolder,
-    todo: list[Turn],
+    todo: Iterator[Turn],
     listener: CompareListener,
 ) -> None:
     arms = request.arms_by_name
     kept: set[tuple[str, str]] = set()
     for number, turn in enumerate(todo, 1):
-        listener.turn_started(turn, number, len(todo))
+        listener.turn_started(turn)
 
         def keep(record: RunRecord, configuration: str, turn: Turn = turn) -> None:
             bundle.add(record)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from stowage_testbed.compare.result import Result
+from stowage_testbed.compare.tables.clocks import describe_clocks
 from stowage_testbed.compare.tables.numbers import MISSING, change_shown, shown
 from stowage_testbed.compare.tables.verdict_table import verdict_of
 from stowage_testbed.compare.verdicts.verdict import UNCHANGED, Verdict
@@ -146,25 +147,10 @@ def _samples(result: Result, limits: str, arm: str) -> str:
 
 def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
     records = [one for one in result.records if one.limits == limits and not one.error]
-    resolutions = sorted({record.resolution_s for record in records})
-    lags = [one.audit_lag_s for one in records if one.audit_lag_s is not None]
-    apart = sum(record.audit_beyond for record in records)
-    missing = sum(record.audit_missing for record in records)
-    lacks = f", which lacks {missing} bindings" if missing else ""
-    if resolutions:
-        steps = " to ".join(
-            f"{step * MILLI:.3g}"
-            for step in dict.fromkeys((resolutions[0], resolutions[-1]))
-        )
+    if records:
         yield (
             "n is pods x runs; each figure is the mean over the runs of the run's own "
-            f"statistic. Clock: {result.comparison.clock}, resolution {steps} ms"
-            + (
-                f", {min(lags) * MILLI:.1f} to {max(lags) * MILLI:.1f} ms behind the "
-                f"audit log (medians){lacks}, apart on {apart} events."
-                if lags
-                else "; not checked against the audit log."
-            )
+            f"statistic. {describe_clocks(records)}"
         )
     cold = sorted({record.arm for record in records if not record.warm})
     if cold:
@@ -176,6 +162,7 @@ def _notes(result: Result, limits: str, beside: bool) -> Iterable[str]:
         )
 
 
+ALONE = "An interval of ours that is no headline's holds by itself."
 NO_DIRECTION = 0.01
 """The paper prints no spread; ratios within a hundredth of 1 have no direction."""
 
@@ -195,7 +182,7 @@ def direction_table(result: Result, limits: str) -> Table:
         title=f"Direction against the paper, {limits} client limits",
         headers=("arm", "figure", "paper, of default", "ours, of default", "direction"),
         rows=tuple(rows),
-        notes=(f"Paper: {CITATION}.",) if rows else (),
+        notes=(f"Paper: {CITATION}. {ALONE}",) if rows else (),
     )
 
 
@@ -218,7 +205,9 @@ def _directions(result: Result, limits: str, arm: str) -> Iterator[tuple[str, ..
 
 
 def _direction(ratio: float, verdict: Verdict) -> str:
-    if verdict.outcome not in {"better", "worse"} or verdict.estimate is None:
+    if verdict.estimate is None or verdict.low is None or verdict.high is None:
+        return "ours shows none"
+    if verdict.low <= UNCHANGED[verdict.scale] <= verdict.high:
         return "ours shows none"
     if abs(ratio - 1) < NO_DIRECTION:
         return "the paper's shows none"

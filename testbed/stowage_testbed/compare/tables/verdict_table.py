@@ -1,4 +1,4 @@
-"""The main table, a metric a row and an arm a column, and a sentence an arm."""
+"""The main table, a metric a row and an arm a column."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.numbers import (
     MISSING,
     change_shown,
-    estimate_shown,
     shown,
     spread_shown,
 )
-from stowage_testbed.compare.verdicts.levels import HEADLINES
-from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, Outcome, Verdict
+from stowage_testbed.compare.verdicts.spending import FIRST_LOOK
+from stowage_testbed.compare.verdicts.verdict import Verdict
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.text.table import Table
-
-CALLED = ("better", "worse")
 
 ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 """Which way is better, as the papers mark it."""
@@ -38,27 +35,26 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One metric, shown at first if it is telling: a headline, or with a verdict."""
+    """One metric; the headlines are shown at first."""
 
     name: str
     unit: str
     arrow: str
     headline: bool
-    telling: bool
     cells: tuple[Cell, ...]
 
 
 def verdict_table(result: Result, limits: str, *, whole: bool = False) -> Table:
     """Return the table under one kind of client limits.
 
-    Without ``whole`` it has the headline metrics and those with a verdict.
+    Without ``whole`` it has the headlines alone.
     """
     rows = verdict_rows(result, limits)
-    kept = [row for row in rows if whole or row.telling]
+    kept = [row for row in rows if whole or row.headline]
     said = [*notes(result, limits)]
     if len(kept) < len(rows):
         hidden = len(rows) - len(kept)
-        said.append(f"{hidden} more metrics show no difference; --all lists them.")
+        said.append(f"{hidden} more metrics have no verdict; --all lists them.")
     return Table(
         title=f"Verdicts against {result.comparison.baseline}, {limits} client limits",
         headers=("metric", "unit", *result.arms),
@@ -79,7 +75,10 @@ def verdict_rows(result: Result, limits: str) -> tuple[Row, ...]:
                 known = found.get(metric.name)
                 if known is None or known.value is None:
                     found[metric.name] = metric
-    metrics = sorted(found.values(), key=lambda one: one.name not in HEADLINES)
+    asked = result.comparison.question.headlines
+    first = [found[name] for name in asked if name in found]
+    rest = [metric for name, metric in found.items() if name not in asked]
+    metrics = (*first, *rest)
     return tuple(_row(result, limits, metric) for metric in metrics)
 
 
@@ -93,13 +92,11 @@ def verdict_of(result: Result, limits: str, arm: str, name: str) -> Verdict | No
 
 def _row(result: Result, limits: str, metric: Metric) -> Row:
     cells = tuple(_cell(result, limits, arm, metric) for arm in result.arms)
-    headline = metric.name in HEADLINES
     return Row(
         name=metric.name,
         unit="MiB" if metric.unit == "bytes" else metric.unit,
         arrow=ARROWS[metric.better],
-        headline=headline,
-        telling=headline or any(cell.outcome in CALLED for cell in cells),
+        headline=metric.name in result.comparison.question.headlines,
         cells=cells,
     )
 
@@ -126,56 +123,18 @@ def notes(result: Result, limits: str) -> Iterable[str]:
     """Yield what must be known to read the verdicts."""
     yield (
         "Mean of the rounds (least to most); change from the baseline in the same "
-        "round [interval]; a verdict is an interval that leaves out no change, and all "
-        "verdicts on an arm hold together in 19 of 20 comparisons. "
+        "round [interval]; a verdict is a headline's interval that leaves out no "
+        "change, and all verdicts on an arm hold together in 19 of 20 comparisons. "
         "↓ lower, ↑ higher is better."
     )
+    if result.comparison.question.each_round:
+        yield (
+            f"Each round from round {FIRST_LOOK} on was looked at, with a share of "
+            "the allowed error; a verdict once given stands."
+        )
     for arm in result.others:
         judged = result.judged(limits, arm)
         if judged is None:
             yield f"{arm}: no run to compare."
             continue
         yield from (f"{arm}: left out: {why}" for why in judged.left_out)
-
-
-MOST_NAMED = 4
-"""Metrics of one outcome that a sentence names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What is said of one arm under one kind of client limits."""
-
-    arm: str
-    limits: str
-    text: str
-
-
-def overview(result: Result) -> tuple[Summary, ...]:
-    """Return a summary for each arm that is compared with the baseline."""
-    return tuple(
-        Summary(one.arm, one.limits, _sentence(one)) for one in result.verdicts
-    )
-
-
-def _sentence(judged: ArmVerdicts) -> str:
-    parts = [
-        _named(judged, outcome) for outcome in ("better", "worse")
-        if judged.outcomes(outcome)
-    ]  # fmt: skip
-    quiet = len(judged.outcomes("no difference shown"))
-    rounds = f"{judged.rounds} round{'' if judged.rounds == 1 else 's'}"
-    if not parts:
-        return f"no difference shown in any of {quiet} metrics by {rounds}."
-    return f"{'; '.join(parts)}; {quiet} show no difference ({rounds})."
-
-
-def _named(judged: ArmVerdicts, outcome: Outcome) -> str:
-    called = sorted(judged.outcomes(outcome), key=lambda one: not one.headline)
-    more = len(called) - MOST_NAMED
-    names = ", ".join(_metrics(called[:MOST_NAMED]))
-    return f"{outcome}: {names}{f' and {more} more' if more > 0 else ''}"
-
-
-def _metrics(verdicts: Iterable[Verdict]) -> Iterable[str]:
-    return (f"{one.name} {estimate_shown(one)}" for one in verdicts)

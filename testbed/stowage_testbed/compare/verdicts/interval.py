@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from stowage_testbed.compare.verdicts.pairs import Floats
+from stowage_testbed.compare.verdicts.spending import FIRST_LOOK, share_of_look
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,29 @@ def student_interval(
     )
 
 
-def rounds_to_show(interval: Interval, most: int) -> int | None:
+def rounds_to_show(
+    interval: Interval, most: int, *, each_round: bool = False
+) -> int | None:
     """Return how many rounds of this spread would show this mean; None beyond ``most``.
 
     It takes the mean and the spread at their word, so it is a hint, not a promise.
+
+    Parameters
+    ----------
+    each_round
+        Whether each round has a look of its own, with a share of the error.
     """
     rounds = np.arange(interval.rounds, most + 1)
-    widths = _reach(rounds, interval.level) * interval.spread
+    level = np.full(rounds.shape, interval.level)
+    if each_round and rounds.size:
+        shares = np.array([share_of_look(max(n, FIRST_LOOK)) for n in rounds.tolist()])
+        level *= shares / shares[0]
+    widths = _reach(rounds, level) * interval.spread
     enough = np.flatnonzero(widths < abs(interval.mean))
     return int(rounds[enough[0]]) if enough.size else None
 
 
-def _reach(rounds: npt.NDArray[np.intp], level: float) -> Floats:
+def _reach(rounds: npt.NDArray[np.intp], level: float | Floats) -> Floats:
     """Return the half widths of intervals for a spread of 1."""
     reach = stdtrit(rounds - 1.0, 1 - level / 2) / np.sqrt(rounds)
     return np.asarray(reach, dtype=np.float64)

@@ -19,6 +19,8 @@ class MeasuredRun:
         ``own`` or ``equal`` client limits; only runs of one kind are compared.
     error
         Why the run does not count; empty for one that does.
+    clock
+        What its moments were read from; a round of two clocks does not count.
     """
 
     arm: str
@@ -26,6 +28,7 @@ class MeasuredRun:
     round_number: int
     metrics: tuple[Metric, ...]
     error: str = ""
+    clock: str = ""
 
 
 Outcome = Literal["better", "worse", "no difference shown", "not judged"]
@@ -77,13 +80,17 @@ class Verdict:
         where fewer than two rounds have both values. A ratio is the geometric mean of
         the rounds' ratios.
     confidence
-        Of this interval alone; it is more than that of all of them together.
+        Of this interval alone, at the last look; it is more than that of all of them
+        together.
     rounds
         How many have both values.
     headline
-        Whether the metric is one of those that were named beforehand.
+        Whether the metric is one of those that were named beforehand; of the others
+        nothing is said.
     reason
         Why the outcome is what it is, as a sentence.
+    decided
+        Whether further rounds would not tell more that matters.
     """
 
     name: str
@@ -100,6 +107,7 @@ class Verdict:
     rounds: int
     headline: bool
     reason: str
+    decided: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +132,13 @@ class ArmVerdicts:
     def outcomes(self, outcome: Outcome) -> tuple[Verdict, ...]:
         """Return the verdicts with one outcome."""
         return tuple(one for one in self.verdicts if one.outcome == outcome)
+
+    @property
+    def headlines(self) -> tuple[Verdict, ...]:
+        """The verdicts on the headlines, the one that leads first."""
+        return tuple(one for one in self.verdicts if one.headline)
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The headlines that more rounds may decide."""
+        return tuple(one.name for one in self.headlines if not one.decided)

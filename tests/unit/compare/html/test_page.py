@@ -88,11 +88,9 @@ def test_hostile_names_stay_text(result: Result) -> None:
         for pod in record.pods
     )
     nodes = tuple(replace(node, name=HOSTILE) for node in record.nodes[:1])
-    hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes)
+    hostile = replace(record, arm=HOSTILE, pods=pods, nodes=nodes, clock=HOSTILE)
     failed = replace(hostile, round_number=2, error=HOSTILE)
-    comparison = replace(
-        a_comparison((HOSTILE,)), environment={HOSTILE: HOSTILE}, clock=HOSTILE
-    )
+    comparison = replace(a_comparison((HOSTILE,)), environment={HOSTILE: HOSTILE})
 
     text = page(a_result([hostile, failed], comparison))
 

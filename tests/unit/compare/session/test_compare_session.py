@@ -20,7 +20,11 @@ from stowage_testbed.compare.session.request import (
     make_turns,
     read_limits,
 )
-from stowage_testbed.compare.session.session import compare, select_remaining
+from stowage_testbed.compare.session.session import (
+    compare,
+    list_turns,
+    select_remaining,
+)
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.model import Scenario
@@ -155,6 +159,79 @@ def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
 
     assert result.comparison.rounds == 3
     assert len(result.records) == 6
+
+
+class CountedClock:
+    """A clock that goes on by a second whenever it is asked."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+    def pause(self, seconds: float) -> None:
+        raise AssertionError(seconds)
+
+
+def rounds_until_decided(request: CompareRequest, service_s: float) -> list[int]:
+    """Return the rounds that are begun, where the second arm takes so long for a pod.
+
+    Each run is there as soon as it is asked for.
+    """
+    bundle, rng = begin_bundle(request), np.random.default_rng(1)
+    begun = []
+    for turn in list_turns(request, bundle, CompareListener(), CountedClock()):
+        begun.append(turn.round_number)
+        arm = BurstArm(turn.arm, 0.004 if turn.arm == ARMS[0] else service_s)
+        record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=120)
+        bundle.add(replace(record, scenario_id="burst/deployment-200@small"))
+    return begun
+
+
+def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> None:
+    """The first look comes after the fourth round."""
+    asked = replace(request_, time_s=1000.0)
+
+    begun = rounds_until_decided(asked, 0.2)
+
+    assert 4 <= max(begun) < 50
+    result = compare(asked, CompareListener(), CountedClock())
+    assert result.comparison.rounds == max(begun)
+    (judged,) = result.verdicts
+    assert judged.open == ()
+    assert judged.headlines[0].outcome == "worse"
+
+
+def test_no_round_begins_when_the_time_is_over(request_: CompareRequest) -> None:
+    """Of an arm and itself there is nothing to decide; a round under way is ended."""
+    begun = rounds_until_decided(replace(request_, time_s=6.0), 0.004)
+
+    assert begun == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+
+
+def test_runs_that_fail_are_not_waited_for(request_: CompareRequest) -> None:
+    """A scheduler that never starts would take the whole time."""
+    asked = replace(request_, time_s=1000.0)
+    bundle, begun = begin_bundle(asked), []
+    for turn in list_turns(asked, bundle, CompareListener(), CountedClock()):
+        begun.append(turn.round_number)
+        record = a_burst_run(
+            np.random.default_rng(1), BurstArm(turn.arm), turn.round_number,
+            limits="equal", pods=40,
+        )  # fmt: skip
+        bundle.add(replace(record, error="" if turn.arm == ARMS[0] else "ended"))
+
+    assert max(begun) == 4
+
+
+def test_looks_cannot_be_added_later(request_: CompareRequest) -> None:
+    """The error of the first look is spent; more rounds until it shows would cheat."""
+    begin_bundle(request_)
+
+    with pytest.raises(InputError, match="looks at the rounds"):
+        begin_bundle(replace(request_, time_s=60.0))
 
 
 def test_arms_that_differ_in_what_decides_are_refused(

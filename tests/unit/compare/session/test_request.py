@@ -14,6 +14,7 @@ from stowage_testbed.compare.session.request import (
     make_default_folder_name,
     make_turns,
     read_limits,
+    read_time,
     split_words,
 )
 from stowage_testbed.run.arm import ClientLimits
@@ -23,6 +24,14 @@ SCENARIOS = Path(__file__).parents[4] / "scenarios"
 
 def test_lists_have_commas_and_may_have_spaces() -> None:
     assert split_words(" default, stowage,,") == ["default", "stowage"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("20m", 1200), ("1h", 3600)]
+)
+def test_a_time_has_its_unit(text: str, seconds: float) -> None:
+    """A bare number would be taken for minutes by one and for seconds by another."""
+    assert read_time(text) == seconds
 
 
 def test_limits_are_run_in_the_order_in_which_they_are_named() -> None:
@@ -56,6 +65,12 @@ def test_a_name_means_the_scenario_without_its_variants() -> None:
         (["burst/deployment-200", "--limits", ","], "neither `own`"),
         (["burst/deployment-200", "--arm-file", "mine.yaml"], "mine.yaml"),
         (["burst/deployment-200", "--variant", "huge"], "huge"),
+        (["burst/deployment-200", "--until-decided", "soon"], "20m"),
+        (["burst/deployment-200", "--until-decided", "0m"], "20m"),
+        (
+            ["burst/deployment-200", "--until-decided", "1h", "--repeat", "3"],
+            "exclude each other",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(arguments: list[str], said: str) -> None:

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from stowage_testbed.compare.verdicts.judging import judge, judge_arm
+from stowage_testbed.compare.verdicts.judging import Question, judge, judge_arm
 from stowage_testbed.compare.verdicts.verdict import MeasuredRun, Verdict
 from stowage_testbed.metrics.metric import Better, Metric
+
+ASKED = Question(("t_sched_mean_s", "t_sched_p99_s"))
 
 
 def runs(
@@ -32,7 +34,7 @@ def runs(
 
 
 def verdict_on(baseline: list[MeasuredRun], arm: list[MeasuredRun]) -> Verdict:
-    (verdict,) = judge_arm(baseline, arm).verdicts
+    (verdict,) = judge_arm(baseline, arm, ASKED).verdicts
     return verdict
 
 
@@ -143,13 +145,24 @@ def test_rounds_without_a_value_are_left_out_and_the_reason_is_given() -> None:
 def test_failed_rounds_are_left_out_by_name() -> None:
     """Half of a burst is not a faster burst, and nobody may overlook it."""
     broken = [*runs("b", 1.0, 1.1)[:1], MeasuredRun("b", "own", 2, (), "arm ended")]
-    judged = judge_arm(runs("a", 1.0, 1.1, 1.2), broken)
+    judged = judge_arm(runs("a", 1.0, 1.1, 1.2), broken, ASKED)
 
     assert judged.rounds == 1
     assert judged.left_out == (
         "round 3: only one arm has run",
         "round 2: b: arm ended",
     )
+
+
+def test_a_round_of_two_clocks_is_left_out_by_name() -> None:
+    """What one clock is behind the other would be taken for the arm's own."""
+    arm = runs("b", 1.0, 1.1, 1.2)
+    arm[1] = replace(arm[1], clock="watch")
+
+    judged = judge_arm(runs("a", 1.0, 1.1, 1.2), arm, ASKED)
+
+    assert judged.rounds == 2
+    assert judged.left_out == ("round 2: two clocks,  and watch",)
 
 
 def test_each_kind_of_limits_and_each_arm_is_judged_by_itself() -> None:
@@ -160,7 +173,7 @@ def test_each_kind_of_limits_and_each_arm_is_judged_by_itself() -> None:
         for run in (*runs("a", 1.0, 1.1), *runs("b", 1.0, 1.1), *runs("c", 1.0, 1.1))
     ]
 
-    judged = judge(both, "a")
+    judged = judge(both, "a", ASKED)
 
     assert [(one.limits, one.arm) for one in judged] == [
         ("own", "b"),

@@ -10,13 +10,13 @@ from stowage_testbed.compare.verdicts.interval import (
     rounds_to_show,
     student_interval,
 )
-from stowage_testbed.compare.verdicts.levels import (
-    ERROR_RATE,
-    HEADLINES,
-    levels,
-    weights,
-)
+from stowage_testbed.compare.verdicts.levels import levels
 from stowage_testbed.compare.verdicts.pairs import Floats, Pairs
+from stowage_testbed.compare.verdicts.spending import (
+    ERROR_RATE,
+    FIRST_LOOK,
+    share_of_look,
+)
 from stowage_testbed.metrics.metric import Metric
 
 
@@ -93,12 +93,20 @@ def test_what_is_shown_hands_its_share_on() -> None:
     assert {name: beside[name] for name in alone} == pytest.approx(alone)
 
 
-def test_the_shares_add_up_to_one() -> None:
-    """Headlines have four fifths, if there are others."""
-    mixed = weights([*HEADLINES[:2], "a", "b", "c"])
+def test_the_shares_of_all_looks_add_up_to_the_allowed_error() -> None:
+    """Who looks after each round asks again and again, and may be wrong each time."""
+    shares = [share_of_look(rounds) for rounds in range(FIRST_LOOK, 2000)]
 
-    assert sum(mixed.values()) == pytest.approx(1)
-    assert [mixed[name] for name in HEADLINES[:2]] == pytest.approx([0.4, 0.4])
-    assert weights(["a", "b"]) == {"a": 0.5, "b": 0.5}
-    assert weights(HEADLINES[:2]) == dict.fromkeys(HEADLINES[:2], 0.5)
-    assert weights([]) == {}
+    assert shares[:3] == pytest.approx(
+        [ERROR_RATE / 2, ERROR_RATE / 6, ERROR_RATE / 12]
+    )
+    assert 0.99 * ERROR_RATE < sum(shares) < ERROR_RATE
+
+
+def test_a_look_hands_out_no_more_than_its_share() -> None:
+    """Its headlines share it as those of a single look share all of it."""
+    columns = [pairs(f"m{number}", noise(4, number)) for number in range(5)]
+
+    found = levels(columns, share_of_look(4))
+
+    assert list(found.values()) == pytest.approx([ERROR_RATE / 10] * 5)
