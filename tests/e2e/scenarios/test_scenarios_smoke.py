@@ -24,7 +24,7 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 BY_LOT = {"plans/stock-limits@small"}
 """The profile `optimizer` leaves the choice among equal nodes to the stock scheduler's
-dice, and here there are sixty of them."""
+random generator, and here there are sixty."""
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
