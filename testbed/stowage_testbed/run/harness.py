@@ -82,6 +82,8 @@ class Harness:
             release.profile,
             optimizer_enabled=release.optimizer,
             values=merge_values(of_optimizer, release.values),
+            # Figures are of a scheduler that has done nothing else.
+            may_keep=not scenario.is_measured,
         )
         recorder.note_release(serving)
         for source in WATCHED:
