@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,14 @@ def run(
     repeat: Annotated[
         int, typer.Option(min=1, help="Rounds; all must place alike.")
     ] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Scenarios at a time, each on a cluster of its own. Without it "
+            "by cores and memory; one where a cluster is named, kept or in containers.",
+        ),
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")
     ] = None,
@@ -65,6 +74,7 @@ def run(
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+    from stowage_testbed.run.workers.number import choose_jobs  # noqa: PLC0415
 
     with reading_input():
         chosen = choose_scenarios(
@@ -73,6 +83,7 @@ def run(
         check_tools(backend)
         if cluster is not None:
             existing_cluster(cluster)
+        request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
+        request = replace(request, jobs=choose_jobs(request, jobs))
         session = RunSession(results, json_file, junit)
-    request = RunRequest(chosen, repeat, cluster, keep_cluster, backend, (results,))
     raise typer.Exit(session.run(request))

@@ -40,6 +40,8 @@ class RunRequest:
         How the run's own cluster is run.
     folders
         Where results are written.
+    jobs
+        How many scenarios run at a time, each on a cluster of its own.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -48,6 +50,7 @@ class RunRequest:
     keep_cluster: bool = False
     backend: Backend = Backend.KWOK_BINARY
     folders: tuple[Path, ...] = ()
+    jobs: int = 1
 
     @property
     def total(self) -> int:

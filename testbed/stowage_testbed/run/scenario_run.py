@@ -68,6 +68,7 @@ def run_scenario(
             # Whatever it has done to the release is not the next one's matter.
             context.last_release.forget()
         namespace = name_namespace(context, scenario, repeat)
+        listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder.material(namespace))
         with recorder.step("clean up"):
             clear(context, scenario, repeat)
