@@ -1,0 +1,75 @@
+"""Which worker runs which scenario, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from stowage_testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.workers.dealing import Dealer, list_tasks
+from stowage_testbed.run.workers.number import CLUSTER_BYTES, choose_number
+
+SCENARIOS = Path(__file__).parents[4] / "scenarios"
+STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
+PLANNED = ("paper/figure-1", "paper/already-optimal")
+
+
+def dealer_of(names: Sequence[str], repeat: int = 1) -> Dealer:
+    found = [choose_scenarios([name], folder=SCENARIOS)[0] for name in names]
+    return Dealer(list_tasks(RunRequest(tuple(found), repeat)))
+
+
+def dealt(dealer: Dealer, worker: int, *, is_last: bool = False) -> str | None:
+    task = dealer.deal(worker, is_last=is_last)
+    return task.scenario.name if task else None
+
+
+def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
+    """Otherwise every scenario waits for a release."""
+    dealer = dealer_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
+
+    assert dealt(dealer, 0) == STOCK[0]
+    assert dealt(dealer, 1) == "plans/asked-for"
+    assert [dealt(dealer, 0), dealt(dealer, 0)] == list(STOCK[1:])
+    assert dealt(dealer, 0) == "plans/careful"
+
+
+def test_a_scenario_that_leaves_the_optimiser_goes_before_none() -> None:
+    """Its scheduler does not serve the next one, which may as well be the first."""
+    dealer = dealer_of([*PLANNED, *STOCK])
+
+    assert [dealt(dealer, 0), dealt(dealer, 0)] == list(PLANNED)
+
+
+def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
+    """A scenario beside it would take the time that the bound is about."""
+    dealer = dealer_of(["burst/deployment-200", STOCK[0]])
+
+    assert dealt(dealer, 0) == STOCK[0]
+    assert dealt(dealer, 1) is None
+    assert not dealer.is_empty
+    assert dealt(dealer, 0, is_last=True) == "burst/deployment-200"
+    assert dealer.is_empty
+
+
+def test_every_round_is_dealt_out_once() -> None:
+    """Ten rounds say whether all place alike; a round twice says nothing."""
+    dealer = dealer_of(STOCK, repeat=3)
+
+    tasks = [dealer.deal(number % 2, is_last=False) for number in range(9)]
+
+    assert sorted(task.place for task in tasks if task) == list(range(9))
+    assert dealer.is_empty
+
+
+@pytest.mark.parametrize(
+    ("tasks", "cores", "clusters_that_fit", "jobs"),
+    [(35, 2, 8, 2), (35, 16, 3, 3), (35, 16, 32, 8), (3, 16, 32, 1), (35, 2, 0, 1)],
+)
+def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for(
+    tasks: int, cores: int, clusters_that_fit: int, jobs: int
+) -> None:
+    """One more would come up for nothing, or make all of them slow."""
+    assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
