@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Mapping
@@ -84,13 +85,16 @@ class Relay(Listener):
 def work(
     request: RunRequest, run_id: str, writers: Writers, connection: Connection
 ) -> None:
-    """Run what comes through a connection, until that says to end, or is closed.
+    """Run what comes through a connection, until that says to end.
 
     The process leaves the terminal's group: Ctrl-C is the matter of whoever directs.
     It is ended when that one ends, in whatever way, and takes its cluster down.
     """
     os.setpgid(0, 0)
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+    director = multiprocessing.parent_process()
+    if director is None or not director.is_alive():
+        return  # it ended before that
     relay, stopwatch = Relay(connection), Stopwatch()
     error, code = "", 0
     try:
@@ -113,8 +117,11 @@ def _work(
     with open_context(request, run_id, listener, stopwatch) as context:
         name = context.cluster.name
         relay.send(Idle(name))
-        with suppress(EOFError):
-            while (task := relay.connection.recv()) is not None:
-                assert isinstance(task, Task)  # noqa: S101 - of this very program
-                outcome = run_scenario(context, task.scenario, task.repeat, listener)
-                relay.send(Idle(name, outcome))
+        while (task := _receive(relay.connection)) is not None:
+            outcome = run_scenario(context, task.scenario, task.repeat, listener)
+            relay.send(Idle(name, outcome))
+
+
+def _receive(connection: Connection) -> Task | None:
+    task: Task | None = connection.recv()
+    return task
