@@ -130,6 +130,8 @@ class Crew:
             target=work,
             args=(self._request, self._run_id, self._writers, theirs),
             name=f"worker-{number}",
+            # One that an interrupt left out of the list below ends with this process.
+            daemon=True,
         )
         process.start()
         theirs.close()
