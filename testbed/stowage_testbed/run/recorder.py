@@ -69,6 +69,11 @@ class RunRecorder:
         """Seconds of each step, in order."""
         return self._stopwatch.durations_s
 
+    @property
+    def has_release(self) -> bool:
+        """Whether a release has been noted."""
+        return bool(self._values)
+
     def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         profile = serving.profile

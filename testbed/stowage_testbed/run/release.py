@@ -24,15 +24,9 @@ def switch_release(
     """Install the release, or bring it to another profile, and wait until it serves.
 
     With ``may_keep`` one that serves as it is wanted is left as it is.
-
-    Notes
-    -----
-    One with the optimiser is never kept: its scheduler counts how long it has held pods
-    and solved in the last minute, and waits longer after solves that found nothing.
-    Without it a scheduler remembers nothing of pods and nodes that are gone.
     """
     wanted = Wanted(profile, optimizer_enabled, values or {})
-    if may_keep and not optimizer_enabled:
+    if may_keep:
         there = context.last_release.find(wanted, context.objects)
         if there is not None:
             return replace(there, kept=True)

@@ -47,7 +47,7 @@ class Dealer:
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._shared: list[Task] = []
         self._alone: list[Task] = []
-        self._has: dict[int, Release] = {}
+        self._has: dict[int, Release | None] = {}
         for task in tasks:
             mine = self._alone if needs_machine(task.scenario) else self._shared
             mine.append(task)
@@ -62,17 +62,15 @@ class Dealer:
         waiting = self._shared or (self._alone if is_last else [])
         if not waiting:
             return None
-        has = self._has.pop(worker, None)
-        same = (one for one in waiting if has and has in _releases(one)[:1])
+        has = self._has.get(worker)
+        same = (one for one in waiting if has is not None and _begins_with(one, has))
         task = next(same, waiting[0])
         waiting.remove(task)
-        if left := _releases(task)[-1:]:
-            self._has[worker] = left[0]
+        *_, self._has[worker] = None, *actions_of(task.scenario.steps, Release)
         return task
 
 
-def _releases(task: Task) -> list[Release]:
-    """Return the releases that a scenario may find there, or leave to another."""
-    if task.scenario.is_measured:
-        return []
-    return list(actions_of(task.scenario.steps, Release))
+def _begins_with(task: Task, has: Release) -> bool:
+    """Return whether a scenario keeps a release that it finds there."""
+    first = next(actions_of(task.scenario.steps, Release), None)
+    return has.can_be_kept and first == has and not task.scenario.is_measured
