@@ -13,8 +13,8 @@ from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.run.workers.crew import Crew
-from stowage_testbed.run.workers.dealing import list_tasks
+from stowage_testbed.run.workers.pool import WorkerPool
+from stowage_testbed.run.workers.tasks import list_tasks
 
 
 class Runner:
@@ -89,13 +89,13 @@ class Runner:
                 self._outcomes.append(outcome)
 
     def _run_side_by_side(self) -> None:
-        crew = Crew(self._request, self._run_id, self._shown, self._writers)
+        pool = WorkerPool(self._request, self._run_id, self._shown, self._writers)
         try:
-            crew.run()
+            pool.run()
         finally:
-            self._outcomes = [crew.outcomes[place] for place in sorted(crew.outcomes)]
-            self._cluster = ", ".join(crew.clusters)
-            self._stopwatch.durations_s.update(crew.durations_s)
+            self._outcomes = [pool.outcomes[place] for place in sorted(pool.outcomes)]
+            self._cluster = ", ".join(pool.clusters)
+            self._stopwatch.durations_s.update(pool.durations_s)
 
     def _finish(self, error: str = "", code: int = 1) -> RunOutcome:
         outcome = RunOutcome(

@@ -1,1 +1,1 @@
-"""Scenarios side by side: processes with a cluster each, which one process directs."""
+"""Scenarios side by side: processes with a cluster each, and the parent of all."""

@@ -9,7 +9,7 @@ import psutil
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.errors import InputError
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.workers.dealing import list_tasks, needs_machine
+from stowage_testbed.run.workers.tasks import list_tasks, needs_machine
 
 CLUSTER_BYTES = 1536 << 20
 """What a cluster takes with its release and the process that uses it; 1.1 GB with a few

@@ -18,7 +18,7 @@ from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.session import open_context
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.run.workers.dealing import Task
+from stowage_testbed.run.workers.tasks import Task
 from stowage_testbed.scenario.model import Scenario
 
 
@@ -52,7 +52,7 @@ Message = Said | Idle | Ended
 
 @dataclass(slots=True)
 class Relay(Listener):
-    """Sends what it is told to the process that directs the run."""
+    """Sends what it is told to the parent process."""
 
     connection: Connection
 
@@ -87,13 +87,13 @@ def work(
 ) -> None:
     """Run what comes through a connection, until that says to end.
 
-    The process leaves the terminal's group: Ctrl-C is the matter of whoever directs.
+    The process leaves the terminal's group: Ctrl-C is the parent's matter.
     It is ended when that one ends, in whatever way, and takes its cluster down.
     """
     os.setpgid(0, 0)
     control_process(PR_SET_PDEATHSIG, signal.SIGTERM)
-    director = multiprocessing.parent_process()
-    if director is None or not director.is_alive():
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
         return  # it ended before that
     relay, stopwatch = Relay(connection), Stopwatch()
     error, code = "", 0

@@ -37,8 +37,8 @@ def needs_machine(scenario: Scenario) -> bool:
     return bool(scenario.expect.metrics) or overloads
 
 
-class Dealer:
-    """Deals tasks out to workers, the first first, but for two reasons.
+class TaskQueue:
+    """Tasks that wait for a worker: the first comes first, but for two reasons.
 
     A worker gets the next one that wants the release which it has. Those that need the
     machine for themselves come last, to the one worker that is left.
@@ -47,17 +47,17 @@ class Dealer:
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._shared: list[Task] = []
         self._alone: list[Task] = []
-        self._has: dict[int, Release | None] = {}
+        self._has: dict[int, Release] = {}
         for task in tasks:
             mine = self._alone if needs_machine(task.scenario) else self._shared
             mine.append(task)
 
     @property
     def is_empty(self) -> bool:
-        """Whether every task has been dealt out."""
+        """Whether every task has been taken."""
         return not self._shared and not self._alone
 
-    def deal(self, worker: int, *, is_last: bool) -> Task | None:
+    def take(self, worker: int, *, is_last: bool) -> Task | None:
         """Return the next task of a worker that is idle; None if it has none left."""
         waiting = self._shared or (self._alone if is_last else [])
         if not waiting:
@@ -66,7 +66,8 @@ class Dealer:
         same = (one for one in waiting if has is not None and _begins_with(one, has))
         task = next(same, waiting[0])
         waiting.remove(task)
-        *_, self._has[worker] = None, *actions_of(task.scenario.steps, Release)
+        for release in actions_of(task.scenario.steps, Release):
+            self._has[worker] = release
         return task
 
 

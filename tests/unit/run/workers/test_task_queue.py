@@ -7,68 +7,69 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.run.request import RunRequest, choose_scenarios
-from stowage_testbed.run.workers.dealing import Dealer, list_tasks
+from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.workers.number import CLUSTER_BYTES, choose_number
+from stowage_testbed.run.workers.tasks import TaskQueue, list_tasks
+from stowage_testbed.scenario.load import load_file
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
 STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
 PLANNED = ("plans/asked-for", "paper/figure-1", "plans/quota-just-full")
 
 
-def dealer_of(names: Sequence[str], repeat: int = 1) -> Dealer:
-    found = [choose_scenarios([name], folder=SCENARIOS)[0] for name in names]
-    return Dealer(list_tasks(RunRequest(tuple(found), repeat)))
+def queue_of(names: Sequence[str], repeat: int = 1) -> TaskQueue:
+    found = [load_file(SCENARIOS / f"{name}.yaml")[0] for name in names]
+    return TaskQueue(list_tasks(RunRequest(tuple(found), repeat)))
 
 
-def dealt(dealer: Dealer, worker: int, *, is_last: bool = False) -> str | None:
-    task = dealer.deal(worker, is_last=is_last)
+def taken(queue: TaskQueue, worker: int, *, is_last: bool = False) -> str | None:
+    task = queue.take(worker, is_last=is_last)
     return task.scenario.name if task else None
 
 
 def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
     """Otherwise every scenario waits for a release."""
-    dealer = dealer_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
+    queue = queue_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
 
-    assert dealt(dealer, 0) == STOCK[0]
-    assert dealt(dealer, 1) == "plans/asked-for"
-    assert [dealt(dealer, 0), dealt(dealer, 0)] == list(STOCK[1:])
-    assert dealt(dealer, 0) == "plans/careful"
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) == "plans/asked-for"
+    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[1:])
+    assert taken(queue, 0) == "plans/careful"
 
 
 def test_a_scheduler_that_has_planned_is_not_used_again() -> None:
     """It remembers how long it has solved; the next one may as well be the first."""
-    dealer = dealer_of(PLANNED)
+    queue = queue_of(PLANNED)
 
-    assert [dealt(dealer, 0) for _ in PLANNED] == list(PLANNED)
+    assert [taken(queue, 0) for _ in PLANNED] == list(PLANNED)
 
 
 def test_a_scenario_that_measures_is_not_preferred() -> None:
     """It gets a new release anyway."""
-    dealer = dealer_of([STOCK[0], "plans/careful", "burst/recorded", STOCK[1]])
+    queue = queue_of([STOCK[0], "plans/careful", "burst/recorded", STOCK[1]])
 
-    assert [dealt(dealer, 0), dealt(dealer, 0)] == list(STOCK[:2])
+    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[:2])
 
 
 def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
     """A scenario beside it would take the time that the bound is about."""
-    dealer = dealer_of(["burst/deployment-200", STOCK[0]])
+    queue = queue_of(["burst/deployment-200", STOCK[0]])
 
-    assert dealt(dealer, 0) == STOCK[0]
-    assert dealt(dealer, 1) is None
-    assert not dealer.is_empty
-    assert dealt(dealer, 0, is_last=True) == "burst/deployment-200"
-    assert dealer.is_empty
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) is None
+    assert not queue.is_empty
+    assert taken(queue, 0, is_last=True) == "burst/deployment-200"
+    assert queue.is_empty
 
 
-def test_every_round_is_dealt_out_once() -> None:
+def test_every_round_is_taken_once() -> None:
     """Ten rounds say whether all place alike; a round twice says nothing."""
-    dealer = dealer_of(STOCK, repeat=3)
+    queue = queue_of(STOCK, repeat=3)
 
-    tasks = [dealer.deal(number % 2, is_last=False) for number in range(9)]
+    tasks = [queue.take(number % 2, is_last=False) for number in range(9)]
 
     assert sorted(task.place for task in tasks if task) == list(range(9))
-    assert dealer.is_empty
+    assert queue.is_empty
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.run.listener import Listener, Writers
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
-from stowage_testbed.run.workers.dealing import Dealer, Task, list_tasks
 from stowage_testbed.run.workers.order import InOrder
+from stowage_testbed.run.workers.tasks import Task, TaskQueue, list_tasks
 from stowage_testbed.run.workers.worker import Ended, Idle, Message, Said, work
 from stowage_testbed.wait import HANG_S
 
@@ -64,7 +64,7 @@ class WorkerFailedError(StowageError):
         self.exit_code = code
 
 
-class Crew:
+class WorkerPool:
     """Runs a request by several workers, and reports as if one had done it.
 
     Parameters
@@ -91,7 +91,7 @@ class Crew:
         self._run_id = run_id
         self._listener = listener
         self._writers = writers
-        self._dealer = Dealer(list_tasks(request))
+        self._queue = TaskQueue(list_tasks(request))
         self._order = InOrder()
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
@@ -157,7 +157,7 @@ class Crew:
                     self.outcomes[worker.task.place] = done
                     self._order.end(worker.task.place)
                     worker.task = None
-                self._deal()
+                self._give_tasks()
             case Ended(durations_s, error, code):
                 worker.has_ended = True
                 for name, spent_s in durations_s.items():
@@ -175,13 +175,13 @@ class Crew:
                 f"worker process {worker.process.pid} has ended (exit code "
                 f"{worker.process.exitcode}), and the run with it"
             )
-        self._deal()
+        self._give_tasks()
 
-    def _deal(self) -> None:
+    def _give_tasks(self) -> None:
         for worker in [one for one in self._left if one.is_idle]:
             others = [one for one in self._left if one is not worker]
-            task = self._dealer.deal(worker.number, is_last=not others)
-            waits = not self._dealer.is_empty and all(one.is_told for one in others)
+            task = self._queue.take(worker.number, is_last=not others)
+            waits = not self._queue.is_empty and all(one.is_told for one in others)
             if task is not None or not waits:
                 worker.give(task)
 
