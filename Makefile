@@ -65,9 +65,9 @@ test-tools: setup go-modules ## Fetch and build all that tests need; what a mach
 	@ci/chromium || true
 
 .PHONY: e2e
-e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; BACKEND=kwok-docker or kind; KUBERNETES=1.36).
+e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kwok-docker or kind; KUBERNETES=1.36).
 	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
-	  --repeat $(REPEAT) --junit $(RESULTS)/junit.xml --results $(RESULTS)
+	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 # What the backends need besides the tools.
 .PHONY: e2e-needs-kwok-binary e2e-needs-kwok-docker e2e-needs-kind

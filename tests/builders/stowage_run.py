@@ -52,13 +52,18 @@ class StowageRun:
 
     @property
     def workdir(self) -> Path:
-        """The folder of its cluster."""
-        name = next(
+        """The folder of its first cluster."""
+        return self.workdirs[0]
+
+    @property
+    def workdirs(self) -> list[Path]:
+        """The folders of its clusters, in the order in which they came up."""
+        names = [
             line.split()[1].rstrip(":")
             for line in self.said.splitlines()
-            if line.startswith("cluster ")
-        )
-        return layout.clusters_folder() / name
+            if line.startswith("cluster ") and line.endswith(": up")
+        ]
+        return [layout.clusters_folder() / name for name in names]
 
     def wait_for_line(self, text: str) -> None:
         """Return when it has printed a text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -35,6 +36,14 @@ def run(
     repeat: Annotated[
         int, typer.Option(min=1, help="Rounds; all must place alike.")
     ] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Scenarios at a time, each on a cluster of its own. Without it "
+            "by cores and memory; one where a cluster is named, kept or in containers.",
+        ),
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(help="Run on this cluster, which is up.")
     ] = None,
@@ -66,17 +75,19 @@ def run(
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+    from stowage_testbed.run.workers.number import choose_jobs  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():
         chosen = choose_scenarios(
             scenarios or (), folder=folder, variant=variant, labels=label or ()
         )
-        check_tools(backend, kubernetes)
         if cluster is not None:
             kubernetes = existing_cluster(cluster).check_minor(kubernetes)
+        check_tools(backend, kubernetes)
+        request = RunRequest(
+            chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes
+        )
+        request = replace(request, jobs=choose_jobs(request, jobs))
         session = RunSession(results, json_file, junit, choose_minor(kubernetes))
-    request = RunRequest(
-        chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes
-    )
     raise typer.Exit(session.run(request))

@@ -63,7 +63,6 @@ class RunSession(Listener):
         self._environment = environment(minor)
         self._progress = LiveProgress()
         self._bundle = Bundle(results, self._run_id, self._environment)
-        self._writer = EvidenceWriter(self._bundle.folder, self._progress.say)
         _make_folders(self._bundle.folder, json_file, junit)
 
     @property
@@ -73,8 +72,7 @@ class RunSession(Listener):
 
     def run(self, request: RunRequest) -> int:
         """Run, report, and return the exit code."""
-        listener = Listeners(self._progress, self._bundle, self._writer, self)
-        runner = Runner(request, self._run_id, listener)
+        runner = Runner(request, self._run_id, self._progress, self._make_writers)
         try:
             outcome = runner.run()
         except KeyboardInterrupt:
@@ -84,6 +82,10 @@ class RunSession(Listener):
         if outcome.error:
             return outcome.error_code
         return 0 if outcome.passed else 1
+
+    def _make_writers(self, shown: Listener) -> Listener:
+        evidence = EvidenceWriter(self._bundle.folder, shown.say)
+        return Listeners(self._bundle, evidence, self)
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the files and show what is in them."""

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.toolchain import tool_path
 
 OVERTIME_S = 30.0
 """What Helm may take beyond its own time-out before it is killed."""
-
-_LOOK_EVERY_S = 2.0
 
 
 def helm_folder(cluster: Cluster) -> Path:
@@ -23,15 +19,9 @@ def helm_folder(cluster: Cluster) -> Path:
 
 
 def run_helm(
-    cluster: Cluster,
-    arguments: list[str],
-    timeout_s: float,
-    *,
-    hopeless: Callable[[], bool] = lambda: False,
+    cluster: Cluster, arguments: list[str], timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
     """Run Helm against a cluster; the caller looks at its exit code.
-
-    ``hopeless`` is asked now and then; Helm is ended once it is true.
 
     Raises
     ------
@@ -50,28 +40,12 @@ def run_helm(
         "HOME": str(folder),
         "KUBECONFIG": str(cluster.kubeconfig),
     }
-    command = [str(tool_path("helm")), *arguments]
-    ends = monotonic() + timeout_s + OVERTIME_S
-    with subprocess.Popen(
-        command,
+    return subprocess.run(
+        [str(tool_path("helm")), *arguments],
         env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
         text=True,
-    ) as helm:
-        try:
-            while True:
-                try:
-                    output, errors = helm.communicate(timeout=_LOOK_EVERY_S)
-                except subprocess.TimeoutExpired:
-                    if monotonic() > ends:
-                        raise
-                    if hopeless():
-                        helm.terminate()
-                else:
-                    return subprocess.CompletedProcess(
-                        command, helm.returncode, output, errors
-                    )
-        except BaseException:
-            helm.kill()
-            raise
+        timeout=timeout_s + OVERTIME_S,
+        check=False,
+    )

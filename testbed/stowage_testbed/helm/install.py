@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import yaml
@@ -22,6 +22,7 @@ from stowage_testbed.helm.diagnosis import (
     said_last,
 )
 from stowage_testbed.helm.release import Release, last_lines
+from stowage_testbed.helm.serving import await_serving
 from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.wait import wait_until
@@ -32,7 +33,6 @@ RELEASE_TIMEOUT_S = 180.0
 CHART = layout.shipped("charts") / "stowage"
 
 _VALUES_REFUSED = ("values don't meet the specifications", "execution error at")
-_TIMED_OUT = ("context deadline exceeded", "timed out waiting", "deadline exceeded")
 _LABELS = {
     "pod-security.kubernetes.io/enforce": "restricted",
     "pod-security.kubernetes.io/enforce-version": "latest",
@@ -125,33 +125,28 @@ def _how_it_ends(pod: Any) -> str:
 def _upgrade(
     release: Release, chart: Path, values_file: Path, timeout_s: float, profile: Path
 ) -> None:
-    arguments = ["upgrade", release.name, str(chart), "--install", "--wait"]
+    ends = monotonic() + timeout_s
+    arguments = ["upgrade", release.name, str(chart), "--install"]
     arguments += ["--namespace", release.namespace, "--values", str(values_file)]
     arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
-    crash_loop = CrashLoop(release)
-
-    def run() -> subprocess.CompletedProcess[str]:
-        return run_helm(
-            release.cluster, arguments, timeout_s, hopeless=crash_loop.found
-        )
-
-    done = run()
+    done = run_helm(release.cluster, arguments, timeout_s)
     if _INTERRUPTED in done.stderr:
         # A Helm that was killed leaves its lock behind, which nobody else can hold.
         _uninstall(release, timeout_s)
-        done = run()
-    if done.returncode == 0:
+        done = run_helm(release.cluster, arguments, timeout_s)
+    if any(mark in done.stderr for mark in _VALUES_REFUSED):
+        raise values_refused(values_file, done.stderr)
+    if done.returncode != 0:
+        raise _helm_failed("upgrade", done.stderr)
+    crash_loop = CrashLoop(release)
+    if await_serving(release, ends - monotonic(), crash_loop.found):
         return
     if crash_loop.container:
         raise _crashed(release, crash_loop.container, profile)
-    if any(mark in done.stderr for mark in _VALUES_REFUSED):
-        raise values_refused(values_file, done.stderr)
-    if any(mark in done.stderr for mark in _TIMED_OUT):
-        raise StowageError(
-            f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n"
-            f"{diagnose(release)}\n{_LOOK_CLOSER}"
-        )
-    raise _helm_failed("upgrade", done.stderr)
+    raise StowageError(
+        f"release {release.name} was not ready within {timeout_s:g} s; its pods:\n"
+        f"{diagnose(release)}\n{_LOOK_CLOSER}"
+    )
 
 
 def _crashed(release: Release, container: str, profile: Path) -> StowageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ class Bundle(Listener):
     ) -> None:
         self.folder = results / run_id
         self._environment = environment
-        self._configs: dict[str, str] = {}
 
     def run_started(self, run_id: str, total: int) -> None:
         """Make the run's folder."""
@@ -56,11 +55,9 @@ class Bundle(Listener):
                 file.write(msgspec.json.encode(change.record()) + b"\n")
         if outcome.scenario.path is not None:
             shutil.copyfile(outcome.scenario.path, folder / "scenario.yaml")
-            self._hash("scenario", folder / "scenario.yaml", outcome)
             for name in list_replayed_files(outcome.scenario.steps):
-                copy = folder / Path(name).name
-                shutil.copyfile(outcome.scenario.path.parent / name, copy)
-                self._hash(name, copy, outcome)
+                source = outcome.scenario.path.parent / name
+                shutil.copyfile(source, folder / source.name)
         texts = {
             f"values-{profile}": yaml.safe_dump(dict(values))
             for profile, values in material.values.items()
@@ -68,18 +65,31 @@ class Bundle(Listener):
         for profile, config in material.scheduler_config.items():
             texts[f"scheduler-{profile}"] = config
         for name, text in texts.items():
-            path = folder / f"{name}.yaml"
-            path.write_text(text, encoding="utf-8")
-            self._hash(name, path, outcome)
+            (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Write the run's document."""
-        environment = {**self._environment, "config_hashes": self._configs}
+        hashes: dict[str, str] = {}
+        for one in outcome.outcomes:
+            folder = self.folder / name_scenario_folder(one)
+            for name in _list_configs(folder, one):
+                what = f"{one.scenario.scenario_id}: {name.removesuffix('.yaml')}"
+                content = (folder / Path(name).name).read_bytes()
+                hashes[what] = hashlib.sha256(content).hexdigest()
+        environment = {**self._environment, "config_hashes": hashes}
         write_json(self.folder / RUN_FILE, make_run_document(outcome, environment))
 
-    def _hash(self, what: str, path: Path, outcome: ScenarioOutcome) -> None:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        self._configs[f"{outcome.scenario.scenario_id}: {what}"] = digest
+
+def _list_configs(folder: Path, outcome: ScenarioOutcome) -> Iterator[str]:
+    """Yield what the run's figures depend on, as files that its folder holds.
+
+    They are read from there: another process may have written them.
+    """
+    if (folder / "scenario.yaml").is_file():
+        yield "scenario.yaml"
+        yield from list_replayed_files(outcome.scenario.steps)
+    for kind in ("values", "scheduler"):
+        yield from sorted(one.name for one in folder.glob(f"{kind}-*.yaml"))
 
 
 def name_scenario_folder(outcome: ScenarioOutcome) -> Path:

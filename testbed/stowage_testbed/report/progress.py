@@ -13,7 +13,6 @@ from rich.progress import (
 
 from stowage_testbed.report.limits import take_first_lines
 from stowage_testbed.run.listener import Listener
-from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
 
@@ -80,7 +79,7 @@ class LiveProgress(Listener):
         """Show what the scenario waits for."""
         self._show(f"{self._current}: {text}")
 
-    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
         """Print how it ended."""
         seconds = sum(outcome.durations_s.values())
         result = "passed" if outcome.passed else "FAILED"

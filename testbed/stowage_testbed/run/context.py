@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kubernetes import client
@@ -11,6 +11,7 @@ from kubernetes import client
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.run.serving import LastRelease
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS, Timeouts
 
 
@@ -32,6 +33,7 @@ class RunContext:
     tag: str
     lasting: bool = False
     timeouts: Timeouts = DEFAULT_TIMEOUTS
+    last_release: LastRelease = field(default_factory=LastRelease)
 
     @property
     def objects(self) -> Objects:

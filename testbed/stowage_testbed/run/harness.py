@@ -75,6 +75,11 @@ class Harness:
         of_optimizer = (
             make_optimizer_values(scenario.optimizer) if release.optimizer else {}
         )
+        # What is measured is of a scheduler that has done nothing else, and steps that
+        # change the release have it start anew.
+        may_keep = release.can_be_kept and not (
+            scenario.is_measured or recorder.has_release
+        )
         # The logs of the release before go with its pod.
         recorder.read_logs()
         serving = switch_release(
@@ -82,6 +87,7 @@ class Harness:
             release.profile,
             optimizer_enabled=release.optimizer,
             values=merge_values(of_optimizer, release.values),
+            may_keep=may_keep,
         )
         recorder.note_release(serving)
         for source in WATCHED:

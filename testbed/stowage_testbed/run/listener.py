@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stowage_testbed.run.material import Material
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
@@ -25,8 +27,14 @@ class Listener:
     def scenario_progress(self, text: str) -> None:
         """Take note of what the scenario waits for now."""
 
+    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
+        """Take note of what came of the scenario, before it is cleaned up."""
+
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
-        """Take the outcome and its records, before the scenario is cleaned up."""
+        """Take the outcome and its records, right after `scenario_ended`."""
+
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
 
     def run_finished(self, outcome: RunOutcome) -> None:
         """Take the outcome of the whole run."""
@@ -58,15 +66,34 @@ class Listeners(Listener):
         for listener in self._listeners:
             listener.scenario_progress(text)
 
+    def scenario_ended(self, outcome: ScenarioOutcome) -> None:
+        """Notify every listener."""
+        for listener in self._listeners:
+            listener.scenario_ended(outcome)
+
     def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
         """Notify every listener."""
         for listener in self._listeners:
             listener.scenario_finished(outcome, material)
 
+    def say(self, text: str) -> None:
+        """Notify every listener."""
+        for listener in self._listeners:
+            listener.say(text)
+
     def run_finished(self, outcome: RunOutcome) -> None:
         """Notify every listener."""
         for listener in self._listeners:
             listener.run_finished(outcome)
+
+
+Writers = Callable[[Listener], Listener]
+"""Makes what writes the scenarios down; the listener given to it shows lines."""
+
+
+def write_nothing(_shown: Listener) -> Listener:
+    """Return what writes nothing."""
+    return Listener()
 
 
 class WindowListener:

@@ -11,7 +11,7 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.release import Serving
+from stowage_testbed.run.serving import Serving
 from stowage_testbed.run.stopwatch import Stopwatch
 
 NAMESPACED = ("Pod", "Event")
@@ -41,6 +41,7 @@ class RunRecorder:
         self._listener = listener
         self._changes: list[Change] = []
         self._logs: dict[str, Log] = {}
+        self._said_before: dict[str, str] = {}
         self._log_texts: dict[str, str] = {}
         self._values: dict[str, Mapping[str, object]] = {}
         self._configs: dict[str, str] = {}
@@ -68,17 +69,25 @@ class RunRecorder:
         """Seconds of each step, in order."""
         return self._stopwatch.durations_s
 
+    @property
+    def has_release(self) -> bool:
+        """Whether a release has been noted."""
+        return bool(self._values)
+
     def note_release(self, serving: Serving) -> None:
         """Note which release serves from now on."""
         profile = serving.profile
         logs = serving.release.logs().items()
         self.follow_logs({f"{profile}-{container}": log for container, log in logs})
+        if serving.kept:
+            # What it said before is of other scenarios.
+            self._said_before = {name: log.text() for name, log in self._logs.items()}
         self._values[profile] = serving.values
         self._configs[profile] = serving.scheduler_config
 
     def follow_logs(self, logs: Mapping[str, Log]) -> None:
         """Read these logs from now on, by name, in the place of those before."""
-        self._logs = dict(logs)
+        self._logs, self._said_before = dict(logs), {}
 
     def log_texts(self) -> dict[str, str]:
         """Return the logs as they are now, by name."""
@@ -88,7 +97,7 @@ class RunRecorder:
     def read_logs(self) -> None:
         """Read the logs of the release that serves, before its pod and they go."""
         for name, log in self._logs.items():
-            if text := log.text():
+            if text := log.text().removeprefix(self._said_before.get(name, "")):
                 self._log_texts[name] = text
 
     def changes(self) -> list[Change]:

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from kubernetes.client import CoreV1Api
-
-from stowage_testbed.helm import Release, install_release
+from stowage_testbed.helm import install_release
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.serving import Serving, Wanted
 from stowage_testbed.scenario.model import OptimizerSettings
 from stowage_testbed.simulate import NO_PROTECTION
-
-
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """The release as it serves with one profile.
-
-    Attributes
-    ----------
-    values
-        What it was asked to differ in from the chart's defaults.
-    scheduler_config
-        The scheduler's whole configuration, as it reads it.
-    """
-
-    release: Release
-    profile: str
-    values: Mapping[str, object]
-    scheduler_config: str
 
 
 def switch_release(
@@ -38,8 +19,18 @@ def switch_release(
     *,
     optimizer_enabled: bool,
     values: Mapping[str, object] | None = None,
+    may_keep: bool = False,
 ) -> Serving:
-    """Install the release, or bring it to another profile, and wait until it serves."""
+    """Install the release, or bring it to another profile, and wait until it serves.
+
+    With ``may_keep`` one that serves as it is wanted is left as it is.
+    """
+    wanted = Wanted(profile, optimizer_enabled, values or {})
+    if may_keep:
+        there = context.last_release.find(wanted, context.objects)
+        if there is not None:
+            return replace(there, kept=True)
+    context.last_release.forget()
     release = install_release(
         context.cluster,
         profile=profile,
@@ -47,16 +38,13 @@ def switch_release(
         values=values,
         timeout_s=context.timeouts.release_s,
     )
-    config = CoreV1Api(context.api).read_namespaced_config_map(
-        release.name, release.namespace
+    config = context.objects.read(
+        "ConfigMap", release.name, namespace=release.namespace
     )
-    asked = {"profile": profile, "optimizer": {"enabled": optimizer_enabled}}
-    return Serving(
-        release=release,
-        profile=profile,
-        values={**asked, **(values or {})},
-        scheduler_config=(config.data or {}).get("scheduler.yaml", ""),
-    )
+    text = (config.get("data") or {}).get("scheduler.yaml", "")
+    serving = Serving(release, wanted, text)
+    context.last_release.note(serving, context.objects)
+    return serving
 
 
 def make_optimizer_values(settings: OptimizerSettings) -> dict[str, Any]:

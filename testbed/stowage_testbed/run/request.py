@@ -42,6 +42,8 @@ class RunRequest:
         Of Kubernetes, that the run's own cluster is of; the default one without.
     folders
         Where results are written.
+    jobs
+        How many scenarios run at a time, each on a cluster of its own.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -51,6 +53,7 @@ class RunRequest:
     backend: Backend = Backend.KWOK_BINARY
     folders: tuple[Path, ...] = ()
     minor: str | None = None
+    jobs: int = 1
 
     @property
     def total(self) -> int:

@@ -1,4 +1,4 @@
-"""A whole run: one cluster, every scenario, every round."""
+"""A whole run: every scenario, every round, on one cluster or on several."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 from stowage_testbed.clock import Clock
 from stowage_testbed.errors import StowageError
-from stowage_testbed.observe.observer import Observer
-from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.divergence import find_divergences
-from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.listener import Listener, Listeners, Writers, write_nothing
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.scenario_run import run_scenario
-from stowage_testbed.run.session import open_cluster
+from stowage_testbed.run.session import open_context
 from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.run.workers.pool import WorkerPool
+from stowage_testbed.run.workers.tasks import list_tasks
 
 
 class Runner:
@@ -28,6 +28,8 @@ class Runner:
         Name of the run.
     listener
         Receives every step.
+    writers
+        Makes what receives the records of each scenario besides.
     clock
         Times the steps of the run.
     """
@@ -37,11 +39,13 @@ class Runner:
         request: RunRequest,
         run_id: str,
         listener: Listener,
+        writers: Writers = write_nothing,
         clock: Clock | None = None,
     ) -> None:
         self._request = request
         self._run_id = run_id
-        self._listener = listener
+        self._shown, self._writers = listener, writers
+        self._listener = Listeners(listener, writers(listener))
         self._stopwatch = Stopwatch(clock)
         self._started = datetime.now(tz=UTC).isoformat(timespec="seconds")
         self._outcomes: list[ScenarioOutcome] = []
@@ -61,7 +65,10 @@ class Runner:
         """
         self._listener.run_started(self._run_id, self._request.total)
         try:
-            self._run_on_cluster()
+            if self._request.jobs > 1:
+                self._run_side_by_side()
+            else:
+                self._run_on_cluster()
         except StowageError as problem:
             try:
                 return self._finish(str(problem), problem.exit_code)
@@ -74,29 +81,21 @@ class Runner:
         return self._finish()
 
     def _run_on_cluster(self) -> None:
-        request, listener, stopwatch = self._request, self._listener, self._stopwatch
-        with open_cluster(request, listener, stopwatch) as cluster:
-            self._cluster = cluster.name
-            with (
-                cluster.api_client() as api,
-                Observer(api) as observer,
-                stopwatch.step("scenarios"),
-            ):
-                self._run_rounds(
-                    RunContext(
-                        cluster,
-                        api,
-                        observer,
-                        tag=self._run_id[-4:],
-                        lasting=request.cluster is not None or request.keep_cluster,
-                    )
-                )
-
-    def _run_rounds(self, context: RunContext) -> None:
-        for repeat in range(1, self._request.repeat + 1):
-            for scenario in self._request.scenarios:
-                outcome = run_scenario(context, scenario, repeat, self._listener)
+        request, listener = self._request, self._listener
+        with open_context(request, self._run_id, listener, self._stopwatch) as context:
+            self._cluster = context.cluster.name
+            for task in list_tasks(request):
+                outcome = run_scenario(context, task.scenario, task.repeat, listener)
                 self._outcomes.append(outcome)
+
+    def _run_side_by_side(self) -> None:
+        pool = WorkerPool(self._request, self._run_id, self._shown, self._writers)
+        try:
+            pool.run()
+        finally:
+            self._outcomes = [pool.outcomes[place] for place in sorted(pool.outcomes)]
+            self._cluster = ", ".join(pool.clusters)
+            self._stopwatch.durations_s.update(pool.durations_s)
 
     def _finish(self, error: str = "", code: int = 1) -> RunOutcome:
         outcome = RunOutcome(

@@ -64,7 +64,11 @@ def run_scenario(
             outcome = _carry_out(context, scenario, repeat, recorder, harness)
         if outcome.error:
             await_end(PATIENCE_S)
+        if not outcome.passed:
+            # Whatever it has done to the release is not the next one's matter.
+            context.last_release.forget()
         namespace = name_namespace(context, scenario, repeat)
+        listener.scenario_ended(outcome)
         listener.scenario_finished(outcome, recorder.material(namespace))
         with recorder.step("clean up"):
             clear(context, scenario, repeat)

@@ -12,7 +12,9 @@ from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.cluster.supervision import supervised
+from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.cluster_needs import make_cluster
+from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.stopwatch import Stopwatch
@@ -58,6 +60,26 @@ def open_cluster(
         finally:
             with stopwatch.step("cluster down"):
                 _end(cluster, request, listener)
+
+
+@contextmanager
+def open_context(
+    request: RunRequest, run_id: str, listener: Listener, stopwatch: Stopwatch
+) -> Iterator[RunContext]:
+    """Yield the cluster of a run with watches on it; raises as `open_cluster`."""
+    with (
+        open_cluster(request, listener, stopwatch) as cluster,
+        cluster.api_client() as api,
+        Observer(api) as observer,
+        stopwatch.step("scenarios"),
+    ):
+        yield RunContext(
+            cluster,
+            api,
+            observer,
+            tag=run_id[-4:],
+            lasting=request.cluster is not None or request.keep_cluster,
+        )
 
 
 def check_tools(

@@ -28,6 +28,7 @@ from stowage_testbed.scenario.steps.kinds import (
     list_added_nodes,
     list_replayed_pods,
 )
+from stowage_testbed.scenario.steps.measuring import Measure, Overload
 from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.words import HALVES, STEPS, Label
 
@@ -365,6 +366,11 @@ class Scenario:
     def is_planned(self) -> bool:
         """Whether an optimiser runs beside the scheduler, at some time."""
         return any(one.optimizer for one in actions_of(self.steps, Release))
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether steps measure anything."""
+        return any(isinstance(step.action, Measure | Overload) for step in self.steps)
 
     @property
     def pods_by_name(self) -> dict[str, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from outcomes import a_material, a_run, an_outcome, saved_bundle
+from outcomes import a_run, an_outcome, saved_bundle
 from rich.console import Console
 
 from stowage_testbed.report.junit import make_junit
@@ -75,7 +75,7 @@ def test_progress_shows_the_first_failures(bad: RunOutcome) -> None:
     stream = io.StringIO()
     progress = LiveProgress(Console(file=stream, width=200))
     (outcome,) = bad.outcomes
-    progress.scenario_finished(outcome, a_material(Path("audit.log")))
+    progress.scenario_ended(outcome)
 
     assert stream.getvalue().splitlines()[-1].strip() == LEFT_OUT
     assert len(stream.getvalue().splitlines()) < MOST_LINES + 10

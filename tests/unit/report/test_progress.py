@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
-from outcomes import FAILED, a_material, a_run, an_outcome
+from outcomes import FAILED, a_run, an_outcome
 from rich.console import Console
 
 from stowage_testbed.report.progress import LiveProgress
@@ -20,7 +19,7 @@ def shown(*, terminal: bool) -> str:
     progress.run_progress("cluster run-ab12: up")
     progress.scenario_started(outcome.scenario, 1)
     progress.scenario_progress("waits for 3 pods")
-    progress.scenario_finished(outcome, a_material(Path("audit.log")))
+    progress.scenario_ended(outcome)
     progress.run_finished(a_run(outcome))
     return stream.getvalue()
 

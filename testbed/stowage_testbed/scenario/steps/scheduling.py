@@ -41,6 +41,15 @@ class Release(Action):
         setting("Helm values of the chart, over all others."),
     ] = field(default_factory=dict)
 
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether its scheduler is as new once the pods and nodes it saw are gone.
+
+        One that makes plans counts how long it has held pods and solved in the last
+        minute, and waits longer after solves that found nothing.
+        """
+        return self.profile not in RESERVING_PROFILES
+
     @classmethod
     def issues(cls, plain: Any) -> Iterator[DocumentIssue]:
         profile = plain.get("profile", cls().profile)
