@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from http import HTTPStatus
 from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.api.client import ApiUnreachableError, Manifest, send
+from stowage_testbed.api.client import (
+    ApiRefusedError,
+    ApiUnreachableError,
+    Manifest,
+    send,
+)
+from stowage_testbed.clock import SystemClock
 from stowage_testbed.helm.release import Release
 
 if TYPE_CHECKING:
@@ -16,6 +23,17 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 2.0
 """So often it is asked whether there is still hope, which takes requests."""
+
+_BUSY = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+"""What a server answers that has much to do, or has only just started."""
+_AGAIN_S = 0.2
 
 
 def await_serving(
@@ -51,9 +69,16 @@ def _watch(api: ApiClient, release: Release, lasting_s: float) -> bool:
         "timeoutSeconds": str(max(1, ceil(lasting_s))),
     }
     path = f"/apis/apps/v1/namespaces/{release.namespace}/deployments"
-    response = send(api, "GET", path, what, query=list(query.items()))
     try:
-        return any(serves(json.loads(line)["object"]) for line in response)
+        response = send(api, "GET", path, what, query=list(query.items()))
+    except ApiRefusedError as error:
+        if error.status not in _BUSY:
+            raise
+        SystemClock().pause(_AGAIN_S)
+        return False
+    try:
+        events = map(json.loads, response)
+        return any(one["type"] != "ERROR" and serves(one["object"]) for one in events)
     except (HTTPError, OSError) as error:
         raise ApiUnreachableError(what, str(error)) from error
     finally:
