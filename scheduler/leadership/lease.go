@@ -91,5 +91,5 @@ func (l *Lease) held(ctx context.Context) (*coordinationv1.Lease, error) {
 // before the scheduler runs.
 func Announce(of *scheduler.Scheduler, begun func()) {
 	var once sync.Once
-	minor.BeforeNext(of, func() { once.Do(begun) })
+	minor.AroundNext(of, func() { once.Do(begun) }, func(int) {})
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/utils/ptr"
 
 	fwk "k8s.io/kube-scheduler/framework"
 
@@ -96,18 +97,39 @@ func (r *run) continueWith(seen *snapshot.Snapshot, pods []v1.Pod, limit time.Du
 	if err != nil {
 		return nil, err
 	}
-	for _, pod := range waiting {
-		class := t.class(pod)
+	for _, turn := range inTurn(waiting) {
+		class := t.class(turn[0])
 		if _, stuck := t.stuck[class]; stuck {
-			t.behind[class] = append(t.behind[class], pod)
+			t.behind[class] = append(t.behind[class], turn[0])
 			continue
 		}
-		if err := t.try(pod); err != nil {
+		if err := t.try(turn...); err != nil {
 			return nil, err
 		}
 	}
 	t.found.Seconds = time.Since(began).Seconds()
 	return &t.found, nil
+}
+
+// inTurn are the pods one by one, but those of a pod group together, at the turn of the first.
+func inTurn(pods []*v1.Pod) [][]*v1.Pod {
+	var turns [][]*v1.Pod
+	groups := map[string]int{}
+	for _, pod := range pods {
+		if !isInGroup(pod) {
+			turns = append(turns, []*v1.Pod{pod})
+			continue
+		}
+		name := nameOf(pod.Namespace, ptr.Deref(pod.Spec.SchedulingGroup.PodGroupName, ""))
+		turn, begun := groups[name]
+		if !begun {
+			groups[name] = len(turns)
+			turns = append(turns, []*v1.Pod{pod})
+			continue
+		}
+		turns[turn] = append(turns[turn], pod)
+	}
+	return turns
 }
 
 // takeAll takes the pods that wait out of the scheduler's queue, which would try them all at once.
@@ -142,14 +164,16 @@ func (t *turns) class(pod *v1.Pod) string {
 	return known.Class
 }
 
-// try tries a pod, and then those whose turn comes because it or another one has got a node.
-func (t *turns) try(pod *v1.Pod) error {
+// try tries a pod or a pod group, and then those whose turn comes because it or another one has got a node.
+func (t *turns) try(pods ...*v1.Pod) error {
 	if !time.Now().Before(t.until) {
-		t.found.Untried++
+		t.found.Untried += len(pods)
 		return nil
 	}
-	t.run.scheduler.SchedulingQueue.Add(t.run.ctx, pod)
-	t.stuck[t.class(pod)] = pod.UID
+	for _, pod := range pods {
+		t.run.scheduler.SchedulingQueue.Add(t.run.ctx, pod)
+		t.stuck[t.class(pod)] = pod.UID
+	}
 	if err := t.settle(); err != nil {
 		return err
 	}
@@ -174,12 +198,16 @@ func (t *turns) try(pod *v1.Pod) error {
 // settle tries what is in the queue until it is empty. The scheduler puts pods back into it when its hints say that a
 // pod that was bound may have made room for them.
 func (t *turns) settle() error {
-	queue := t.run.scheduler.SchedulingQueue
+	retried := false
 	for attempts := 0; ; attempts++ {
 		if err := t.run.api.pods.wait(t.run.ctx); err != nil {
 			return err
 		}
 		waiting := len(t.run.queued())
+		if waiting == 0 && !retried && t.run.retryGroups() {
+			retried = true
+			continue
+		}
 		if waiting == 0 {
 			return nil
 		}
@@ -187,25 +215,35 @@ func (t *turns) settle() error {
 			t.giveUp(fmt.Sprintf("tried %d times in vain: some plugin wakes pods without end", attempts))
 			return nil
 		}
-		result, err := t.run.attemptOne()
-		switch {
-		case err != nil:
+		ended, err := t.run.attemptOne()
+		if err != nil {
 			return err
-		case result.pod.Spec.NodeName != "":
-			t.found.Placements[key(result.pod)] = result.pod.Spec.NodeName
-			t.found.Awaiting = append(t.found.Awaiting, t.run.awaiting(result.pod)...)
-			delete(t.found.Reasons, key(result.pod))
-			t.bound = append(t.bound, result.pod)
-			attempts = 0
-		default:
-			t.found.Reasons[key(result.pod)] = result.reason
-			if result.err != nil {
-				// The scheduler would try it again and again; what is wrong is known now.
-				t.found.Reasons[key(result.pod)] = result.err.Error()
-				minor.Delete(queue, klog.Background(), result.pod)
+		}
+		for _, one := range ended {
+			if t.note(one) {
+				attempts, retried = 0, false
 			}
 		}
 	}
+}
+
+// note keeps what became of a pod, and says whether it was bound.
+func (t *turns) note(ended outcome) (bound bool) {
+	pod := ended.pod
+	if pod.Spec.NodeName != "" {
+		t.found.Placements[key(pod)] = pod.Spec.NodeName
+		t.found.Awaiting = append(t.found.Awaiting, t.run.awaiting(pod)...)
+		delete(t.found.Reasons, key(pod))
+		t.bound = append(t.bound, pod)
+		return true
+	}
+	t.found.Reasons[key(pod)] = ended.reason
+	if ended.err != nil {
+		// The scheduler would try it again and again; what is wrong is known now.
+		t.found.Reasons[key(pod)] = ended.err.Error()
+		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), pod)
+	}
+	return false
 }
 
 // giveUp takes those out of the queue that would be tried without end.

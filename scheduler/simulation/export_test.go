@@ -8,6 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
+// KindsOfAnyMinor are the Kinds of the minors that the simulation is built for.
+var KindsOfAnyMinor = kindsOfAnyMinor
+
 // Listed are the resources that scheduler and plugin list when they are asked about plans that may move pods of Jobs.
 func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionResource], error) {
 	r, err := s.start(ctx, Instance{})
@@ -25,4 +28,15 @@ func (s *Simulator) Listed(ctx context.Context) (sets.Set[schema.GroupVersionRes
 		}
 	}
 	return listed, nil
+}
+
+// AttemptWithoutPods lets the scheduler wait for a pod of which there is none.
+func (s *Simulator) AttemptWithoutPods(ctx context.Context) error {
+	r, err := s.start(ctx, Instance{})
+	if err != nil {
+		return err
+	}
+	defer r.stop()
+	_, err = r.attemptOne()
+	return err
 }

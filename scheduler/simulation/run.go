@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
@@ -30,12 +34,14 @@ const (
 
 // run is one scheduler at work on one instance.
 type run struct {
-	ctx          context.Context
-	cancel       context.CancelFunc
-	api          *api
-	informers    informers.SharedInformerFactory
-	scheduler    *scheduler.Scheduler
-	clock        *testingclock.FakeClock
+	ctx       context.Context
+	cancel    context.CancelFunc
+	api       *api
+	informers informers.SharedInformerFactory
+	scheduler *scheduler.Scheduler
+	clock     *testingclock.FakeClock
+	// taken is how many pods are tried in the attempt under way: one, or those of a pod group.
+	taken        int
 	outcomes     chan outcome
 	replaces     bool
 	replacements replacements
@@ -46,7 +52,7 @@ type run struct {
 	reasons map[string]string
 }
 
-// outcome is how one attempt ended: bound or unschedulable if err is nil, else a scheduler's error.
+// outcome is how an attempt ended for a pod: bound or unschedulable if err is nil, else a scheduler's error.
 type outcome struct {
 	pod    *v1.Pod
 	reason string
@@ -58,6 +64,12 @@ func (r *run) report(o outcome) {
 	case r.outcomes <- o:
 	case <-r.ctx.Done():
 	}
+}
+
+// expectOutcomes makes room for one outcome of each pod that the scheduler takes: the failures of a group are reported
+// before the attempt is over.
+func (r *run) expectOutcomes(pods int) {
+	r.taken, r.outcomes = pods, make(chan outcome, pods)
 }
 
 // reportFailures makes the scheduler report each attempt that failed, after it has handled the failure.
@@ -80,7 +92,6 @@ func (r *run) reportFailures() {
 // stop ends every goroutine of the run and returns when the informers' have ended.
 func (r *run) stop() {
 	r.cancel()
-	r.scheduler.SchedulingQueue.Close()
 	_ = r.scheduler.Profiles.Close() // a plugin that fails to close has nothing left to spoil
 	r.informers.Shutdown()
 }
@@ -217,12 +228,16 @@ func (r *run) storePod(pod *v1.Pod) error {
 
 // settle lets the scheduler work until its queue is empty, every event has been handled, and no pod has to be replaced.
 func (r *run) settle() error {
-	attempts := 0
+	attempts, retried := 0, false
 	for {
 		if err := r.api.pods.wait(r.ctx); err != nil {
 			return err
 		}
 		waiting := len(r.queued())
+		if waiting == 0 && !retried && r.retryGroups() {
+			retried = true
+			continue
+		}
 		if waiting == 0 {
 			if more, err := r.replace(); err != nil || !more {
 				return err
@@ -231,14 +246,14 @@ func (r *run) settle() error {
 		}
 		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 		// Only the attempts take pods out of the queue, so there are as many as were counted.
-		for range waiting {
+		for ; waiting > 0; waiting -= r.taken {
 			bound, err := r.attempt()
 			if err != nil {
 				return err
 			}
-			attempts++
+			attempts += r.taken
 			if bound {
-				attempts = 0
+				attempts, retried = 0, false
 			}
 			if attempts > limit {
 				if err := r.giveUp(attempts); err != nil {
@@ -253,34 +268,70 @@ func (r *run) settle() error {
 	}
 }
 
-// queued are the pods that the scheduler is going to try.
+// queued are the pods that the scheduler is going to try. A pod group that failed is not among them: its back-off has to be
+// over first, and time stands still.
 func (r *run) queued() []*v1.Pod {
-	return slices.Concat(r.scheduler.SchedulingQueue.PodsInActiveQ(), r.scheduler.SchedulingQueue.PodsInBackoffQ())
+	queue := r.scheduler.SchedulingQueue
+	return slices.Concat(queue.PodsInActiveQ(), slices.DeleteFunc(queue.PodsInBackoffQ(), isInGroup))
 }
 
-// attempt tries the pod at the head of the queue and reports whether it was bound.
-func (r *run) attempt() (bool, error) {
-	result, err := r.attemptOne()
+// retryGroups ends the back-off of the pod groups that failed, and says whether there are any. The scheduler tries such a
+// group again and again, whatever has happened.
+func (r *run) retryGroups() bool {
+	groups := map[string]*v1.Pod{}
+	for _, pod := range r.scheduler.SchedulingQueue.PodsInBackoffQ() {
+		if isInGroup(pod) {
+			groups[key(pod)] = pod
+		}
+	}
+	r.scheduler.SchedulingQueue.Activate(klog.Background(), groups)
+	return len(groups) > 0
+}
+
+// isInGroup says whether the scheduler tries the pod together with others.
+func isInGroup(pod *v1.Pod) bool {
+	return pod.Spec.SchedulingGroup != nil && utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload)
+}
+
+// attempt tries what is at the head of the queue and reports whether a pod was bound.
+func (r *run) attempt() (bound bool, err error) {
+	ended, err := r.attemptOne()
 	if err != nil {
 		return false, err
 	}
-	if result.err != nil {
-		return false, r.leaveOut(result.pod, fmt.Errorf("the attempt to place %s failed: %w", key(result.pod), result.err))
+	for _, one := range ended {
+		if one.err != nil {
+			err := fmt.Errorf("the attempt to place %s failed: %w", key(one.pod), one.err)
+			if err := r.leaveOut(one.pod, err); err != nil {
+				return false, err
+			}
+			continue
+		}
+		r.reasons[key(one.pod)] = one.reason
+		bound = bound || one.pod.Spec.NodeName != ""
 	}
-	r.reasons[key(result.pod)] = result.reason
-	return result.pod.Spec.NodeName != "", nil
+	return bound, nil
 }
 
-// attemptOne tries the pod at the head of the queue and returns how that ended.
-func (r *run) attemptOne() (outcome, error) {
+// attemptOne tries the pod or the pod group at the head of the queue and returns how that ended for each pod, by name: the
+// pods of a group are bound at once, in any order.
+func (r *run) attemptOne() ([]outcome, error) {
 	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)
-	select {
-	case result := <-r.outcomes:
-		return result, nil
-	case <-r.ctx.Done():
-		return outcome{}, context.Cause(r.ctx)
+	var ended []outcome
+	for range r.taken {
+		select {
+		case one := <-r.outcomes:
+			ended = append(ended, one)
+		case <-r.ctx.Done():
+			return nil, context.Cause(r.ctx)
+		}
 	}
+	if r.ctx.Err() != nil {
+		return nil, context.Cause(r.ctx)
+	}
+	slices.SortFunc(ended, func(a, b outcome) int { return strings.Compare(key(a.pod), key(b.pod)) })
+	return ended, nil
 }
 
 // giveUp leaves out the pods that would be tried without end.

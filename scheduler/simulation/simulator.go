@@ -48,6 +48,7 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 )
 
@@ -94,7 +95,6 @@ func (s *Simulator) start(parent context.Context, instance Instance) (*run, erro
 		ctx:          ctx,
 		cancel:       cancel,
 		clock:        testingclock.NewFakeClock(time.Unix(0, 0)),
-		outcomes:     make(chan outcome, 1),
 		replaces:     instance.Replace,
 		replacements: newReplacements(),
 		observed:     instance.Observed,
@@ -141,7 +141,10 @@ func (s *Simulator) build(r *run) error {
 		return err
 	}
 	r.scheduler = built
+	minor.AroundNext(built, func() {}, r.expectOutcomes)
 	r.reportFailures()
+	// The scheduler waits for pods as long as its queue is open.
+	context.AfterFunc(r.ctx, built.SchedulingQueue.Close)
 	return nil
 }
 

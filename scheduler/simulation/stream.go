@@ -36,7 +36,7 @@ func stream[Question, Answer any](
 	reader := bufio.NewReader(in)
 	encoder := json.NewEncoder(out)
 	for number := 1; ; number++ {
-		line, readError := reader.ReadBytes('\n')
+		line, readError := nextLine(ctx, reader)
 		if len(bytes.TrimSpace(line)) > 0 {
 			var result Answer
 			question, err := parse(line)
@@ -60,5 +60,24 @@ func stream[Question, Answer any](
 		if ctx.Err() != nil {
 			return failed, context.Cause(ctx)
 		}
+	}
+}
+
+// nextLine reads a line, unless ctx ends first: a pipe may have nothing to read for ever.
+func nextLine(ctx context.Context, reader *bufio.Reader) ([]byte, error) {
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := reader.ReadBytes('\n')
+		read <- line{text, err}
+	}()
+	select {
+	case one := <-read:
+		return one.text, one.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }

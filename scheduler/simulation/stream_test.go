@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,5 +187,15 @@ func TestTheOptimizerIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "simulate a profile without it") {
 			t.Errorf("%s: want a refusal, got %v", profile, err)
 		}
+	}
+}
+
+// The process must stop on a signal also while nobody asks it anything.
+func TestACancelledStreamEndsWhileItWaitsForALine(t *testing.T) {
+	in, _ := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Stream(ctx, in, io.Discard); err == nil {
+		t.Error("a cancelled stream should be an error")
 	}
 }

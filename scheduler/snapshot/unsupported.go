@@ -32,12 +32,15 @@ func unsupported(pod *v1.Pod) []string {
 	}
 	add(openVolumes, hasOpenVolumes(pod))
 	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0)
-	add(podGroup, pod.Spec.SchedulingGroup != nil)
+	add(podGroup, IsInGroup(pod))
 	add(unreadableNodeAffinity, !readableNodes(pod.Spec.Affinity))
 	add(unreadablePodSelector, !readablePods(pod))
 	add(uncountable, !resources.Countable(pod))
 	return needs
 }
+
+// IsInGroup says whether the pod belongs to a pod group, all or none of whose pods are placed.
+func IsInGroup(pod *v1.Pod) bool { return pod.Spec.SchedulingGroup != nil }
 
 func hasOpenVolumes(pod *v1.Pod) bool {
 	for i := range pod.Spec.Volumes {

@@ -46,6 +46,31 @@ def test_pods_cannot_be_deleted_and_secrets_not_read(profile: str) -> None:
     assert not [right for right in granted if right[1] == "secrets"]
 
 
+@pytest.mark.parametrize(
+    ("gates", "granted"),
+    [
+        ({}, False),
+        ({"GenericWorkload": True}, True),
+        ({"AllBeta": True}, True),
+        ({"AllBeta": True, "GenericWorkload": False}, False),
+    ],
+)
+def test_pod_groups_are_read_where_a_gate_schedules_them(
+    gates: dict[str, bool], granted: bool
+) -> None:
+    """The scheduler is never ready without; elsewhere it is a right for nothing."""
+    settings = [
+        f"scheduler.featureGates.{gate}={str(on).lower()}" for gate, on in gates.items()
+    ]
+    group = "scheduling.k8s.io"
+    wanted = {(group, "podgroups", verb) for verb in ("get", "list", "watch")}
+    wanted |= {(group, "podgroups/status", verb) for verb in ("patch", "update")}
+
+    of_groups = {right for right in rights(render(*settings)) if right[0] == group}
+
+    assert of_groups == (wanted if granted else set())
+
+
 def test_workloads_and_nodes_are_read_only() -> None:
     """A scheduler that can change workloads or nodes can do anything."""
     granted = set(rights(render(*EVERYTHING_ON)))

@@ -85,6 +85,12 @@
 {{- join "," $pairs -}}
 {{- end -}}
 
+{{/* Not empty if a feature gate makes the scheduler read pod groups. */}}
+{{- define "stowage.usesPodGroups" -}}
+{{- $gates := .Values.scheduler.featureGates -}}
+{{- if get $gates "GenericWorkload" | default (and (get $gates "AllBeta") (not (hasKey $gates "GenericWorkload"))) -}}yes{{- end -}}
+{{- end -}}
+
 {{/* How the scheduler reaches the API server: with the token of its own service account. */}}
 {{- define "stowage.kubeconfig" -}}
 apiVersion: v1

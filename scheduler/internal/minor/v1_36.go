@@ -18,12 +18,16 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// BeforeNext has first called whenever the scheduler asks for the pod that it schedules next.
-func BeforeNext(of *scheduler.Scheduler, first func()) {
+// AroundNext has before called whenever the scheduler asks for the pod that it schedules next, and after when it has one.
+func AroundNext(of *scheduler.Scheduler, before func(), after func(pods int)) {
 	next := of.NextPod
 	of.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
-		first()
-		return next(logger)
+		before()
+		pod, err := next(logger)
+		if pod != nil {
+			after(1)
+		}
+		return pod, err
 	}
 }
 

@@ -18,12 +18,16 @@ import (
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 )
 
-// BeforeNext has first called whenever the scheduler asks for what it schedules next.
-func BeforeNext(of *scheduler.Scheduler, first func()) {
+// AroundNext has before called whenever the scheduler asks for what it schedules next, and after with its number of pods.
+func AroundNext(of *scheduler.Scheduler, before func(), after func(pods int)) {
 	next := of.NextEntity
 	of.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
-		first()
-		return next(logger)
+		before()
+		entity, err := next(logger)
+		if entity != nil {
+			after(entity.Size())
+		}
+		return entity, err
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -159,7 +160,7 @@ func TestReserveIsRefusedDuringAHold(t *testing.T) {
 	c.eventually("the solve has begun", func() bool { return c.optimizer.asked() == 1 })
 	late := testPod("late", 1, 0)
 
-	status := c.plugin.Reserve(c.ctx, nil, late, "n1")
+	status := c.plugin.Reserve(c.ctx, framework.NewCycleState(), late, "n1")
 
 	if status.IsSuccess() || len(c.plugin.inFlight.all()) != 0 {
 		t.Errorf("Reserve = %v, in flight %v", status, c.plugin.inFlight.all())

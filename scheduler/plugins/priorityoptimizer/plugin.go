@@ -95,8 +95,11 @@ func (p *Plugin) Name() string { return Name }
 
 // PreEnqueue holds new pods back while a solve goes on, until their batch has nodes, until the active plan has room at
 // their places, and until the next solve if pods with their signature wait for it. A pod that is held back here costs
-// neither a cycle nor a write.
+// neither a cycle nor a write. Pods of a group are let through: one that is held back holds back all of them.
 func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
+	if snapshot.IsInGroup(pod) {
+		return nil
+	}
 	if p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageHeld)
 	}
@@ -132,8 +135,11 @@ func (p *Plugin) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Sta
 //  2. A pod of a batch passes only if the active plan has an open place for it.
 //  3. A pod for which the active plan has an open place goes there, and nowhere else.
 //  4. A pod with the signature of one that has just found no node waits with it for the next solve.
-//  5. Any other pod is left to Filter, unless there is no plan.
+//  5. Any other pod is left to Filter, unless there is no plan; so is a pod of a group at once.
 func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
+	if snapshot.IsInGroup(pod) {
+		return p.leaveToFilter(state, pod)
+	}
 	if p.hold.keeps(pod) {
 		return p.reject(state, pod, messageHeld)
 	}
@@ -167,11 +173,28 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 	if p.joinsNextSolve(pod) {
 		return p.reject(state, pod, messageAwaitingSolve)
 	}
-	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
-	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
+	return seen.leaveToFilter(pod)
+}
+
+// leaveToFilter prepares Filter for a pod of a group.
+func (p *Plugin) leaveToFilter(state fwk.CycleState, pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
+	p.keptOut.remove(pod.UID)
+	execution := p.execution.Load()
+	if execution == nil {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	seen.requests = resources.OfPod(pod)
+	seen := &cycleState{execution: execution}
+	state.Write(cycleStateKey, seen)
+	return seen.leaveToFilter(pod)
+}
+
+// leaveToFilter prepares Filter for a pod for which the plan has no place.
+func (s *cycleState) leaveToFilter(pod *v1.Pod) (*fwk.PreFilterResult, *fwk.Status) {
+	s.outstanding, s.vacated = s.execution.Outstanding(), s.execution.Vacated(pod)
+	if len(s.outstanding) == 0 && len(s.vacated) == 0 {
+		return nil, fwk.NewStatus(fwk.Skip)
+	}
+	s.requests = resources.OfPod(pod)
 	return nil, nil
 }
 
@@ -194,26 +217,31 @@ func (p *Plugin) freeOn(name string) resources.Vector {
 
 // Filter keeps pods outside the plan off the nodes where they would take room that the plan still needs, and off those
 // from which the plan evicts pods of their kind.
-func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, _ *v1.Pod, node fwk.NodeInfo) *fwk.Status {
+func (p *Plugin) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	seen := p.stateOf(state)
 	name := node.Node().Name
 	needed, some := seen.outstanding[name]
 	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(resources.FreeOn(node).Minus(needed))) {
 		return nil
 	}
-	seen.restricted.Store(true)
+	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
+		p.keptOut.add(pod) // PostFilter is not asked about it
+	}
 	return fwk.NewStatus(fwk.Unschedulable, messageKeptOut)
 }
 
 // PreFilterExtensions returns nil: no decision of PreFilter changes when one pod is added or removed.
 func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 
-// PostFilter marks the pod as unschedulable, unless this plugin rejected it.
+// PostFilter marks the pod as unschedulable, unless this plugin rejected it, or no plan can help it.
 func (p *Plugin) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if seen := p.stateOf(state); seen.restricted.Load() {
 		if seen.execution != nil {
 			p.keptOut.add(pod)
 		}
+		return nil, fwk.NewStatus(fwk.Unschedulable)
+	}
+	if snapshot.IsInGroup(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	p.trigger.mark(pod.UID, snapshot.SignatureOf(pod), pod.CreationTimestamp.Time)
@@ -231,9 +259,13 @@ func (p *Plugin) stateOf(state fwk.CycleState) *cycleState {
 }
 
 // Reserve takes the pod's place in the plan. It rejects a pod whose cycle began before a hold or a plan did: no pod may
-// be bound that the solve does not know of.
+// be bound that the solve does not know of. Only pods of a group may be during a hold: the plan is checked once more
+// before it starts. While the scheduler tries a group nothing counts; it reserves for its pods again when it has decided.
 func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	if p.hold.keeps(pod) {
+	if state.IsPodGroupSchedulingCycle() {
+		return nil
+	}
+	if !snapshot.IsInGroup(pod) && p.hold.keeps(pod) {
 		return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 	}
 	// First record the pod, then check whether a plan has started: a plan starts in the opposite order, so that one of
@@ -253,7 +285,10 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 }
 
 // Unreserve gives the place back.
-func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
+func (p *Plugin) Unreserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
+	if state.IsPodGroupSchedulingCycle() {
+		return
+	}
 	p.inFlight.remove(pod.UID)
 	if execution := p.execution.Load(); execution != nil {
 		execution.Unreserve(pod.UID)
@@ -265,6 +300,7 @@ func (p *Plugin) Unreserve(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ s
 func (p *Plugin) PostBind(_ context.Context, _ fwk.CycleState, pod *v1.Pod, _ string) {
 	p.trigger.unmark(pod.UID)
 	p.batch.forget(pod.UID)
+	p.keptOut.remove(pod.UID)
 	if execution := p.execution.Load(); execution != nil && execution.Bound(pod.UID) {
 		p.wakeUp()
 	}
@@ -283,7 +319,7 @@ func (p *Plugin) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, 
 // hint keeps a pod out of the active queue while a solve goes on, and a pod of the active plan until the plan sends it
 // to a node: otherwise each eviction of the plan would wake up all of its pods.
 func (p *Plugin) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
-	if p.hold.active() || p.isPlanned(pod) {
+	if !snapshot.IsInGroup(pod) && (p.hold.active() || p.isPlanned(pod)) {
 		return fwk.QueueSkip, nil
 	}
 	return fwk.Queue, nil

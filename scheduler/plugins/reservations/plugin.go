@@ -145,6 +145,9 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
+	if found.refused.none() && pod.Spec.SchedulingGroup != nil && !p.rehearsal {
+		p.rejected.add(pod, refusedNodes{many: true}) // PostFilter is not asked about pods of a group
+	}
 	found.refused.add(node.Node().Name)
 	return fwk.NewStatus(fwk.Unschedulable, messageHeld)
 }
@@ -202,9 +205,10 @@ func (p *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, 
 }
 
 // Reserve takes from a reservation if there is one for the pod. If what is held has changed since PreFilter, so that the
-// pod no longer fits, the pod is rejected.
+// pod no longer fits, the pod is rejected. While the scheduler tries a pod group nothing is taken; it reserves for its pods
+// again when it has decided.
 func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
-	if p.ledger.Empty() {
+	if p.ledger.Empty() || cycle.IsPodGroupSchedulingCycle() {
 		return nil
 	}
 	now := &state{view: p.ledger.For(pod, p.rehearsal)}
@@ -228,6 +232,9 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 
 // Unreserve gives back what was taken.
 func (p *Plugin) Unreserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, _ string) {
+	if cycle.IsPodGroupSchedulingCycle() {
+		return
+	}
 	p.ledger.Release(pod.UID)
 	if found := stateOf(cycle); found != nil {
 		found.taken = nil

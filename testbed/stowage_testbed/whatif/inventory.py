@@ -23,7 +23,9 @@ _OBJECTS = yaml.safe_load(
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-OF_DEVICES = frozenset({"DeviceClass", "ResourceClaim", "ResourceSlice"})
+OF_DEVICES = frozenset(
+    {"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"}
+)
 """Without pods that claim devices, none of these is missed."""
 
 _Fields = dict[str, Any]

@@ -229,7 +229,7 @@ var handling = map[string]string{
 	"RuntimeClassName": "key", "EnableServiceLinks": "none", "PreemptionPolicy": "none", "Overhead": "key",
 	"TopologySpreadConstraints": "key and bypass", "SetHostnameAsFQDN": "none", "OS": "none", "HostUsers": "features",
 	"SchedulingGates": "none", "ResourceClaims": "bypass", "Resources": "key", "HostnameOverride": "none",
-	"SchedulingGroup": "bypass",
+	"SchedulingGroup": "bypass", "EvictionResponders": "none",
 }
 
 // TestEveryFieldOfAPodIsClassified: a new version of Kubernetes may add a field that a plugin reads. An upgrade must

@@ -1,0 +1,82 @@
+package simulation_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes/scheme"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/utils/ptr"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+// gang is a pod group that needs so many of its pods at once.
+func gang(t *testing.T, name string, minCount int) simulation.Object {
+	t.Helper()
+	kind := schema.FromAPIVersionAndKind("scheduling.k8s.io/v1beta1", "PodGroup")
+	if !scheme.Scheme.Recognizes(kind) {
+		t.Skip("this minor has no pod groups of this version")
+	}
+	var object simulation.Object
+	text := fmt.Sprintf(`{"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": %q},
+		"spec": {"schedulingPolicy": {"gang": {"minCount": %d}}}}`, name, minCount)
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func memberOf(group string) func(*v1.Pod) {
+	return func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ptr.To(group)} }
+}
+
+// Such an attempt ends for several pods at once. A simulation that waits for one end an attempt never ends.
+func TestPodGroupsArePlacedAsTheSchedulerDoes(t *testing.T) {
+	groups := []simulation.Object{gang(t, "fitting", 3), gang(t, "large", 3), gang(t, "spare", 2)}
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, true)
+	for _, profile := range []string{"default", "deterministic", "score-cache"} {
+		for _, arrival := range []simulation.Arrival{simulation.InTurn, simulation.AtOnce} {
+			t.Run(profile+" "+string(arrival), func(t *testing.T) {
+				instance := simulation.Instance{ID: "gangs", Nodes: nodes(4, 1000, gib), Arrival: arrival, Objects: groups}
+				for i := range 3 {
+					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("fitting-%d", i), 600, 1, memberOf("fitting")))
+				}
+				for i := range 3 {
+					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("large-%d", i), 900, 1, memberOf("large")))
+				}
+				for i := range 3 {
+					instance.Pods = append(instance.Pods, pod(fmt.Sprintf("spare-%d", i), 400, 1, memberOf("spare")))
+				}
+				instance.Pods = append(instance.Pods, pod("alone", 100, 1))
+				result := place(t, profile, instance)
+				for name, node := range result.Placements {
+					if pending := strings.HasPrefix(name, "default/large"); pending != (node == "") {
+						t.Errorf("%s is on %q", name, node)
+					}
+				}
+				if why := result.Reasons["default/large-0"]; why == "" {
+					t.Error("nobody says why large-0 is pending")
+				}
+			})
+		}
+	}
+}
+
+// The scheduler waits for a pod in its queue, and knows nothing of the process's signals.
+func TestACancelledRunEndsWhileTheSchedulerWaitsForAPod(t *testing.T) {
+	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := simulator.AttemptWithoutPods(ctx); err == nil {
+		t.Error("a cancelled run should be an error")
+	}
+}

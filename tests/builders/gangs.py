@@ -1,0 +1,99 @@
+"""Gangs of three pods, for the node that is tainted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubernetes.client import CustomObjectsApi
+from release_environment import ReleaseEnvironment
+
+from stowage_testbed.wait import HANG_S, wait_until
+
+PODS = 3
+_GROUPS = ("scheduling.k8s.io", "v1beta1", "default", "podgroups")
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A gang by its name, and the memory of each of its pods."""
+
+    name: str
+    memory: str
+
+
+def create_gang(environment: ReleaseEnvironment, gang: Gang) -> None:
+    """Create a gang that needs all of its pods."""
+    CustomObjectsApi(environment.client).create_namespaced_custom_object(
+        *_GROUPS,
+        {
+            "apiVersion": "scheduling.k8s.io/v1beta1",
+            "kind": "PodGroup",
+            "metadata": {"name": gang.name},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": PODS}}},
+        },
+    )
+    for number in range(PODS):
+        environment.core.create_namespaced_pod("default", _member(gang, number))
+
+
+def _member(gang: Gang, number: int) -> dict[str, Any]:
+    requests = {"cpu": "100m", "memory": gang.memory}
+    container = {"name": "c", "image": "none", "resources": {"requests": requests}}
+    return {
+        "metadata": {
+            "name": f"{gang.name}-{number}",
+            "labels": {"app": f"{gang.name}-{number}", "gang": gang.name},
+        },
+        "spec": {
+            "schedulingGroup": {"podGroupName": gang.name},
+            "nodeSelector": {"kubernetes.io/hostname": "gang-0"},
+            "tolerations": [{"key": "example.com/gangs", "operator": "Exists"}],
+            "terminationGracePeriodSeconds": 0,
+            "containers": [container],
+        },
+    }
+
+
+def members(environment: ReleaseEnvironment, gang: Gang) -> Sequence[Any]:
+    """Return a gang's pods."""
+    selector = f"gang={gang.name}"
+    listed = environment.core.list_namespaced_pod("default", label_selector=selector)
+    return list(listed.items)
+
+
+def until_bound(environment: ReleaseEnvironment, gang: Gang) -> None:
+    """Wait until all pods of a gang have a node."""
+    wait_until(
+        f"gang {gang.name} to be bound",
+        lambda: [pod.spec.node_name for pod in members(environment, gang)],
+        lambda found: len(found) == PODS and all(found),
+        timeout_s=HANG_S,
+    )
+
+
+def is_refused_whole(pods: Sequence[Any]) -> bool:
+    """Return whether every pod is said to be unschedulable."""
+    reasons = [
+        condition.reason
+        for pod in pods
+        for condition in pod.status.conditions or ()
+        if condition.type == "PodScheduled" and pod.spec.node_name is None
+    ]
+    return reasons == ["Unschedulable"] * PODS
+
+
+def remove_gang(environment: ReleaseEnvironment, gang: Gang) -> None:
+    """Delete a gang and wait until its pods are gone."""
+    for pod in members(environment, gang):
+        environment.core.delete_namespaced_pod(pod.metadata.name, "default")
+    wait_until(
+        f"the pods of gang {gang.name} to be gone",
+        lambda: members(environment, gang),
+        lambda pods: not pods,
+        timeout_s=HANG_S,
+    )
+    CustomObjectsApi(environment.client).delete_namespaced_custom_object(
+        *_GROUPS, gang.name
+    )
