@@ -125,6 +125,15 @@ bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE
 	@stowage tools install --group metrics
 	@python -m benchmarks compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: upstream
+upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler_perf: 40 minutes (SHORT=1: ten, FULL=1: 5,000 nodes, hours); resumable.
+	@python -m benchmarks upstream --results $(RESULTS) \
+	  --scope $(if $(SMOKE),smoke,$(if $(SHORT),short,$(if $(FULL),full,default))) $(PROFILE:%=--profile %)
+
+.PHONY: upstream-tests
+upstream-tests: $(READY) ## Run upstream's integration tests of the scheduler with the plugins: hours; resumable (ONLY=preemption).
+	@python -m benchmarks upstream-tests --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
+
 .PHONY: bench-invariants
 bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
 	@python -m benchmarks invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)
@@ -180,7 +189,7 @@ fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler
 fmt: $(READY) ## Format Python and Go.
 	@ruff format .
 	@ruff check --fix --quiet . || true
-	@gofmt -w scheduler testbed/stowage_testbed/toolchain/modules
+	@gofmt -w scheduler testbed/stowage_testbed/toolchain/modules benchmarks/upstream
 
 .PHONY: lint
 lint: $(READY) devtools ## Check format and lint of Python, Go, YAML, shell, workflows and the chart (KINDS="python go").

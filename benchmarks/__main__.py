@@ -13,6 +13,7 @@ from benchmarks.command import run_command, say
 from benchmarks.live.cell import Part as LivePart
 from benchmarks.optimizer.scope import EVERY_PART
 from benchmarks.optimizer.scope import Part as OptimizerPart
+from benchmarks.upstream.scope import ScopeName as UpstreamScope
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.scenario import SCENARIOS
 from stowage_testbed.toolchain import install_tools
@@ -95,6 +96,54 @@ def score_cache(
     def act() -> str:
         install_tools(TOOLS, quiet=True)
         return run_benchmark(SCOPES[scope], results, say)
+
+    run_command(act)
+
+
+@app.command()
+def upstream(
+    *,
+    scope: Annotated[
+        UpstreamScope,
+        typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours."),
+    ] = UpstreamScope.DEFAULT,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help="Beside stock, this one only; may be given more than once."),
+    ] = None,
+    results: Results = RESULTS,
+) -> None:
+    """Measure the scheduler's profiles with upstream's scheduler_perf, beside stock."""
+    from benchmarks.upstream.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
+    from benchmarks.upstream.scope import SCOPES  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools(("etcd",), quiet=True)
+        return run_benchmark(SCOPES[scope], choose_profiles(profile), results, say)
+
+    run_command(act)
+
+
+@app.command()
+def upstream_tests(
+    *,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help="Run with this profile; may be given more than once."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Run packages only whose folders have these words.")
+    ] = "",
+    results: Results = RESULTS,
+) -> None:
+    """Run upstream's integration tests of the scheduler with Stowage's plugins."""
+    from benchmarks.upstream.integration import USUAL, run_tests  # noqa: PLC0415
+    from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools(("etcd",), quiet=True)
+        return run_tests(choose_profiles(profile or USUAL)[1:], only, results, say)
 
     run_command(act)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
 from benchmarks.score_cache.outcome import Outcome, outcome_of
 from benchmarks.score_cache.workload import Case, Workload
 from stowage_testbed.simulate import Simulator, find_profile
+
+ArmT = TypeVar("ArmT")
 
 BATCHING = "OpportunisticBatching=true"
 
@@ -163,7 +165,7 @@ def run_rounds(
             yield outcome
 
 
-def turned(arms: Sequence[Arm], number: int) -> list[Arm]:
+def turned(arms: Sequence[ArmT], number: int) -> list[ArmT]:
     """Return the arms, each first in its turn: what runs first finds a cold machine."""
     start = number % len(arms)
     return [*arms[start:], *arms[:start]]

@@ -27,6 +27,8 @@ import (
 // Attach hands over what they need of the complete one.
 type Installation struct {
 	ledger *reservation.Ledger
+	// others are the plugins of the program that embeds the scheduler, which rehearsals need as well.
+	others frameworkruntime.Registry
 
 	mu sync.Mutex
 	// plans shows the PackingPlans to all plugins that need them; nil before the first one does.
@@ -100,6 +102,10 @@ func (i *Installation) Attach(
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	rehearsers := map[string]*rehearsal.Framework{}
+	registry := registryWith(i.ledger)
+	if err := registry.Merge(i.others); err != nil {
+		return fmt.Errorf("attaching the plugins: %w", err)
+	}
 	for _, profile := range profiles {
 		name := profile.SchedulerName
 		if i.optimizers[name] == nil && i.reserving[name] == nil {
@@ -107,7 +113,7 @@ func (i *Installation) Attach(
 		}
 		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
-			OutOfTree: registryWith(i.ledger), Without: []string{priorityoptimizer.Name, scorecache.Name},
+			OutOfTree: registry, Without: []string{priorityoptimizer.Name, scorecache.Name},
 		}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)

@@ -74,6 +74,8 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans ca
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
+	// A program may make one scheduler after the other, as tests do.
+	context.AfterFunc(ctx, func() { _ = client.Close() })
 	with.solver = client
 	return assemble(ctx, args, handle, with)
 }

@@ -44,6 +44,7 @@ class RunningService:
     pid: int
     stub: pb_grpc.OptimizerStub
     ready_s: float
+    socket: Path
 
     def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
         """Return the last answer to a request, as `last_answer` does."""
@@ -123,7 +124,7 @@ def running_service(code_cache: Path | None = None) -> Iterator[RunningService]:
             options = [("grpc.max_receive_message_length", -1)]
             with grpc.insecure_channel(f"unix:{socket}", options) as channel:
                 stub = pb_grpc.OptimizerStub(channel)
-                yield RunningService(process.pid, stub, ready_s)
+                yield RunningService(process.pid, stub, ready_s, socket)
         finally:
             end_child(process, STOP_LIMIT_S)
             if process.stdin is not None:

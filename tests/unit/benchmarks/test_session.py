@@ -69,7 +69,9 @@ class Stub:
 
 
 def _session(path: Path, stub: Stub, strategy: str = "lexicographic") -> Session:
-    service = RunningService(1, cast("pb_grpc.OptimizerStub", stub), 0.1)
+    service = RunningService(
+        1, cast("pb_grpc.OptimizerStub", stub), 0.1, Path("o.sock")
+    )
     library = cast("Library", OneSnapshot())
     journal = Journal(path, Record)
     return Session(SCOPE, strategy, library, journal, lambda: service, lambda _: None)

@@ -1,0 +1,187 @@
+"""The whole benchmark: run upstream's harness, write its file, return its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from benchmarks.command import Say, write_figures
+from benchmarks.score_cache.rounds import turned
+from benchmarks.upstream.building import UpstreamBuild
+from benchmarks.upstream.cases import Case, read_cases
+from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
+from benchmarks.upstream.harness import Harness
+from benchmarks.upstream.profiles import Profile
+from benchmarks.upstream.scope import Scope
+from stowage_testbed.environment import fingerprint
+from stowage_testbed.journal import TaskJournal
+from stowage_testbed.optimizer_service.service import running_service
+
+NAME = "upstream"
+
+
+def run_benchmark(
+    scope: Scope, profiles: Sequence[Profile], results: Path, say: Say
+) -> str:
+    """Measure, write ``<results>/upstream.json``, return the table.
+
+    What was measured is kept below ``<results>/upstream`` with perf-dash's files, so
+    that a run which was interrupted goes on where it stopped.
+
+    Parameters
+    ----------
+    scope
+        What to cover.
+    profiles
+        The schedulers to measure, stock among them.
+    results
+        Folder of all results.
+    say
+        Receives a line for each step.
+
+    Raises
+    ------
+    StowageError
+        Go or a tool is missing, or the harness does not build.
+    """
+    folder = results / NAME
+    say("building upstream's harness from its module: minutes when nothing is cached")
+    harness = Harness(UpstreamBuild(folder / "build"))
+    mark = f"{harness.digest}-{fingerprint()}"
+    cases = list(read_cases(harness.folder))
+    with ExitStack() as open_until_end:
+
+        @cache
+        def socket() -> Path:
+            return open_until_end.enter_context(running_service()).socket
+
+        session = _Session(scope, harness, folder / mark, socket, say)
+        session.measure([one for one in cases if scope.paced(one)], profiles)
+        if scope.small:
+            session.try_all(cases, profiles)
+        paces = list(session.paces())
+    left_out = [
+        {"case": case.name, "profile": profile.name, "reason": reason}
+        for case in cases
+        for profile in profiles
+        if (reason := case.left_out(profile))
+    ]
+    return write_figures(
+        results / f"{NAME}.json",
+        list(upstream_figures(paces)),
+        {"scope": scope.name},
+        paces=[asdict(one) for one in paces],
+        left_out=left_out,
+    )
+
+
+class _Session:
+    """Pieces that are run once each: a process of the harness a piece."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        harness: Harness,
+        folder: Path,
+        socket: Callable[[], Path],
+        say: Say,
+    ) -> None:
+        self._scope = scope
+        self._harness = harness
+        self._folder = folder
+        self._socket = socket
+        self._say = say
+        self._journal = TaskJournal(folder / "paces.jsonl", Pace)
+
+    def measure(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
+        """Measure every profile once a round, in another order each round."""
+        for number in range(self._scope.rounds):
+            for case in cases:
+                for profile in turned(profiles, number):
+                    if not case.left_out(profile):
+                        self._pace(case, profile, number)
+
+    def _pace(self, case: Case, profile: Profile, number: int) -> None:
+        size = self._scope.size_name()
+        task = _task(size, case.name, profile, number)
+        if task in self._journal:
+            return
+        sizes = self._scope.sizes
+        parameters = {} if sizes is None else sizes[case.name]
+        workload = case.smallest() if parameters == {} and sizes else case.largest()
+        self._run(
+            task,
+            size,
+            [(case, self._document(case, workload, parameters, profile))],
+            profile,
+            number,
+        )
+
+    def try_all(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
+        """Run all cases at their smallest, those of a topic in one process."""
+        for topic, of_topic in groupby(cases, lambda one: one.topic):
+            together = list(of_topic)
+            for profile in profiles:
+                task = _task(SMALL, topic, profile, 0)
+                chosen = [
+                    (one, self._document(one, one.smallest(), {}, profile))
+                    for one in together
+                    if not one.left_out(profile)
+                ]
+                if chosen and task not in self._journal:
+                    self._run(task, SMALL, chosen, profile, 0)
+
+    def _document(
+        self,
+        case: Case,
+        workload: Mapping[str, Any],
+        size: Mapping[str, int],
+        profile: Profile,
+    ) -> Mapping[str, Any]:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        configuration = profile.configuration(self._folder, self._socket)
+        return case.document(workload, size, profile.gates, configuration)
+
+    def _run(
+        self,
+        task: str,
+        size: str,
+        chosen: Sequence[tuple[Case, Mapping[str, Any]]],
+        profile: Profile,
+        number: int,
+    ) -> None:
+        (topic,) = {case.topic for case, _ in chosen}
+        found = self._harness.run(
+            topic,
+            [document for _, document in chosen],
+            profile,
+            self._folder / task.replace("/", "_").replace(" ", "-"),
+            self._scope.limit_s,
+        )
+        rows = []
+        for case, _ in chosen:
+            passed = case.name in found.passed
+            pods_s = found.pods_s(case.name) if passed else None
+            rows.append(
+                Pace(
+                    case.name, size, profile.name, number, pods_s, passed,
+                    "" if passed else found.end,
+                )
+            )  # fmt: skip
+            pace = f"{pods_s:.0f} pods/s" if pods_s is not None else "passes"
+            self._say(f"{task}: {case.name}: {pace if passed else 'FAILS'}")
+        self._journal.add(task, tuple(rows))
+
+    def paces(self) -> Iterator[Pace]:
+        """Yield everything that was measured with this build, of every scope."""
+        for task in self._journal:
+            yield from self._journal.get(task)
+
+
+def _task(size: str, of: str, profile: Profile, number: int) -> str:
+    return f"{size}/{of}/{profile.name}/{number}"
