@@ -36,7 +36,7 @@ def test_the_list_shows_what_is_missing() -> None:
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["etcd", "v3.7.3", "1.37", "default", "missing"] in lines
     assert ["stowage-scheduler", "v1.36.3", "1.36", "default", "missing"] in lines
-    assert ["koord-scheduler", "v1.7.0", "-", "compare", "missing"] in lines
+    assert ["koord-scheduler", "v1.8.0", "-", "compare", "missing"] in lines
 
 
 @pytest.mark.usefixtures("cache")
