@@ -59,9 +59,7 @@ def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str) -> None:
     """Whoever upgrades must know which pods will land elsewhere, and why."""
     chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
 
-    other = Runner(
-        RunRequest(chosen, minor=minor, jobs=2), "smoke-e2e1", Listener()
-    ).run()
+    other = Runner(RunRequest(chosen, minor=minor), "smoke-e2e1", Listener()).run()
 
     assert other.passed, write_screen(make_saved_run(other, {}))
     assert _first_hashes(other) == _first_hashes(outcome)

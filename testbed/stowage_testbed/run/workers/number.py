@@ -12,8 +12,8 @@ from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.workers.tasks import list_tasks, needs_machine
 
 CLUSTER_BYTES = 1536 << 20
-"""What a cluster takes with its release and the process that uses it; 1.1 GB with a few
-hundred pods."""
+"""Room for a cluster with a few hundred pods, its release and the process that uses it:
+an estimate."""
 TASKS_A_CLUSTER = 4
 """A cluster takes as long to come up as a small scenario or two."""
 
