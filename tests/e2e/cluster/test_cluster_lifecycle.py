@@ -28,6 +28,7 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.errors import StowageError
+from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -140,7 +141,7 @@ def test_by_hand_nothing_but_the_cache_is_written(
         return run.stdout
 
     made = stowage("up", name, "--nodes", "count=2,cpu=4,memory=8Gi")
-    assert f"cluster {name} is up with 2 nodes" in made
+    assert f"cluster {name} of Kubernetes {choose_minor()} is up with 2 nodes" in made
     assert Path(stowage("kubeconfig", name).strip()).is_file()
     assert find_cluster(name).state == "up"
     assert name not in purge_clusters()

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.e2e
 
 SCENARIOS = Path(__file__).parent / "upstream"
 FOLDERS = {
-    "perf": ("k8s.io/kubernetes", "test/integration/scheduler_perf"),
-    "e2e": ("k8s.io/kubernetes", "test/e2e/testing-manifests"),
+    "perf": ("k8s.io/kubernetes@v1.36.3", "test/integration/scheduler_perf"),
+    "e2e": ("k8s.io/kubernetes@v1.36.3", "test/e2e/testing-manifests"),
     "kueue": ("sigs.k8s.io/kueue", "."),
     "volcano": ("volcano.sh/volcano", "."),
 }
