@@ -74,7 +74,14 @@ def test_every_round_is_taken_once() -> None:
 
 @pytest.mark.parametrize(
     ("tasks", "cores", "clusters_that_fit", "jobs"),
-    [(35, 2, 8, 2), (35, 16, 3, 3), (35, 16, 32, 8), (3, 16, 32, 1), (35, 2, 0, 1)],
+    [
+        (35, 2, 8, 3),
+        (35, 1, 8, 1),
+        (35, 16, 3, 3),
+        (35, 16, 32, 8),
+        (3, 16, 32, 1),
+        (35, 2, 0, 1),
+    ],
 )
 def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for(
     tasks: int, cores: int, clusters_that_fit: int, jobs: int
