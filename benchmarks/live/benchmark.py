@@ -14,7 +14,7 @@ from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.text.figure import Figure
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build
 
 NAME = "live"
 
@@ -31,8 +31,7 @@ def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) ->
     StowageError
         A tool is missing, or a cluster failed.
     """
-    scheduler = tool_path("stowage-scheduler", choose_minor())
-    build = f"{scheduler.parent.name}-{fingerprint()}"
+    build = f"{tool_build('stowage-scheduler', choose_minor())}-{fingerprint()}"
     journal = TaskJournal(results / NAME / f"rows-{build}.jsonl", Row)
     compile_optimizer()
     for cell in cells:

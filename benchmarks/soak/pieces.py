@@ -18,7 +18,7 @@ from benchmarks.soak.slopes import Point
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.journal import Journal
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.whole_file import write_whole
 
 LONGEST_S = 45 * 60.0
@@ -86,8 +86,7 @@ def lengths_s(whole_s: float) -> list[float]:
 
 def build_in_use() -> str:
     """Return what decides the figures of a piece, in a word."""
-    scheduler = tool_path("stowage-scheduler", choose_minor())
-    return f"{fingerprint()}+{scheduler.parent.name}"
+    return f"{fingerprint()}+{tool_build('stowage-scheduler', choose_minor())}"
 
 
 def end_piece(folder: Path, about: About) -> None:

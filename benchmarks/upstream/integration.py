@@ -15,6 +15,9 @@ from benchmarks.upstream.profiles import STOCK, Profile
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.text.figure import Figure
+from stowage_testbed.toolchain.location import tool_key
+from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.minors import built_minors
 
 NAME = "upstream-tests"
 TESTS = Path("test/integration/scheduler")
@@ -77,7 +80,11 @@ def run_tests(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
     """
     folder = results / NAME
     build = UpstreamBuild(folder / "build")
-    journal = TaskJournal(folder / f"results-{fingerprint()}.jsonl", TestResult)
+    # The plugins are built from these sources, whatever is installed.
+    plugins = tool_key(load_manifest().tool("stowage-scheduler", built_minors()[0]))
+    journal = TaskJournal(
+        folder / f"results-{plugins}-{fingerprint()}.jsonl", TestResult
+    )
     root = build.kubernetes / TESTS
     packages = sorted(
         {file.parent.relative_to(root).as_posix() for file in root.rglob("*_test.go")}

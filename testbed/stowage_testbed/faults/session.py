@@ -15,7 +15,7 @@ from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
 from stowage_testbed.faults.trial import Trial
 from stowage_testbed.journal import Journal
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build
 
 NAME = "reliability"
 PATIENCE = 2
@@ -64,7 +64,7 @@ def trial_journal(results: Path) -> Journal[Trial]:
 
 def build_mark() -> str:
     """Return a short hash of the scheduler and the optimiser that are tried."""
-    scheduler = tool_path("stowage-scheduler", choose_minor()).parent.name
+    scheduler = tool_build("stowage-scheduler", choose_minor())
     digest = hashlib.sha256(f"{scheduler} {fingerprint()}".encode()).hexdigest()
     return digest[:_MARK_LENGTH]
 

@@ -72,7 +72,7 @@ def scenario_session(
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = make_run_id()
     started = datetime.now(tz=UTC).isoformat(timespec="seconds")
-    bundle = Bundle(results, run_id, environment())
+    bundle = Bundle(results, run_id, environment(cluster.minor))
     with cluster.api_client() as api, Observer(api) as observer:
         context = RunContext(cluster, api, observer, tag=run_id[-4:], lasting=True)
         session = ScenarioSession(context, bundle, beforehand)

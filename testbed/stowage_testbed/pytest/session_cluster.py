@@ -27,6 +27,7 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.toolchain import tool_build
 
 _NAME = "pytest"
 _BUILT_WITH = "pytest-tools"
@@ -170,7 +171,7 @@ def _serves(cluster: Cluster, built_with: str) -> bool:
 
 def _tools(cluster: Cluster) -> str:
     """Return what the control plane of a cluster is made of."""
-    tools = [f"{name} {cluster.tool_path(name).parent.name}" for name in _TOOLS]
+    tools = [f"{name} {tool_build(name, cluster.minor)}" for name in _TOOLS]
     return "\n".join([str(cluster.backend), *tools])
 
 

@@ -32,12 +32,15 @@ def open_cluster(
 
     Raises
     ------
+    InputError
+        The named cluster is of another minor than the request's.
     RunEndedError
         The block cannot go on, as `supervised` says.
     """
     with ending_cleanly():
         if request.cluster is not None:
             cluster = existing_cluster(request.cluster)
+            cluster.check_minor(request.minor)
             with supervised(cluster, request.folders):
                 yield cluster
             return

@@ -50,6 +50,14 @@ def tool_path(name: str, minor: str = "") -> Path:
     return file
 
 
+def tool_build(name: str, minor: str = "") -> str:
+    """Return the version of a tool and the hash of what it is made of.
+
+    What was measured with another build is not mixed in. Raises as `tool_path` does.
+    """
+    return tool_path(name, minor).parent.name
+
+
 @functools.cache
 def _hold(file: Path) -> int:
     """Lock a binary for this process and others; return the open file's descriptor."""

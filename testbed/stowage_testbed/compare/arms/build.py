@@ -6,8 +6,6 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from stowage_testbed.toolchain import tool_path
-
 DIGITS = 12
 
 
@@ -19,11 +17,6 @@ def digest(parts: Iterable[str | bytes]) -> str:
         # With their lengths, no two lists of parts are alike.
         found.update(f"{len(data)}:".encode() + data)
     return found.hexdigest()[:DIGITS]
-
-
-def tool_build(name: str, minor: str) -> str:
-    """Return the version of a tool with the digest of its sources."""
-    return tool_path(name, minor).parent.name
 
 
 def folder_parts(folder: Path) -> Iterable[str | bytes]:

@@ -14,11 +14,11 @@ import yaml
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
-from stowage_testbed.compare.arms.build import digest, tool_build
+from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
 Config = dict[str, Any]

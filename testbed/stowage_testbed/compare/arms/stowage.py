@@ -26,7 +26,7 @@ from stowage_optimizer.cli.probe import probe
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
-from stowage_testbed.compare.arms.build import digest, folder_parts, tool_build
+from stowage_testbed.compare.arms.build import digest, folder_parts
 from stowage_testbed.compare.arms.crds import custom_resources
 from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
@@ -46,7 +46,7 @@ from stowage_testbed.helm.values import (
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.simulate import find_profile
-from stowage_testbed.toolchain import choose_minor
+from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import find_minor
 from stowage_testbed.wait import HANG_S

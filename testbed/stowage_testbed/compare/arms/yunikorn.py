@@ -21,12 +21,11 @@ from stowage_testbed.compare.arms.account import (
     STOCK_SCHEDULER,
     Rights,
 )
-from stowage_testbed.compare.arms.build import tool_build
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
-from stowage_testbed.toolchain import choose_minor, tool_data, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build, tool_data, tool_path
 from stowage_testbed.toolchain.manifest import load_manifest
 
 NAME = "yunikorn"

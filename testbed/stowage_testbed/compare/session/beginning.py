@@ -186,7 +186,7 @@ def _make_comparison(
         limits=tuple(request.limits),
         rounds=request.rounds if request.time_s is None else 1,
         seed=request.seed,
-        environment=environment(),
+        environment=environment(request.arms[0].minor),
         preflight=rows,
         warm_up=request.warm_up,
         question=Question(

@@ -170,7 +170,6 @@ def _open_context(
         cluster.api_client() as api,
         Observer(api) as observer,
     ):
-        cluster.check_minor(minor)
         _look_around(api, cluster.name, listener)
         yield RunContext(
             cluster,

@@ -16,7 +16,7 @@ from stowage_testbed.errors import StowageError
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import RowT
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.whole_file import write_whole
 
 RECIPE = 2
@@ -31,7 +31,7 @@ def program() -> dict[str, str]:
     return {
         "recipe": str(RECIPE),
         "optimiser": source_digest(),
-        "simulator": tool_path("stowage-simulate", choose_minor()).parent.name,
+        "simulator": tool_build("stowage-simulate", choose_minor()),
         **{name: versions[name] for name in PACKAGES},
     }
 
