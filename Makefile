@@ -28,7 +28,8 @@ BACKEND ?= kwok-binary
 # The minor of Kubernetes, such as 1.36; the default one if empty. GO_MINOR is what Go needs to build for it.
 KUBERNETES ?= $(STOWAGE_KUBERNETES)
 export STOWAGE_KUBERNETES := $(KUBERNETES)
-GO_MINOR = $(if $(wildcard scheduler/go-$(KUBERNETES).mod),-modfile=go-$(KUBERNETES).mod -tags=k8s$(subst .,,$(KUBERNETES)))
+go_minor = -modfile=go-$(1).mod -tags=k8s$(subst .,,$(1))
+GO_MINOR = $(if $(wildcard scheduler/go-$(KUBERNETES).mod),$(call go_minor,$(KUBERNETES)))
 # Minors that the scheduler is built for as well; all checks but Go's tests and the smoke set are of the default one.
 OTHER_MINORS := $(patsubst scheduler/go-%.mod,%,$(wildcard scheduler/go-*.mod))
 RESULTS ?= results
@@ -214,7 +215,7 @@ test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race dete
 test-go-minors: $(addprefix test-go-,$(OTHER_MINORS)) ## Run the Go tests on the other minors of Kubernetes.
 
 test-go-%: $(READY) $(COMPILED) go-modules
-	@cd scheduler && GOPROXY=off go test -modfile=go-$*.mod -tags=k8s$(subst .,,$*) -trimpath -shuffle=on ./...
+	@cd scheduler && GOPROXY=off go test $(call go_minor,$*) -trimpath -shuffle=on ./...
 
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
