@@ -135,6 +135,11 @@ upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler
 upstream-tests: $(READY) ## Run upstream's integration tests of the scheduler with the plugins: hours; resumable (ONLY=preemption).
 	@python -m benchmarks upstream-tests --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 
+.PHONY: upstream-e2e
+upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of scheduling on fake nodes: half an hour; resumable (ONLY=hostPort).
+	@stowage tools install --quiet
+	@python -m benchmarks upstream-e2e --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
+
 .PHONY: bench-invariants
 bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
 	@python -m benchmarks invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)

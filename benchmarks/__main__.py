@@ -149,6 +149,25 @@ def upstream_tests(
 
 
 @app.command()
+def upstream_e2e(
+    *,
+    profile: Annotated[
+        list[str] | None,
+        typer.Option(help="Beside stock, this one only; may be given more than once."),
+    ] = None,
+    only: Annotated[
+        str, typer.Option(help="Run tests only whose names have these words.")
+    ] = "",
+    results: Results = RESULTS,
+) -> None:
+    """Run upstream's end-to-end tests of scheduling on clusters of fake nodes."""
+    from benchmarks.upstream.end_to_end import run_specs  # noqa: PLC0415
+    from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
+
+    run_command(lambda: run_specs(choose_profiles(profile), only, results, say))
+
+
+@app.command()
 def compare(
     *,
     scope: Scope = ScopeName.DEFAULT,

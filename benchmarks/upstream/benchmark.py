@@ -108,11 +108,13 @@ class _Session:
 
     def _pace(self, case: Case, profile: Profile, number: int) -> None:
         size = self._scope.size_name()
-        task = _task(size, case.name, profile, number)
-        if task in self._journal:
-            return
         sizes = self._scope.sizes
         parameters = {} if sizes is None else sizes[case.name]
+        # Results of other parameters are not of this size.
+        spelt = "".join(f" {name}={value}" for name, value in parameters.items())
+        task = _task(f"{size}{spelt}", case.name, profile, number)
+        if task in self._journal:
+            return
         workload = case.smallest() if parameters == {} and sizes else case.largest()
         self._run(
             task,

@@ -15,7 +15,7 @@ import yaml
 
 from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.cases import CHOSEN
-from benchmarks.upstream.process import run_beside_etcd
+from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
 from benchmarks.upstream.profiles import Profile
 from stowage_testbed import layout
 from stowage_testbed.child import log_tail, quoted_log
@@ -101,11 +101,13 @@ class Harness:
             Time after which it is ended.
         """
         kept.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="sto-perf-") as scratch:
+        with tempfile.TemporaryDirectory(
+            prefix="sto-perf-", dir=fast_folder()
+        ) as scratch:
             file = Path(scratch) / "cases.yaml"
             file.write_text(yaml.safe_dump(list(cases)), encoding="utf-8")
             output = Path(scratch) / "output"
-            run_beside_etcd(
+            run_ending(
                 [
                     str(self._binary), "-test.run=^$", f"-test.bench={BENCHMARK}",
                     "-test.benchtime=1x", f"-perf-scheduling-label-filter={CHOSEN}",
@@ -114,6 +116,7 @@ class Harness:
                 ],
                 self.folder / topic,
                 {
+                    **with_etcd(),
                     **self._build.environment(),
                     "TMPDIR": scratch,
                     "PERF_CASES": str(file),

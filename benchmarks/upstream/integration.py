@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.process import run_beside_etcd
+from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
 from benchmarks.upstream.profiles import STOCK, Profile
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import TaskJournal
@@ -132,13 +132,14 @@ def _pattern(tests: Sequence[str]) -> str:
 def _run(
     build: UpstreamBuild, binary: Path, package: str, profile: Profile, pattern: str
 ) -> list[TestResult]:
-    with tempfile.TemporaryDirectory(prefix="sto-tests-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="sto-tests-", dir=fast_folder()) as scratch:
         output = Path(scratch) / "output"
         configuration = profile.configuration(Path(scratch), lambda: Path("/none"))
-        ended = run_beside_etcd(
+        ended = run_ending(
             [str(binary), "-test.v", f"-test.run={pattern}", "-test.timeout=30m"],
             build.kubernetes / TESTS / package,
             {
+                **with_etcd(),
                 **build.environment(),
                 "TMPDIR": scratch,
                 "STOWAGE_PLUGINS": profile.plugins,

@@ -1,25 +1,26 @@
-"""A process of upstream's that starts an etcd: neither outlives the call."""
+"""A process of upstream's, with whatever it starts: none outlives the call."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 
-def run_beside_etcd(
-    command: list[str],
+def run_ending(
+    command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     output: Path,
     limit_s: float,
 ) -> int | None:
-    """Run a command with the toolchain's etcd on the PATH; return its exit code.
+    """Run a command to its end; return its exit code.
 
     Parameters
     ----------
@@ -31,24 +32,13 @@ def run_beside_etcd(
         The file of all that it says.
     limit_s
         Time after which it is ended; the exit code is None then.
-
-    Raises
-    ------
-    StowageError
-        The etcd is not installed.
     """
-    etcd = tool_path("etcd", choose_minor())
-    inherited = {
-        **os.environ,
-        "PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}",
-        "KUBE_CACHE_MUTATION_DETECTOR": "false",
-    }
     with (
         output.open("wb") as said,
         subprocess.Popen(
             command,
             cwd=folder,
-            env={**inherited, **environment},
+            env={**os.environ, **environment},
             stdout=said,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -61,3 +51,33 @@ def run_beside_etcd(
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - folders of unforeseeable names are made in it
+ROOM_BYTES = 2 * 2**30
+"""What an etcd may write, by its own limit."""
+
+
+def fast_folder() -> Path | None:
+    """Return a folder in memory for what an etcd writes; None where there is no room.
+
+    The wait for a disk that others use as well is what most differs between two runs.
+    """
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES:
+        return MEMORY
+    return None
+
+
+def with_etcd() -> Mapping[str, str]:
+    """Return what has a test server find the toolchain's etcd.
+
+    Raises
+    ------
+    StowageError
+        The etcd is not installed.
+    """
+    etcd = tool_path("etcd", choose_minor())
+    return {
+        "PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}",
+        "KUBE_CACHE_MUTATION_DETECTOR": "false",
+    }

@@ -55,9 +55,9 @@ class Scope:
 
 
 NODES = 1000
-SPREADING = {"initNodes": NODES, "initPods": NODES, "measurePods": 2000}
+SPREADING = {"initNodes": NODES, "initPods": 200, "measurePods": 2000}
 HEADLINES = {
-    "SchedulingBasic": {"initNodes": NODES, "initPods": NODES, "measurePods": 3000},
+    "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 3000},
     "PreferredTopologySpreading": SPREADING,
     "Unschedulable": {"initNodes": NODES, "initPods": 20, "measurePods": 2000},
 }
