@@ -26,6 +26,9 @@ NEEDS_A_KUBELET: Mapping[str, str] = {
     "verify pod overhead is accounted for": (
         "it adds to a node's capacity, which only a kubelet makes allocatable"
     ),
+    "preempt expectedly with the async preemption": (
+        "its pods stay for the 79 s of a preStop hook, which only a kubelet runs"
+    ),
 }
 """By words of their names, the tests that fake nodes cannot serve, and why."""
 

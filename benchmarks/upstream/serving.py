@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kubernetes.client import ApiClient, CoreV1Api
+
 from benchmarks.upstream.profiles import Profile
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
@@ -56,6 +58,7 @@ def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluste
     )
     with running_cluster(cluster), cluster.api_client() as api:
         create_nodes(api, [NODES])
+        _give_addresses(api)
         with _scheduler(cluster, profile, gates):
             for node in NODES.node_names():
                 for name in EVERYWHERE:
@@ -75,6 +78,7 @@ def _scheduler(
             optimizer_enabled=profile.plans,
             values={
                 "schedulerName": SCHEDULER_NAME,
+                "rbac": {"allowPreemption": profile.preempts},
                 "scheduler": {"featureGates": dict.fromkeys(gates, True)},
             },
         )
@@ -88,6 +92,17 @@ def _scheduler(
         arm.running(cluster, Path(folder), None),
     ):
         yield
+
+
+def _give_addresses(api: ApiClient) -> None:
+    """Give each node an address of its own; fake ones all have the loopback's.
+
+    Upstream takes a node's address and the loopback for two.
+    """
+    core = CoreV1Api(api)
+    for number, node in enumerate(NODES.node_names(), start=1):
+        address = {"type": "InternalIP", "address": f"192.0.2.{number}"}
+        core.patch_node_status(node, {"status": {"addresses": [address]}})
 
 
 def _spell(gates: Collection[str]) -> str:

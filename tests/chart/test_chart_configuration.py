@@ -28,7 +28,7 @@ def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
     """The files are the single source: tests of the scheduler read them too."""
     file, rendered = (
         profile_file(profile),
-        scheduler_config(render(f"profile={profile}")),
+        scheduler_config(render(f"profile={profile}", "rbac.allowPreemption=true")),
     )
     client = rendered.pop("clientConnection")
     assert client.pop("kubeconfig") == "/etc/stowage/kubeconfig.yaml"

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
-from chart_render import PROFILES, Manifest, of_kind, render
+from chart_render import PROFILES, Manifest, of_kind, render, scheduler_config
 
 pytestmark = pytest.mark.chart
 
@@ -158,6 +158,22 @@ def test_stock_preemption_is_allowed_only_on_request() -> None:
     asked = set(rights(render("profile=default", "rbac.allowPreemption=true")))
 
     assert ("", "pods", "delete") in asked
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_scheduler_that_may_not_delete_pods_does_not_try(profile: str) -> None:
+    """It would choose the same victims again, dozens of times a second."""
+
+    def disabled(*settings: str) -> list[str]:
+        config = scheduler_config(render(f"profile={profile}", *settings))
+        (one,) = config["profiles"]
+        plugins = one.get("plugins", {}).get("multiPoint", {})
+        return [plugin["name"] for plugin in plugins.get("disabled", ())]
+
+    assert disabled().count("DefaultPreemption") == 1
+    stays = profile in {"default", "score-cache"}
+    allowed = disabled("rbac.allowPreemption=true")
+    assert ("DefaultPreemption" not in allowed) == stays
 
 
 def test_every_binding_names_the_releases_own_account() -> None:

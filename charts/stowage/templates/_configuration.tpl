@@ -32,6 +32,13 @@
 {{- $args := dict "name" "ScoreCache" "args" (merge (dict "apiVersion" "stowage.dev/v1alpha1" "kind" "ScoreCacheArgs") $.Values.scoreCache) -}}
 {{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
 {{- end -}}
+{{- if not $.Values.rbac.allowPreemption -}}
+{{- /* Without the right to delete pods it would choose victims in vain, again and again. */ -}}
+{{- $plugins := .plugins | default dict -}}
+{{- $everywhere := $plugins.multiPoint | default dict -}}
+{{- $off := append ($everywhere.disabled | default list) (dict "name" "DefaultPreemption") | uniq -}}
+{{- $_ := set . "plugins" (merge (dict "multiPoint" (merge (dict "disabled" $off) $everywhere)) $plugins) -}}
+{{- end -}}
 {{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
