@@ -96,14 +96,16 @@ def test_no_other_user_of_the_machine_reaches_etcd(cluster: Cluster) -> None:
     assert cluster.workdir.stat().st_mode & 0o077 == 0
 
 
-def audited(cluster: Cluster, resource: str) -> list[dict[str, Any]]:
-    """Return the audit log's creations of a resource, in order."""
+def audited(
+    cluster: Cluster, resource: str, verb: str = "create"
+) -> list[dict[str, Any]]:
+    """Return the audit log's creations of a resource, in order, or another verb's."""
     lines = cluster.audit_log.read_text(encoding="utf-8").splitlines()
     entries: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return [
         entry
         for entry in entries
-        if entry["verb"] == "create" and entry["objectRef"]["resource"] == resource
+        if entry["verb"] == verb and entry["objectRef"]["resource"] == resource
     ]
 
 
@@ -171,6 +173,36 @@ def test_a_pod_on_a_fake_node_runs_and_is_audited(
     ]
     assert [entry["responseStatus"]["code"] for entry in created] == [201]
     assert "." in created[0]["stageTimestamp"]
+
+
+def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(
+    cluster: Cluster, core: Any, nodes: list[str]
+) -> None:
+    """KWOK deletes by name: one deletion too many hits a StatefulSet's next pod."""
+    for name in ("asked", "forced"):
+        core.create_namespaced_pod("default", a_pod(name, nodes[0]))
+        await_running(core, name)
+
+    core.delete_namespaced_pod("asked", "default")
+    core.delete_namespaced_pod("forced", "default", grace_period_seconds=0)
+    wait_until(
+        "both pods to go",
+        lambda: [
+            one.metadata.name for one in core.list_namespaced_pod("default").items
+        ],
+        lambda names: not {"asked", "forced"} & set(names),
+        timeout_s=HANG_S,
+    )
+    # What KWOK does about them it does before this.
+    core.create_namespaced_pod("default", a_pod("forced", nodes[0]))
+    await_running(core, "forced")
+
+    fake_kubelet = [
+        entry["objectRef"]["name"]
+        for entry in audited(cluster, "pods", "delete")
+        if entry["userAgent"].startswith("kwok-controller")
+    ]
+    assert [name for name in fake_kubelet if name in {"asked", "forced"}] == ["asked"]
 
 
 def test_kwok_leaves_nodes_without_the_annotation_alone(
