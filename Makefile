@@ -136,7 +136,7 @@ upstream-tests: $(READY) ## Run upstream's integration tests of the scheduler wi
 	@python -m benchmarks upstream-tests --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 
 .PHONY: upstream-e2e
-upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of scheduling on fake nodes: half an hour; resumable (ONLY=hostPort).
+upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of scheduling on fake nodes: an hour; resumable (ONLY=hostPort).
 	@stowage tools install --quiet
 	@python -m benchmarks upstream-e2e --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -17,7 +18,7 @@ from benchmarks.upstream.cases import Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import Harness
 from benchmarks.upstream.profiles import Profile
-from benchmarks.upstream.scope import Scope
+from benchmarks.upstream.scope import SCOPES, Scope
 from stowage_testbed.environment import fingerprint
 from stowage_testbed.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import running_service
@@ -52,7 +53,9 @@ def run_benchmark(
     folder = results / NAME
     say("building upstream's harness from its module: minutes when nothing is cached")
     harness = Harness(UpstreamBuild(folder / "build"))
-    mark = f"{harness.digest}-{fingerprint()}"
+    # What was measured with another build, or at other sizes, is not mixed in.
+    sizes = hashlib.sha256(repr(SCOPES).encode()).hexdigest()[:6]
+    mark = f"{harness.digest}-{sizes}-{fingerprint()}"
     cases = list(read_cases(harness.folder))
     with ExitStack() as open_until_end:
 
@@ -108,13 +111,11 @@ class _Session:
 
     def _pace(self, case: Case, profile: Profile, number: int) -> None:
         size = self._scope.size_name()
-        sizes = self._scope.sizes
-        parameters = {} if sizes is None else sizes[case.name]
-        # Results of other parameters are not of this size.
-        spelt = "".join(f" {name}={value}" for name, value in parameters.items())
-        task = _task(f"{size}{spelt}", case.name, profile, number)
+        task = _task(size, case.name, profile, number)
         if task in self._journal:
             return
+        sizes = self._scope.sizes
+        parameters = {} if sizes is None else sizes[case.name]
         workload = case.smallest() if parameters == {} and sizes else case.largest()
         self._run(
             task,

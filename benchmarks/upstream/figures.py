@@ -62,6 +62,9 @@ def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
         here = [one for one in measured if (one.case, one.size) == (case, size)]
         for profile in PROFILES:
             yield from _of_profile(f"{case}, {size}", case, size, profile, here)
+    for size in dict.fromkeys(one.size for one in measured):
+        here = [one for one in measured if one.size == size]
+        yield from _of_all_cases(size, here)
     for profile in PROFILES:
         yield from _passing(profile, paces)
 
@@ -69,20 +72,38 @@ def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
 def _of_profile(
     name: str, case: str, size: str, profile: Profile, here: Sequence[Pace]
 ) -> Iterator[Figure]:
-    mine = {one.round_number: one.pods_s for one in here if one.profile == profile.name}
-    stock = {one.round_number: one.pods_s for one in here if one.profile == STOCK.name}
-    paces = [pace for pace in mine.values() if pace]
+    paces = [one.pods_s for one in here if one.profile == profile.name and one.pods_s]
     if not paces:
         return
     yield figure(f"{name}: {profile.name}", "pods/s", paces, median)
-    ratios = [
-        own / base
-        for number in sorted(mine.keys() & stock.keys())
-        if (own := mine[number]) and (base := stock[number])
-    ]
+    ratios = _ratios(profile, here)
     if profile is not STOCK and ratios:
         least = WANTED.get((profile.name, case, size), profile.promise)
         yield ratio_figure(f"{name}: {profile.name} over stock", ratios, least)
+
+
+def _of_all_cases(size: str, here: Sequence[Pace]) -> Iterator[Figure]:
+    """Yield each profile's ratio over all cases: three rounds of one say little."""
+    if len({one.case for one in here}) < FEWEST:
+        return
+    for profile in PROFILES:
+        ratios = _ratios(profile, here)
+        if profile is not STOCK and ratios:
+            name = f"all cases, {size}: {profile.name} over stock"
+            yield ratio_figure(name, ratios, profile.promise)
+
+
+def _ratios(profile: Profile, here: Sequence[Pace]) -> list[float]:
+    """Return a profile's pace over stock's, wherever both have one in a round."""
+    mine, stock = (
+        {
+            (one.case, one.round_number): one.pods_s
+            for one in here
+            if one.profile == name and one.pods_s
+        }
+        for name in (profile.name, STOCK.name)
+    )
+    return [mine[key] / stock[key] for key in sorted(mine.keys() & stock.keys())]
 
 
 def ratio_figure(name: str, ratios: Sequence[float], least: float | None) -> Figure:

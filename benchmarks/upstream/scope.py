@@ -57,9 +57,9 @@ class Scope:
 NODES = 1000
 SPREADING = {"initNodes": NODES, "initPods": 200, "measurePods": 2000}
 HEADLINES = {
-    "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 3000},
+    "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 2000},
     "PreferredTopologySpreading": SPREADING,
-    "Unschedulable": {"initNodes": NODES, "initPods": 20, "measurePods": 2000},
+    "Unschedulable": {"initNodes": NODES, "initPods": 20, "measurePods": 1500},
 }
 FURTHER = {
     "TopologySpreading": SPREADING,

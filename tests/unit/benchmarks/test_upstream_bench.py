@@ -71,6 +71,20 @@ def test_a_target_is_missed_only_where_the_rounds_show_it() -> None:
     assert slow[name].met is False
 
 
+def test_all_cases_together_tell_what_the_rounds_of_one_cannot() -> None:
+    """Three rounds of a case scatter by a tenth, and the promise is a thirtieth."""
+    cases = ("A", "B", "C", "D")
+    found = figures_of(
+        *(one for case in cases for one in paces("default", 100, 100, case=case)),
+        *(one for case in cases for one in paces("registered", 98, 103, case=case)),
+        Pace("E", "1,000 nodes", "registered", 0, 50.0, passed=True),
+    )
+
+    together = found["all cases, 1,000 nodes: registered over stock"]
+    assert (together.runs, together.met) == (8, True)
+    assert found["A, 1,000 nodes: registered over stock"].met is None
+
+
 def test_what_fails_with_stock_as_well_is_not_held_against_a_profile() -> None:
     """Upstream's tests are not all steady."""
 
