@@ -14,6 +14,7 @@ from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.process import run_ending
 from stowage_testbed.child import log_tail, quoted_log
 from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.errors import StowageError
 
 SIG = r"\[sig-scheduling\]"
@@ -24,7 +25,6 @@ LIMIT_S = 900.0
 
 LISTING_S = 120.0
 OUTPUT = "output.log"
-HOST_TAINT = "stowage.dev/host"
 
 
 @dataclass(frozen=True, slots=True)
