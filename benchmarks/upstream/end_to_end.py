@@ -64,7 +64,8 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
         Go or a tool is missing, the tests do not build, or the list of those that are
         left out names one that upstream does not have.
     """
-    folder = results / NAME
+    # The tests run in folders of their own, from which a relative one is elsewhere.
+    folder = (results / NAME).resolve()
     say("building upstream's tests from their module: minutes when nothing is cached")
     specs = Suite(UpstreamBuild(folder / "build"))
     known = specs.specs()
@@ -75,8 +76,8 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
         folder / f"results-{builds}-{fingerprint()}.jsonl", SpecResult
     )
     session = _Session(specs, folder, journal, say)
+    asked = [one for one in known if only in one.name]
     for profile in profiles:
-        asked = [one for one in known if only in one.name]
         chosen = [one for one in asked if one.name not in excused[profile.name]]
         for gated in (False, True):
             session.run(profile, [one for one in chosen if bool(one.gates) == gated])

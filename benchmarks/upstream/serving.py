@@ -59,10 +59,11 @@ def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluste
     with running_cluster(cluster), cluster.api_client() as api:
         create_nodes(api, [NODES])
         _give_addresses(api)
+        objects = Objects(api)
         with _scheduler(cluster, profile, gates):
             for node in NODES.node_names():
                 for name in EVERYWHERE:
-                    Objects(api).create(_system_pod(name, node))
+                    objects.create(_system_pod(name, node))
             yield cluster
 
 

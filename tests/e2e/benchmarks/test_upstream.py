@@ -16,24 +16,31 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 """They are built first, which takes minutes where nothing is cached."""
 
 
-def test_upstreams_benchmark_runs_every_profile(tmp_path: Path) -> None:
-    """A profile that upstream's harness cannot start would be judged by nobody."""
-    run_benchmark(SMOKE, PROFILES, tmp_path, print)
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder as `make` names it: relative, where programs run elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    return Path("results")
 
-    found = json.loads((tmp_path / "upstream.json").read_text(encoding="utf-8"))
+
+def test_upstreams_benchmark_runs_every_profile(results: Path) -> None:
+    """A profile that upstream's harness cannot start would be judged by nobody."""
+    run_benchmark(SMOKE, PROFILES, results, print)
+
+    found = json.loads((results / "upstream.json").read_text(encoding="utf-8"))
     paces = {one["profile"]: one for one in found["paces"]}
     assert paces.keys() == {one.name for one in PROFILES}
     for pace in paces.values():
         assert pace["passed"], pace["end"]
 
 
-def test_upstreams_end_to_end_tests_run_on_fake_nodes(tmp_path: Path) -> None:
+def test_upstreams_end_to_end_tests_run_on_fake_nodes(results: Path) -> None:
     """They know nothing of Stowage, and are given no more than a kubeconfig."""
     profiles = choose_profiles(["score-cache"])
 
-    run_specs(profiles, "NodeSelector is respected", tmp_path, print)
+    run_specs(profiles, "NodeSelector is respected", results, print)
 
-    found = json.loads((tmp_path / "upstream-e2e.json").read_text(encoding="utf-8"))
+    found = json.loads((results / "upstream-e2e.json").read_text(encoding="utf-8"))
     ended = {(one["spec"], one["profile"]): one["result"] for one in found["specs"]}
     assert len(ended) == 4
     assert set(ended.values()) == {"passed"}
