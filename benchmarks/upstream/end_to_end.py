@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.upstream.building import UpstreamBuild
+from benchmarks.upstream.figures import failing_figure
 from benchmarks.upstream.profiles import STOCK, Profile
 from benchmarks.upstream.serving import serving_cluster
 from benchmarks.upstream.specs import Spec, SpecResult, Suite
@@ -169,12 +170,12 @@ def spec_figure(profile: Profile, found: Sequence[SpecResult]) -> Figure:
         if one.profile == STOCK.name
         and (one.result == "passed" or (profile is STOCK and one.result != "skipped"))
     }
-    mine = {one.spec: one for one in found if one.profile == profile.name}
-    ran = sorted(mine.keys() & counts)
-    failed = [spec for spec in ran if mine[spec].result != "passed"]
     words = "fail" if profile is STOCK else "fail, of those that stock passes"
-    return Figure(
+    return failing_figure(
         f"{profile.name}: upstream's end-to-end tests that {words}",
-        float(len(failed)) if ran else None,
-        "", "<= 0", not failed if ran else None, len(ran), note="; ".join(failed),
-    )  # fmt: skip
+        {
+            one.spec: one.result == "passed"
+            for one in found
+            if one.profile == profile.name and one.spec in counts
+        },
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -150,3 +150,18 @@ def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
     else:
         name = f"{name}, of those that stock passes"
         yield Figure(name, count, "", "<= 0", not failed, cases, note=note)
+
+
+def failing_figure(name: str, passed: Mapping[str, bool]) -> Figure:
+    """Return how many fail of what is judged; where nothing is, nothing is claimed.
+
+    Parameters
+    ----------
+    name
+        Of the figure.
+    passed
+        By its name, whether each test passed that counts.
+    """
+    failed = sorted(one for one, well in passed.items() if not well)
+    value, met = (float(len(failed)), not failed) if passed else (None, None)
+    return Figure(name, value, "", "<= 0", met, len(passed), note="; ".join(failed))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.upstream.building import UpstreamBuild
+from benchmarks.upstream.figures import failing_figure
 from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
 from benchmarks.upstream.profiles import STOCK, Profile
 from stowage_testbed.environment import fingerprint
@@ -168,15 +169,12 @@ def _figure(profile: Profile, found: Sequence[TestResult]) -> Figure:
         for one in found
         if one.profile == STOCK.name and one.result == "FAIL"
     }
-    mine = [one for one in found if one.profile == profile.name]
-    failed = {
-        (one.package, one.test)
-        for one in mine
-        if one.result == "FAIL"
-        and (profile is STOCK or (one.package, one.test) not in broken)
-    }
-    return Figure(
+    return failing_figure(
         f"{profile.name}: upstream's tests that fail, and pass with stock",
-        float(len(failed)), "", "<= 0", not failed, len(mine),
-        note=", ".join(f"{package}: {test}" for package, test in sorted(failed)),
-    )  # fmt: skip
+        {
+            f"{one.package}: {one.test}": one.result != "FAIL"
+            for one in found
+            if one.profile == profile.name
+            and (profile is STOCK or (one.package, one.test) not in broken)
+        },
+    )
