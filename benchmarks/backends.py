@@ -13,6 +13,7 @@ import psutil
 
 from benchmarks.command import Say, write_figures
 from benchmarks.optimizer.measurement import pss_bytes
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
@@ -23,7 +24,6 @@ from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.helm.install import install_release
-from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.text.figure import Figure, figure
 
 NODES = 10

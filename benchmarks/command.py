@@ -9,11 +9,11 @@ from typing import Any
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.environment import environment
-from stowage_testbed.errors import StowageError
 from stowage_testbed.text.figure import Figure, table
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.toolchain.environment import environment
 
 Say = Callable[[str], None]
 

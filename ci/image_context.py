@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.images.content import source_epoch
 from stowage_testbed.images.contexts import prepare
 from stowage_testbed.images.recipe import recipe_of, recipes_home

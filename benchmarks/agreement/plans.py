@@ -12,7 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import Index, amounts
 from stowage_optimizer.verify.worth import count_tiers
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate import Question
 
 

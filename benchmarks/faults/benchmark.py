@@ -12,10 +12,10 @@ from benchmarks.faults.figures import (
     churn_curve,
     reliability_figures,
 )
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.faults.session import NAME, build_mark, run_faults, trial_journal
 from stowage_testbed.run.request import choose_faults
-from stowage_testbed.whole_file import write_whole
 
 FAULTS = ("faults/*",)
 

@@ -14,9 +14,9 @@ from benchmarks.optimizer.measurement import Call, measure
 from benchmarks.optimizer.record import Record
 from benchmarks.optimizer.scope import SEED
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.journal import Journal
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "fleets"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.fleets.fleet import NOWHERE, Fleet
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 NODES = "openb_node_list_all_node.csv"
 PODS_A_NODE = 110

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from kubernetes.client import ApiClient
 
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.errors import StowageError
 from stowage_testbed.helm import install_release
 from stowage_testbed.observe.audit import (
     AuditMark,
@@ -26,11 +28,9 @@ from stowage_testbed.observe.audit import (
     read_creation_times_ns,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
-from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.wait import wait_until
 
 NODE = Resources(cpu=32_000, memory=256 * 2**30, pods=MOST_PODS)
 """KWOK's own default node, but for its number of pods."""

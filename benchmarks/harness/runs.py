@@ -19,6 +19,7 @@ from benchmarks.harness.burst import (
     burst_namespace,
 )
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.compare.session.one_turn import WindowMeter
@@ -37,7 +38,6 @@ from stowage_testbed.recording.run_record import (
 )
 from stowage_testbed.run.catching_up import count_pods, read_audit
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.wait import wait_until
 
 SCENARIO_ID = "burst/deployment-200"
 

@@ -10,11 +10,11 @@ from benchmarks.live.cell import SCOPES, Cell
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import Row
 from benchmarks.live.rounds import run_cell
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "live"
 

@@ -12,8 +12,11 @@ from itertools import count
 from typing import Any
 
 from benchmarks.live.cell import Cell
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import (
     CONTROLLER_MANAGER,
     KWOK,
@@ -23,11 +26,8 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.processes import is_alive, kill_one
-from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.receipt import ReceiptClock
-from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.steps.pacing import Due, Pacer
-from stowage_testbed.wait import wait_until
 
 STEADY = "steady"
 """Namespace of the pods that are there before, and that a plan moves."""

@@ -15,7 +15,7 @@ from benchmarks.live.cluster import (
     too_slow,
 )
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.run.steps.pacing import Due, Pacer
 

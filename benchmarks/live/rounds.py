@@ -27,6 +27,7 @@ from benchmarks.live.load import burst, churning
 from benchmarks.live.meter import METRICS_VALUES, Meter
 from benchmarks.live.moments import TINY, Moments, Row, Window
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.helm import Release, install_release
@@ -36,7 +37,6 @@ from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import plans_in_words
 from stowage_testbed.observe.source import PACKING_PLANS, RESERVATIONS, Source
 from stowage_testbed.observe.state import State
-from stowage_testbed.wait import WaitTimeoutError
 
 IDLE_S = 3.0
 """A scheduler that has just started is left alone for so long."""

@@ -24,11 +24,11 @@ from benchmarks.optimizer.readiness import (
 from benchmarks.optimizer.record import Record
 from benchmarks.optimizer.scope import EVERY_PART, Part, Scope
 from benchmarks.optimizer.session import Session
-from stowage_testbed.environment import fingerprint
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.instances.case import Family
-from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, find_profile
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "bench-optimizer"
 

@@ -8,13 +8,13 @@ import numpy as np
 from google.protobuf.json_format import MessageToJson, Parse
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.resources import CPU, MEMORY
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.snapshot import snapshot_of
-from stowage_testbed.resources import CPU, MEMORY
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.simulation import simulate
 from stowage_testbed.simulate import Simulator
-from stowage_testbed.whole_file import write_whole
 
 
 def fill(scenario: Scenario) -> dict[str, str | None]:

@@ -14,10 +14,10 @@ from benchmarks.optimizer.fleet import LIMIT_S, FleetCall
 from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.measurement import measure
 from benchmarks.optimizer.scope import OVERHEAD_CELL, Arm, Scope
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure
-from stowage_testbed.whole_file import write_whole
 
 OVERHEAD_LIMIT_S = 0.5
 

@@ -9,8 +9,8 @@ from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.measurement import measure
 from benchmarks.optimizer.record import Record
 from benchmarks.optimizer.scope import EVERY_PART, Arm, Part, Scope
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.instances.case import Case
-from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService
 
 RIVAL = "paper"

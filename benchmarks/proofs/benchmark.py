@@ -12,10 +12,10 @@ from pathlib import Path
 
 from benchmarks.command import Say, write_figures
 from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.journal import Journal
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.simulate import SchedulerVerifier, find_profile
 from stowage_testbed.text.figure import Figure
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "proofs"
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import starmap
 from typing import Any
 
-from stowage_testbed.quantity import parse_cpu, parse_memory
+from stowage_testbed.amounts.quantity import parse_cpu, parse_memory
 from stowage_testbed.simulate import Instance
 
 Manifest = dict[str, Any]

@@ -24,13 +24,13 @@ from benchmarks.soak.pieces import (
 from benchmarks.soak.sampler import Sampler
 from benchmarks.soak.slopes import S_AN_HOUR
 from benchmarks.soak.turn import Turn
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
 from stowage_testbed.faults.processes import ELECTION
 from stowage_testbed.faults.trial import Trial
-from stowage_testbed.journal import Journal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED

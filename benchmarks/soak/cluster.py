@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.cluster.node_pool import NodePool
@@ -26,7 +27,6 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.state import State
-from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import (
     ScenarioEnvironment,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.resources import Resources
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import make_manual_plan
 from stowage_testbed.scenario.manifests import make_bare_pod

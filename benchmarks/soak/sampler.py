@@ -18,8 +18,8 @@ from benchmarks.live.meter import fetch, read_metrics, scheduler_url
 from benchmarks.soak.pieces import SAMPLES, write_sample
 from benchmarks.soak.slopes import Point
 from stowage_testbed.api.client import send
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process
-from stowage_testbed.errors import StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.receipt import ReceiptClock
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.soak.cluster import NAMESPACE, SoakCluster
 from benchmarks.soak.events import ORDINARY
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.moment import recovered
@@ -17,7 +18,6 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.run.problem import catch_problem
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.wait import WaitTimeoutError
 
 MOST_LARGE = 5
 LONGEST_S = 5.0

@@ -19,9 +19,9 @@ from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import Harness
 from benchmarks.upstream.profiles import Profile
 from benchmarks.upstream.scope import SCOPES, Scope
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import running_service
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "upstream"
 

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.golang import find_go, go_environment
 from stowage_testbed.toolchain.manifest import load_manifest
 

@@ -13,11 +13,11 @@ from benchmarks.upstream.figures import failing_figure
 from benchmarks.upstream.profiles import STOCK, Profile
 from benchmarks.upstream.serving import serving_cluster
 from benchmarks.upstream.specs import Spec, SpecResult, Suite
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "upstream-e2e"
 MOST_LETTERS = 120

@@ -17,8 +17,8 @@ from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.cases import CHOSEN
 from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
 from benchmarks.upstream.profiles import Profile
-from stowage_testbed import layout
-from stowage_testbed.child import log_tail, quoted_log
+from stowage_testbed.base import layout
+from stowage_testbed.base.child import log_tail, quoted_log
 
 CRDS = layout.shipped("charts").resolve() / "stowage" / "crds"
 HARNESS = "test/integration/scheduler_perf"

@@ -13,9 +13,9 @@ from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.figures import failing_figure
 from benchmarks.upstream.process import fast_folder, run_ending, with_etcd
 from benchmarks.upstream.profiles import STOCK, Profile
-from stowage_testbed.environment import fingerprint
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.text.figure import Figure
+from stowage_testbed.toolchain.environment import fingerprint
 from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import built_minors

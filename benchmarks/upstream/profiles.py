@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.simulate import find_profile
 
 

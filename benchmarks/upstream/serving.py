@@ -13,6 +13,7 @@ from typing import Any
 from kubernetes.client import ApiClient, CoreV1Api
 
 from benchmarks.upstream.profiles import Profile
+from stowage_testbed.amounts.resources import parse_all
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
@@ -20,7 +21,6 @@ from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.compare.arms.kube_scheduler import SCHEDULER_NAME, default_arm
 from stowage_testbed.helm import install_release
-from stowage_testbed.resources import parse_all
 
 NODES = NodePool(
     "node",

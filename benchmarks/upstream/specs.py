@@ -12,10 +12,10 @@ from typing import Any
 
 from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.process import run_ending
-from stowage_testbed.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.host_pods import HOST_TAINT
-from stowage_testbed.errors import StowageError
 
 SIG = r"\[sig-scheduling\]"
 GATE = "FeatureGate:"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from docs.tooling.markdown import code, page, table
 from stowage_optimizer.service.metrics import Metrics
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 
 SCHEDULER = layout.shipped("scheduler")
 NOTE = """\

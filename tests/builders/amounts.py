@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stowage_testbed.resources import MOST_PODS, ONE_POD, Resources
+from stowage_testbed.amounts.resources import MOST_PODS, ONE_POD, Resources
 
 GPU = "nvidia.com/gpu"
 

@@ -17,11 +17,11 @@ from kubernetes.client import (
     RbacAuthorizationV1Api,
 )
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.arms.account import LABEL, NAMESPACE
 from stowage_testbed.run.arm import PodOverrides
-from stowage_testbed.wait import HANG_S, wait_until
 
 BIND_TIMEOUT_S = HANG_S
 

@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from stowage_testbed.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S
 
 LISTED_TIMEOUT_S = HANG_S
 

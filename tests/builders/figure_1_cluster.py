@@ -8,9 +8,9 @@ from typing import Any
 from kubernetes.client import AppsV1Api
 from release_environment import ReleaseEnvironment
 
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.plan import PlanApi
-from stowage_testbed.wait import HANG_S, wait_until
 
 SIZES_GB = {"first": 2, "second": 2, "third": 3}
 

@@ -9,7 +9,7 @@ from typing import Any
 from kubernetes.client import CustomObjectsApi
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 PODS = 3
 _GROUPS = ("scheduling.k8s.io", "v1beta1", "default", "podgroups")

@@ -7,7 +7,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.toolchain.golang import find_go, go_environment
 from stowage_testbed.toolchain.manifest import load_manifest
 

@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.host_pods import HOST_NODE, HOST_TAINT
-from stowage_testbed.wait import HANG_S, wait_until
 
 NOT_FOUND = 404
 

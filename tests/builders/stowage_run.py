@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base import layout
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 STOWAGE = (sys.executable, "-X", "faulthandler", "-c")
 MAIN = "from stowage_testbed.cli import main; main()"

@@ -15,7 +15,7 @@ import yaml
 from go_module import go_module
 
 from docs.tooling.metrics import Metric, go_files, optimizer_metrics, read
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain import tool_path
 

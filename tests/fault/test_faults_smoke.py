@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.faults.figures import REFUSING
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.faults.attempt import Attempt
 from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
 from stowage_testbed.faults.session import on_fresh_nodes

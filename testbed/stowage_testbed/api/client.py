@@ -8,7 +8,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

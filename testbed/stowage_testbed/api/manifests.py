@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 Given = str | Path | Mapping[str, Any] | Sequence["Given"]
 

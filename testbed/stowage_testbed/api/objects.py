@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import MERGE_PATCH, ApiRefusedError, Manifest, ask
 from stowage_testbed.api.kinds import DEFINITION, kinds_of
-from stowage_testbed.wait import wait_until
+from stowage_testbed.base.wait import wait_until
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
@@ -21,7 +22,6 @@ from stowage_testbed.cluster.interruption import (
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
-from stowage_testbed.errors import StowageError
 
 RESOLUTION_S = 15
 """Between two looks at the pods' usage, as metrics-server's own manifests have it."""

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.errors import InputError
 
 DEFAULT_ROUNDS = 3
 

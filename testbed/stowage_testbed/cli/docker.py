@@ -8,11 +8,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
 from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.docker.requirements import NAMESPACES, unstartable_reasons
 from stowage_testbed.docker.with_engine import OPTIONAL
-from stowage_testbed.errors import StowageError
 
 
 @app.command()

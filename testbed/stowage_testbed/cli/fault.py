@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import FAILED, app, reading_input
 from stowage_testbed.cli.scenario import SCENARIOS, Folder
-from stowage_testbed.errors import StowageError
 
 FAULTS = "faults/*"
 _SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")

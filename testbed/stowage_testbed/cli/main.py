@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from stowage_testbed.errors import InputError, RunEndedError, StowageError
+from stowage_testbed.base.errors import InputError, RunEndedError, StowageError
 
 FAILED = 1
 """Exit code of what was carried out and did not hold."""

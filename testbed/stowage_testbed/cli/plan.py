@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from stowage_testbed.api.client import new_api_client
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
 from stowage_testbed.cluster.listing import find_cluster
-from stowage_testbed.errors import InputError
-from stowage_testbed.plan import PlanApi, page_of, table_of
 
 plan_app = typer.Typer(
     name="plan",

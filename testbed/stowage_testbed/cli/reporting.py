@@ -8,14 +8,14 @@ from pathlib import Path
 
 import typer
 
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.compare import reports
 from stowage_testbed.compare.bundle import HEAD
 from stowage_testbed.compare.html.page import page
-from stowage_testbed.errors import InputError
 from stowage_testbed.report.saved import read_run
 from stowage_testbed.report.showing import MARKDOWN, write_markdown, write_screen
 from stowage_testbed.text.markdown import append_step_summary
-from stowage_testbed.whole_file import write_whole
 
 STDOUT = Path("-")
 

@@ -6,9 +6,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.sweep_progress import SweepProgress
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.errors import InputError
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
 from stowage_testbed.reproduce.boreas.request import BoreasRequest

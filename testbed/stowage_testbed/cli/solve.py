@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import typer
 
 from stowage_optimizer.errors import OptimizerError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import app
-from stowage_testbed.errors import StowageError
 
 AS_GIVEN = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The optimiser reads its arguments itself, so that no option is written twice."""

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import Minor, app
-from stowage_testbed.errors import StowageError
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file

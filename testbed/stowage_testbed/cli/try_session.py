@@ -7,9 +7,9 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.run_session import RunSession
 from stowage_testbed.cluster.backend import TOOLS, Backend
-from stowage_testbed.errors import InputError
 from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.run.outcome import RunOutcome

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.main import Minor, app
-from stowage_testbed.errors import StowageError
-from stowage_testbed.whole_file import write_whole
 
 
 @app.command("whatif")

@@ -9,8 +9,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
-from stowage_testbed.errors import StowageError
 
 _TIMEOUT_S = 30.0
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"

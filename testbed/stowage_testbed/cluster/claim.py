@@ -10,13 +10,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process
 from stowage_testbed.cluster.containers import containers_run, remove_containers
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import choose_ports
 from stowage_testbed.cluster.processes import end_gently, kill_processes
-from stowage_testbed.errors import StowageError
 
 _DRAFT = ".claim-"
 _GENTLE_S = 5.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.processes import is_alive, marked_environment
-from stowage_testbed.errors import StowageError
 
 ETCD = "etcd"
 API_SERVER = "kube-apiserver"

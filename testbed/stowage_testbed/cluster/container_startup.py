@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import component_failed, log_file
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.startup import is_empty, start_timeout
 from stowage_testbed.docker.engine import DockerCommandError, container_log, docker
-from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 _POLL_S = 0.1
 _TAIL_LINES = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.owner import Owner
 from stowage_testbed.docker.engine import (

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
-from stowage_testbed.errors import StowageError
 
 NO_SPACE = "NOSPACE"
 """The alarm of an etcd that has reached its quota: it takes no more writes."""

@@ -8,7 +8,8 @@ from typing import Literal
 
 from filelock import FileLock
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.claim import (
     check_name,
@@ -19,7 +20,6 @@ from stowage_testbed.cluster.claim import (
 )
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.docker.engine import EngineUnreachableError
-from stowage_testbed.errors import StowageError
 
 State = Literal["up", "owned", "leftover"]
 

@@ -7,11 +7,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import cycle, islice, repeat
 from typing import Annotated, Any, Literal
 
-from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
-from stowage_testbed.declaration import form, setting
-from stowage_testbed.errors import StowageError
-from stowage_testbed.quantity import SomeCpu, SomeMemory
-from stowage_testbed.resources import (
+from stowage_testbed.amounts.quantity import SomeCpu, SomeMemory
+from stowage_testbed.amounts.resources import (
     CPU,
     MEMORY,
     MOST_PODS,
@@ -20,6 +17,9 @@ from stowage_testbed.resources import (
     Resources,
     parse_all,
 )
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION, FAKE_NODE_VALUE
+from stowage_testbed.declaration import form, setting
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"

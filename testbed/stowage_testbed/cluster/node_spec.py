@@ -8,9 +8,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import get_args
 
+from stowage_testbed.amounts.quantity import QuantityError, parse_count
+from stowage_testbed.amounts.resources import (
+    CPU,
+    MEMORY,
+    MOST_PODS,
+    PODS,
+    Resources,
+    parse,
+)
 from stowage_testbed.cluster.node_pool import Effect, NodePool, NodePoolError, Taint
-from stowage_testbed.quantity import QuantityError, parse_count
-from stowage_testbed.resources import CPU, MEMORY, MOST_PODS, PODS, Resources, parse
 
 _EFFECTS = get_args(Effect)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?")

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.errors import StowageError
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient, V1Node

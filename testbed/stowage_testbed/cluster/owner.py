@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.whole_file import write_whole
 
 _FILE = "owner.json"
 _SAME_START_S = 2.0

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import psutil
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 LOOPBACK = "127.0.0.1"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
 
 MARK = "STOWAGE_CLUSTER_FOLDER"
 

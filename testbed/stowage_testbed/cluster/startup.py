@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from stowage_testbed.child import log_tail, quoted_log
+from stowage_testbed.base.child import log_tail, quoted_log
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -27,8 +29,6 @@ from stowage_testbed.cluster.host_pods import HOST_NODE
 from stowage_testbed.cluster.kwokctl import KWOKCTL, running_kwokctl
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.processes import kill_one
-from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 _POLL_S = 0.03
 _API = (ETCD, API_SERVER)

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from stowage_testbed.child import TAIL_LINES, log_tail, quoted_log
+from stowage_testbed.base.child import TAIL_LINES, log_tail, quoted_log
+from stowage_testbed.base.ending import Ending, ended_early
+from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import ETCD, log_file
 from stowage_testbed.cluster.etcd import NO_SPACE, etcd_health
@@ -22,8 +24,6 @@ from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.processes import kill_processes
 from stowage_testbed.cluster.watched_processes import WatchedProcesses, how_it_ended
-from stowage_testbed.ending import Ending, ended_early
-from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.hostpods.ended import EndedContainers
 
 LOOK_EVERY_S = 0.2

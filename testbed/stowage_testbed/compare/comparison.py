@@ -84,7 +84,7 @@ class Comparison:
     warm_up
         Pods that every scheduler placed before its window opened.
     environment
-        As `stowage_testbed.environment.environment` gives it.
+        As `stowage_testbed.toolchain.environment.environment` gives it.
     speed
         Of the machine, for `stowage baseline`.
     """

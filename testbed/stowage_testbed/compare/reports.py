@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.compare.html.page import page
 from stowage_testbed.compare.result import Result, result_of
 from stowage_testbed.compare.tables.all_tables import all_tables
 from stowage_testbed.compare.tables.lead import overview
-from stowage_testbed.errors import InputError
 from stowage_testbed.text.markdown import escaped, markdown_text
 from stowage_testbed.text.terminal import plain, terminal_text
-from stowage_testbed.whole_file import write_whole
 
 HTML = "report.html"
 MARKDOWN = "report.md"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stowage_testbed.amounts.resources import names_of
 from stowage_testbed.compare.bundle import Bundle
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.verdicts.judging import judge
@@ -11,7 +12,6 @@ from stowage_testbed.compare.verdicts.verdict import ArmVerdicts, MeasuredRun
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord
-from stowage_testbed.resources import names_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psutil
 
-from stowage_testbed.child import log_tail
+from stowage_testbed.base.child import log_tail
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.docker import oci_runtime
 from stowage_testbed.docker.engine import docker, engine_unavailable_reason
-from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0

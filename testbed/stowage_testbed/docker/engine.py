@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 DOCKER = "docker"
 TIMEOUT_S = 120.0

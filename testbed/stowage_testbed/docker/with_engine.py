@@ -18,10 +18,10 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.docker.dockerd import Dockerd
 from stowage_testbed.docker.sysctls import kept_sysctls
-from stowage_testbed.errors import StowageError
 
 PATIENCE_S = 1800.0
 """How long one command waits for another's engine: as long as a suite takes."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
@@ -26,7 +27,6 @@ from stowage_testbed.cluster.supervision import expect_ends, watch_again
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.processes import kill_scheduler, no_process
 from stowage_testbed.helm.values import api_server_url
-from stowage_testbed.wait import HANG_S, wait_until
 
 
 def restart_api_server(context: FaultContext) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.components import API_SERVER
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
-from stowage_testbed.errors import InputError
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.values import merge_values

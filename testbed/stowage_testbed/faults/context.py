@@ -11,8 +11,8 @@ from pathlib import Path
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.clock import Clock, SystemClock
-from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.settled import pods_gone

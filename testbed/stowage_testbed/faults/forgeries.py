@@ -12,9 +12,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.faults.tenant import (
     must_be_forbidden,
@@ -28,10 +30,8 @@ from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.observe.state import State
-from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.wait import HANG_S
 
 PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
 WAYS = (PLAN, RESERVATION, STATUS)

@@ -22,7 +22,7 @@ from typing import Any
 import grpc
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.child import end_child
+from stowage_testbed.base.child import end_child
 
 HUGE_BYTES = 64 * 1024 * 1024
 """Four times what the scheduler takes in one message."""

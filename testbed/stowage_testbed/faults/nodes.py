@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from stowage_testbed.amounts.quantity import parse_memory
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.quantity import parse_memory
 from stowage_testbed.run.environment import collect_pods
 
 ROLES = ("target", "source", "bystander")

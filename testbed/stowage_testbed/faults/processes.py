@@ -13,20 +13,20 @@ from typing import Any
 
 import psutil
 
-from stowage_testbed.child import end_child
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.base.child import end_child
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import kill_one, marked_environment
-from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.hostile_optimizer import HONEST, WAYS
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.timeline import read_pod_timelines
-from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.model import Workload
-from stowage_testbed.wait import HANG_S, wait_until
 
 LATE_POD = Workload("late-pod", 1, Resources(cpu=1, memory=1_000_000))
 """Fits on any node that has any room at all."""

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.environment import fingerprint
 from stowage_testbed.faults.attempt import Attempt
 from stowage_testbed.faults.cluster import FaultCluster, open_fault_cluster
 from stowage_testbed.faults.trial import Trial
-from stowage_testbed.journal import Journal
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "reliability"
 PATIENCE = 2

@@ -11,8 +11,8 @@ from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.service_account import write_account_kubeconfig
-from stowage_testbed.errors import StowageError
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.run.environment import LONGEST_NAME, await_account, make_namespace
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.manifests import make_priority_class
 from stowage_testbed.scenario.model import Workload
 

@@ -17,8 +17,8 @@ from kubernetes import client
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.wait import HANG_S, wait_until
 
 FLOW_CONTROL = "flowcontrol.apiserver.k8s.io/v1"
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed import layout
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.errors import StowageError
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.diagnosis import (
     LOG_LINES,
@@ -25,7 +26,6 @@ from stowage_testbed.helm.release import Release, last_lines
 from stowage_testbed.helm.serving import await_serving
 from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
-from stowage_testbed.wait import wait_until
 
 RELEASE_TIMEOUT_S = 180.0
 """A release with the optimiser starts in 5 s on two idle cores."""

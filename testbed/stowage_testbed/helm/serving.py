@@ -15,7 +15,7 @@ from stowage_testbed.api.client import (
     Manifest,
     send,
 )
-from stowage_testbed.clock import SystemClock
+from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.helm.release import Release
 
 if TYPE_CHECKING:

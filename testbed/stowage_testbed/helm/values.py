@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.errors import StowageError
 
 Values = dict[str, object]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.hostpods.backoff import BackoffLimits
 from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.clock import LoopClock
@@ -24,7 +25,6 @@ from stowage_testbed.hostpods.process import (
     start_process,
 )
 from stowage_testbed.hostpods.states import ContainerRecord
-from stowage_testbed.whole_file import write_whole
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.journal import Journal
+from stowage_testbed.base.journal import Journal
 
 _FILE = "ended-containers.jsonl"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 
 class HostPodsError(StowageError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.clock import SystemClock
+from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import BackoffLimits

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.attempt import PodSandbox
 from stowage_testbed.hostpods.backoff import Backoff

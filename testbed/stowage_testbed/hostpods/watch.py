@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
-from stowage_testbed.clock import Clock
+from stowage_testbed.base.clock import Clock
 from stowage_testbed.hostpods.api import ApiServer
 from stowage_testbed.hostpods.manifest import Manifest
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.images.archive import Archive, archive_of
 from stowage_testbed.images.command import check_builders, run
 from stowage_testbed.images.content import source_epoch, source_revision

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 BUILDERS = ("buildah", "mmdebstrap")
 """Both are packages of Debian and Ubuntu."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
 
 RECIPES = Path("ci") / "images"

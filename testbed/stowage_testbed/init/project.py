@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata, resources
 from pathlib import Path
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.schema import write_editor_schema
 from stowage_testbed.scenario.starter import SCHEMA_FILE, make_starter
 

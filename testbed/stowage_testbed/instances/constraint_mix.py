@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.resources import CPU, MEMORY, PODS, Resources
 from stowage_testbed.scenario.model import Scenario, Workload
 
 DISK = "stowage.dev/disk"

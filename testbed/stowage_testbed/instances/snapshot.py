@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.message import message_of
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.resource_message import message_of
 from stowage_testbed.scenario.manifests import make_nodes
 from stowage_testbed.scenario.model import Scenario, Workload
 

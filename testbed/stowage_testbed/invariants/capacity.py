@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.invariants.facts import PodFacts
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.violation import Violation
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod_body import allocatable_of
-from stowage_testbed.resources import Resources
 
 RULE = "overcommit"
 UNDER_WAY_NS = 500_000_000

@@ -15,6 +15,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
 from stowage_testbed.observe.pod_body import (
     controller_of,
@@ -28,7 +29,6 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.raw_body import RawBody
-from stowage_testbed.resources import Resources
 
 SHAPES = 4096
 """Templates whose requests and labels are kept; every other is read again."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stowage_testbed.amounts.resources import ONE_POD, Resources, add_up
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.reserved import taken_from
 from stowage_testbed.invariants.violation import Violation
@@ -20,7 +21,6 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
-from stowage_testbed.resources import ONE_POD, Resources, add_up
 
 RULE = "plan-room-taken"
 UNDER_WAY_NS = NS_PER_S // 2

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stowage_testbed.amounts.resources import PODS, Resources, add_up
 from stowage_testbed.invariants.history import History
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.invariants.violation import Violation
@@ -18,7 +19,6 @@ from stowage_testbed.observe.pod_body import (
     takes_room,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
-from stowage_testbed.resources import PODS, Resources, add_up
 
 TAKEN = "stowage.dev/reservation-allocated"
 KEPT_OUT = "the room that is free is reserved for others"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stowage_testbed.amounts.resources import CPU, PODS
 from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.metrics.state import NodeState, PodState
-from stowage_testbed.resources import CPU, PODS
 
 
 def list_node_columns(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from statistics import fmean, pstdev
 
+from stowage_testbed.amounts.resources import PODS
 from stowage_testbed.metrics.metric import Better, Metric
 from stowage_testbed.metrics.packing import count_pods_per_node, sum_requested_per_node
 from stowage_testbed.metrics.record import RunRecord, find_state_at_end
-from stowage_testbed.resources import PODS
 
 TOP = 5
 """The paper prints its five fullest nodes."""

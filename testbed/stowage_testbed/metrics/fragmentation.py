@@ -15,10 +15,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
+from stowage_testbed.amounts.resources import CPU, MEMORY, Resources, in_bytes
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord, find_state_at_end
-from stowage_testbed.resources import CPU, MEMORY, Resources, in_bytes
 
 _UNITS = {CPU: "milli", MEMORY: "bytes"}
 """Those in the names of metrics; what others are counted in their own names say."""

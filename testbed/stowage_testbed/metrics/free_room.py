@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_testbed.resources import PODS, Resources, names_of
+from stowage_testbed.amounts.resources import PODS, Resources, names_of
 
 Amounts = NDArray[np.int64]
 Marks = NDArray[np.bool_]

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
 
+from stowage_testbed.amounts.resources import Resources, add_up
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.resources import Resources, add_up
 
 
 def compute_utilisation(state: ClusterState) -> dict[str, Fraction]:

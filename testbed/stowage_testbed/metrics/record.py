@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.state import ClusterState, NodeState, PodState
 from stowage_testbed.observe.receipt import CLOCK_NAME
-from stowage_testbed.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)

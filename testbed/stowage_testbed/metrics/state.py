@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.resources import Resources, names_of
+from stowage_testbed.amounts.resources import Resources, names_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 NS_PER_US = 1000
 HTTP_FIRST_FAILURE = 300

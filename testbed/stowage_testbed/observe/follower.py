@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from urllib3.exceptions import HTTPError, ProtocolError
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock
 from stowage_testbed.observe.source import Source

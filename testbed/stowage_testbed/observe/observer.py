@@ -8,8 +8,9 @@ from typing import Self, TypeVar
 
 from kubernetes import client
 
-from stowage_testbed.ending import report
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.ending import report
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, UnreachableStateError
 from stowage_testbed.observe.follower import (
@@ -26,7 +27,6 @@ from stowage_testbed.observe.receipt import NS_PER_S, Receipt, ReceiptClock
 from stowage_testbed.observe.source import CORE_SOURCES, Source
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.stream import Stream
-from stowage_testbed.wait import WaitTimeoutError
 
 T = TypeVar("T")
 

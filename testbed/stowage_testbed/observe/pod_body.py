@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from stowage_testbed.amounts.resources import ONE_POD, Resources
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.resources import ONE_POD, Resources
 
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods whose containers have ended for good; they claim no room."""

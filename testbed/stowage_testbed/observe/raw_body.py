@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 T = TypeVar("T")
 

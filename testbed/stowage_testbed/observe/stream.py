@@ -15,7 +15,7 @@ from urllib3 import HTTPResponse
 
 from stowage_testbed.api.client import JSON, ApiRefusedError
 from stowage_testbed.api.objects import PAGE
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.raw_body import BodyStore, Event, Head, Page, RawBody
 from stowage_testbed.observe.receipt import Receipt, ReceiptClock

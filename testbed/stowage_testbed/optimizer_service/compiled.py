@@ -14,8 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 
 COMMAND = "stowage-optimizer"
 _TAIL_LINES = 15

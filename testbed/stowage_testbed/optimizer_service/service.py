@@ -17,8 +17,8 @@ import grpc
 from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.child import end_child
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.child import end_child
+from stowage_testbed.base.errors import StowageError
 
 COMMAND = (
     sys.executable,

@@ -1,1 +1,1 @@
-"""The pytest plugin; `stowage_testbed.pytest_plugin` is its light front."""
+"""The pytest plugin; `stowage_testbed.pytest.plugin` is its light front."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 

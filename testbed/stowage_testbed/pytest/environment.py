@@ -10,13 +10,13 @@ from kubernetes.client import ApiClient
 
 from stowage_testbed.api.kinds import kinds_of
 from stowage_testbed.api.manifests import SUFFIXES, check_file
+from stowage_testbed.base.ending import is_ending
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_spec
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.session.session import refuse_second_scheduler
-from stowage_testbed.ending import is_ending
 from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
 from stowage_testbed.pytest.releases import Releases, Wanted

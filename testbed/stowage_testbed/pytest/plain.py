@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 P = ParamSpec("P")
 R = TypeVar("R")

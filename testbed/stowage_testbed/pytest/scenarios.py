@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from stowage_testbed.api.manifests import SUFFIXES, check_file
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
-from stowage_testbed.environment import environment
-from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.evidence import EvidenceWriter
@@ -25,6 +24,7 @@ from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.toolchain.environment import environment
 
 
 class ScenarioSession:

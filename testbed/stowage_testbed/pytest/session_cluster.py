@@ -15,13 +15,13 @@ from filelock import FileLock, Timeout
 from kubernetes.client import ApiException, VersionApi
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
-from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest

@@ -12,8 +12,8 @@ from kubernetes.client import ApiClient
 
 from stowage_testbed.api.client import ask
 from stowage_testbed.api.kinds import Kind, Kinds
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
-from stowage_testbed.wait import HANG_S, wait_until
 
 RELEASE_NAMESPACE = "stowage-system"
 DEFAULT_NAMESPACE = "default"

@@ -11,6 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from stowage_testbed.amounts.resources import NOTHING
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.metrics.columns import (
     list_node_columns,
     list_pod_columns,
@@ -19,9 +21,7 @@ from stowage_testbed.metrics.columns import (
 from stowage_testbed.metrics.packing import sum_requested_per_node
 from stowage_testbed.metrics.state import ClusterState, NodeState
 from stowage_testbed.page.offline import BARS, offline_page
-from stowage_testbed.resources import NOTHING
 from stowage_testbed.run.outcome import CheckpointRecord, ScenarioOutcome
-from stowage_testbed.whole_file import write_whole
 
 PAGE = "page.html"
 """The file in a run's bundle."""

@@ -32,7 +32,7 @@ class Bundle(Listener):
     run_id
         Name of this run's folder.
     environment
-        Versions and machine, as in `stowage_testbed.environment.environment`.
+        Versions and machine, as in `stowage_testbed.toolchain.environment.environment`.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.report.bundle import RUN_FILE
 from stowage_testbed.report.document import FORMAT, make_run_document
 from stowage_testbed.run.outcome import RunOutcome

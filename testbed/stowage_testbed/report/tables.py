@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from stowage_testbed.amounts.resources import order
 from stowage_testbed.metrics.latency import SUMMARY_RANKS
 from stowage_testbed.report.bundle import name_round_folder
 from stowage_testbed.report.evidence import FAILED
 from stowage_testbed.report.limits import limit
 from stowage_testbed.report.saved import SavedLatency, SavedRun, SavedScenario
-from stowage_testbed.resources import order
 from stowage_testbed.text.table import Table
 
 MILLI = 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
+from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
 from stowage_testbed.observe.audit import (
     AuditEntry,
     AuditLogMissingError,
@@ -16,7 +17,6 @@ from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.timeline import read_pod_timelines
 from stowage_testbed.recording.run_record import PodCount
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 
 def count_pods(context: RunContext, namespace: str) -> PodCount:

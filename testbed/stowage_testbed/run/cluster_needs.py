@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
-from stowage_testbed.errors import InputError
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Overload

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
@@ -16,7 +17,6 @@ from stowage_testbed.scenario.manifests import (
 )
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.wait import wait_until
 
 LONGEST_NAME = 63
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord

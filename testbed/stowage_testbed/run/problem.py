@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kubernetes.client import ApiException
 from urllib3.exceptions import HTTPError
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 PROBLEMS = (StowageError, ApiException, HTTPError)
 """What a run records as its error; anything else is a fault of the testbed itself."""

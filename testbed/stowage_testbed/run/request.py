@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.model import Scenario
 

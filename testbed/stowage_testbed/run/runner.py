@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from stowage_testbed.clock import Clock
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.clock import Clock
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.run.divergence import find_divergences
 from stowage_testbed.run.listener import Listener, Listeners, Writers, write_nothing
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome

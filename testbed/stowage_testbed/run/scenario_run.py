@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
+from stowage_testbed.base.ending import EndingInterrupt, await_end
 from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
-from stowage_testbed.ending import EndingInterrupt, await_end
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.cluster_needs import find_missing
 from stowage_testbed.run.context import RunContext

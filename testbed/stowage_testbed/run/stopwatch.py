@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stowage_testbed.clock import Clock, SystemClock
+from stowage_testbed.base.clock import Clock, SystemClock
 
 
 class Stopwatch:

@@ -11,8 +11,8 @@ import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.scenario.load import load_file, load_folder
 from stowage_testbed.scenario.model import Scenario
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from stowage_testbed.amounts.resources import Resources, spell
 from stowage_testbed.metrics.packing import (
     compute_utilisation,
     count_pending_by_workload,
@@ -18,7 +19,6 @@ from stowage_testbed.metrics.packing import (
     list_placements,
 )
 from stowage_testbed.metrics.state import ClusterState
-from stowage_testbed.resources import Resources, spell
 from stowage_testbed.scenario.expectations import MetricBound
 from stowage_testbed.scenario.expected_moment import (
     Bounds,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.declaration import make_object
-from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.arrivals.trace_file import TraceFile, read_trace
 from stowage_testbed.scenario.document import Document, Place
 from stowage_testbed.scenario.instances import generate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True, order=True)

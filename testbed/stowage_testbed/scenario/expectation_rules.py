@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import isclose
 from typing import Any
 
-from stowage_testbed.resources import names_of
+from stowage_testbed.amounts.resources import names_of
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import BRINGING, Draft
 from stowage_testbed.scenario.issues import DocumentIssue

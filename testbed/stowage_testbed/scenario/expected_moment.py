@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.declaration import form, make_object, setting
-from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.manifest_forms import Anything, Filled
 from stowage_testbed.scenario.subset import find_differences

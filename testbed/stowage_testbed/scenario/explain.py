@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from stowage_testbed.resources import PODS, spell
+from stowage_testbed.amounts.resources import PODS, spell
 from stowage_testbed.scenario.headlines import choose_headlines, is_measured
 from stowage_testbed.scenario.model import CatchItem, Scenario, Workload
 from stowage_testbed.scenario.steps.action import Step

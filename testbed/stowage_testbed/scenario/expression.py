@@ -13,8 +13,8 @@ from typing import Any
 
 import cel
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.quantity import QuantityError, amount
+from stowage_testbed.amounts.quantity import QuantityError, amount
+from stowage_testbed.base.errors import StowageError
 
 _AT = re.compile(r"<input>:(\d+):(\d+): *(.*)")
 _LOGIC = ("&&", "||")

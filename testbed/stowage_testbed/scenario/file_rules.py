@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stowage_testbed.resources import CPU, MEMORY, PODS
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES

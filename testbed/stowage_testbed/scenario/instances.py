@@ -14,8 +14,8 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
+from stowage_testbed.amounts.resources import CPU, MEMORY, Resources
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.resources import CPU, MEMORY, Resources
 from stowage_testbed.scenario.model import InstanceSpec, Workload
 
 SIZE_RANGE = (1, 4)

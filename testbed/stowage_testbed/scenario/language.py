@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.declaration import (
     Schema,
     list_settings,
@@ -19,7 +20,6 @@ from stowage_testbed.declaration import (
     make_object_schema,
     resolve,
 )
-from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.issues import FORMATS, NOUNS, suggest_known
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.words import HALVES, STEPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.scenario.document import Document, compose, read_node
 from stowage_testbed.scenario.draft import Draft, make_draft
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from stowage_testbed.amounts.quantity import Cpu, Memory
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.quantity import Cpu, Memory
 from stowage_testbed.scenario.words import Label
 
 Filled = Annotated[str, form(minLength=1)]

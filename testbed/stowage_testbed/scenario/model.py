@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+from stowage_testbed.amounts.quantity import Cpu, Memory
+from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, Resources, parse_all
 from stowage_testbed.cluster.node_pool import NodePool, ResourceName
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.observe.pod_body import requests_of
-from stowage_testbed.quantity import Cpu, Memory
-from stowage_testbed.resources import CPU, MEMORY, NOTHING, Resources, parse_all
 from stowage_testbed.scenario.expectations import Expectations
 from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts

@@ -16,7 +16,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.api.manifests import SUFFIXES, read_located_manifests
 from stowage_testbed.api.pod_templates import add_labels, change_pods
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 
 _REPLICATED = frozenset(

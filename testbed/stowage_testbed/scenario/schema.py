@@ -15,13 +15,18 @@ from decimal import Decimal
 
 from jsonschema import Draft202012Validator, FormatChecker
 
+from stowage_testbed.amounts.quantity import (
+    QuantityError,
+    amount,
+    parse_cpu,
+    parse_memory,
+)
 from stowage_testbed.declaration import (
     Schema,
     collect_definitions,
     make_case_schema,
     make_object_schema,
 )
-from stowage_testbed.quantity import QuantityError, amount, parse_cpu, parse_memory
 from stowage_testbed.scenario.expression import Expression, ExpressionError
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.words import HALVES, STEPS, WORDS

@@ -6,7 +6,7 @@ import textwrap
 from importlib import resources
 from pathlib import Path
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.steps.kinds import ACTIONS
 from stowage_testbed.scenario.words import is_scenario_name
 

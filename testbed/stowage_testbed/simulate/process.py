@@ -15,8 +15,8 @@ from typing import IO, Any, Self
 from google.protobuf.json_format import ParseDict
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate.instance import (
     Continued,
     Instance,

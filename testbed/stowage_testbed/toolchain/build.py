@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stowage_testbed.clock import Clock, SystemClock
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.golang import Go, go_environment
 from stowage_testbed.toolchain.location import data_folder
 from stowage_testbed.toolchain.manifest import Tool

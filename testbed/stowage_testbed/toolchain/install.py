@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.build import build_tool
 from stowage_testbed.toolchain.golang import find_go
 from stowage_testbed.toolchain.location import binary_file, tool_folder

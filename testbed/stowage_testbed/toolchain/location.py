@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool, load_manifest
 
 

@@ -10,8 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 
 MANIFEST_FILE = Path(__file__).with_name("manifest.toml")
 DEFAULT_GROUP = "default"

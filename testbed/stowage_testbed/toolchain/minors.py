@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.toolchain.manifest import Minor, load_manifest
 
 VARIABLE = "STOWAGE_KUBERNETES"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool
 
 if TYPE_CHECKING:

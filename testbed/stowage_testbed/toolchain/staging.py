@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.location import binary_file, is_held, tool_folder
 from stowage_testbed.toolchain.manifest import Tool
 

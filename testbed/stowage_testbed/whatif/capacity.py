@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.message import resources_of
+from stowage_testbed.amounts.resources import ONE_POD
 from stowage_testbed.metrics.free_room import FreeRoom
-from stowage_testbed.resource_message import resources_of
-from stowage_testbed.resources import ONE_POD
 from stowage_testbed.whatif.findings import Room
 
 

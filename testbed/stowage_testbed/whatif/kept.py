@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.resource_message import resources_of
-from stowage_testbed.resources import ONE_POD
+from stowage_testbed.amounts.message import resources_of
+from stowage_testbed.amounts.resources import ONE_POD
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,

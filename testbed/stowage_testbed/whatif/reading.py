@@ -17,7 +17,7 @@ from stowage_testbed.api.client import (
     new_api_client,
 )
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import (
     FURTHER,

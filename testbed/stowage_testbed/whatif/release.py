@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from stowage_testbed import layout
-from stowage_testbed.errors import InputError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import InputError
 
 PLUGIN, SCHEDULER_NAME = "priorityOptimizer", "schedulerName"
 """The values that hold the plugin's arguments, and which pods are the scheduler's."""

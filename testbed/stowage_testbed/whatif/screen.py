@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tabulate import tabulate
 
-from stowage_testbed.resources import CPU, in_bytes
+from stowage_testbed.amounts.resources import CPU, in_bytes
 from stowage_testbed.text.terminal import plain
 from stowage_testbed.whatif.findings import (
     BESIDE,

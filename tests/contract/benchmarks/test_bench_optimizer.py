@@ -10,9 +10,9 @@ import pytest
 from benchmarks.optimizer import benchmark
 from benchmarks.optimizer.benchmark import NAME, run_benchmark
 from benchmarks.optimizer.scope import Scope
-from stowage_testbed.environment import fingerprint
 from stowage_testbed.instances.case import Family
 from stowage_testbed.instances.cell import Cell
+from stowage_testbed.toolchain.environment import fingerprint
 
 TINY = Scope(
     name="tiny",

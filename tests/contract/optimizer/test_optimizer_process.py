@@ -21,7 +21,7 @@ from snapshot_builder import figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 Serve = Callable[..., subprocess.Popen[str]]
 ANSWER_S = 10.0

@@ -19,7 +19,7 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.service.server import SERVICE, Service
 from stowage_optimizer.service.settings import ServiceSettings
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 Solve = Callable[[pb.SolveRequest], list[pb.SolveUpdate]]
 

@@ -17,7 +17,7 @@ import pytest
 from stowage_optimizer.service.errors import WorkerStartError
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.workers import ChildProcess, ForkServer, Workers
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate import (
     Instance,
     Placements,

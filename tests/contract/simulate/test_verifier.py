@@ -9,7 +9,7 @@ import pytest
 from verified_clusters import a_plan, asked_about, figure_1
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.simulate import (
     NO_PROTECTION,
     PlanJudgement,

@@ -12,6 +12,7 @@ import pytest
 from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import (
     Cluster,
     KwokBinaryCluster,
@@ -22,7 +23,6 @@ from stowage_testbed.cluster import (
 from stowage_testbed.cluster.components import ETCD, component_process
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from amounts import size
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -27,9 +29,7 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.errors import StowageError
 from stowage_testbed.toolchain import choose_minor
-from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 

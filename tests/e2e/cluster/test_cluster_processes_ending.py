@@ -16,7 +16,9 @@ import pytest
 from amounts import size
 from kubernetes.client import CoordinationV1Api, CoreV1Api
 
-from stowage_testbed.child import log_tail
+from stowage_testbed.base.child import log_tail
+from stowage_testbed.base.errors import RunEndedError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -32,10 +34,8 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
-from stowage_testbed.errors import RunEndedError
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer
-from stowage_testbed.wait import HANG_S, wait_until
 
 FOREVER_S = 100.0
 SOON_S = 0.7

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from arm_environment import OWN_ARM, ArmEnvironment
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.compare.bundle import read_bundle
 from stowage_testbed.toolchain import choose_minor, tool_path
-from stowage_testbed.wait import HANG_S, wait_until
 
 TURN_TIMEOUT_S = HANG_S
 """Half of what the step would wait."""

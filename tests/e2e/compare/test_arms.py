@@ -11,12 +11,12 @@ import pytest
 from arm_environment import OWN_ARM, ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import stowage_arm
 from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
 from stowage_testbed.toolchain import choose_minor, tool_path
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

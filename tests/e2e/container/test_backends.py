@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.docker.engine import docker
 from stowage_testbed.docker.sysctls import NAMES, ROOT
 

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.containers import create_network
 from stowage_testbed.cluster.interruption import running_cluster
@@ -18,7 +19,6 @@ from stowage_testbed.docker.engine import (
     EngineUnreachableError,
     docker,
 )
-from stowage_testbed.errors import StowageError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 

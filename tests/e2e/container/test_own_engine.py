@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.docker.sysctls import NAMES, ROOT
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [
     pytest.mark.e2e,

@@ -13,7 +13,7 @@ import pytest
 from offline import OFFLINE
 
 from docs.tooling.command_blocks import CommandBlock, command_blocks, missing, pages
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 
 pytestmark = pytest.mark.e2e
 

@@ -10,9 +10,9 @@ import psutil
 import pytest
 from release_environment import ReleaseEnvironment, is_ready, processes_in, state
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.components import HOST_PODS, component_process, pid_file
 from stowage_testbed.cluster.host_pods import HOST_NODE, start_host_pods
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

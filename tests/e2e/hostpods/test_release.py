@@ -12,12 +12,12 @@ import pytest
 from kubernetes.client import ApiException, AppsV1Api, AuthenticationV1Api
 from release_environment import ReleaseEnvironment, is_ready, processes_in
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.command import helm_folder, run_helm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

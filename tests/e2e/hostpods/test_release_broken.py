@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release, install_release, uninstall_release
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import merge_values

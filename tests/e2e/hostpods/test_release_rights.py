@@ -12,9 +12,9 @@ import pytest
 from kubernetes.client import AuthorizationV1Api, RbacAuthorizationV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.diagnosis import diagnose
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from installed_wheel import Installed
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 
 ROOT = Path(__file__).parents[3]
 

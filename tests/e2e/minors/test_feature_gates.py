@@ -17,9 +17,9 @@ from kubernetes.client import CustomObjectsApi
 from release_environment import ReleaseEnvironment
 from serving_release import check_release_serves
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.simulate import NO_PROTECTION
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

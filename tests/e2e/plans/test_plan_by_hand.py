@@ -8,9 +8,9 @@ from kubernetes.client import ApiException, CustomObjectsApi
 from release_environment import ReleaseEnvironment
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import StowageError
-from stowage_testbed.plan import PlanApi, PlanMissingError
+from stowage_testbed.cli.plan_control import PlanApi, PlanMissingError
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

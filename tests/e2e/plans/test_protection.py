@@ -11,11 +11,11 @@ from amounts import size
 from kubernetes.client import AppsV1Api, BatchV1Api, PolicyV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
+from stowage_testbed.base.wait import wait_until
+from stowage_testbed.cli.plan_control import PlanApi, PlanMissingError, page_of
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.helm import install_release, uninstall_release
-from stowage_testbed.plan import PlanApi, PlanMissingError, page_of
-from stowage_testbed.wait import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

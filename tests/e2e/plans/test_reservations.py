@@ -10,7 +10,7 @@ import pytest
 from kubernetes.client import ApiException, CustomObjectsApi
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
@@ -50,7 +50,7 @@ AFTER = (
 import pytest
 from kubernetes.client import CoreV1Api, SchedulingV1Api
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 def test_nothing_is_left(stowage_cluster):
     with stowage_cluster.api_client() as api:

@@ -11,13 +11,13 @@ import pytest
 from distributed import default_client
 from sweep_tasks import LIMIT_S, Deadly, Harmless, same_rows
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from stowage_run import END_TIMEOUT_S, LINE_TIMEOUT_S, StowageRun
 
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.owner import read_owner
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.wait import wait_until
 
 pytestmark = pytest.mark.e2e
 

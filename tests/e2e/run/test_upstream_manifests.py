@@ -11,10 +11,10 @@ import pytest
 from go_module import go_module
 from step_environment import StepEnvironment
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
-from stowage_testbed.wait import HANG_S, wait_until
 
 pytestmark = pytest.mark.e2e
 

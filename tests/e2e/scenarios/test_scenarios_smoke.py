@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.environment import environment
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.saved import make_saved_run
@@ -18,6 +17,7 @@ from stowage_testbed.run.request import RunRequest, choose_scenarios
 from stowage_testbed.run.runner import Runner
 from stowage_testbed.scenario.implied_steps import AFTER, BEFORE
 from stowage_testbed.scenario.steps.waiting import END
+from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import built_minors
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -9,8 +9,8 @@ from typing import Any
 
 from amounts import asked, size
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.cluster import NodePool, Taint
-from stowage_testbed.resources import Resources
 from stowage_testbed.scenario.instances import generate
 
 Pod = dict[str, Any]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_path
-from stowage_testbed.wait import HANG_S, wait_until
 
 START_TIMEOUT_S = HANG_S
 REST_TIMEOUT_S = HANG_S

@@ -14,13 +14,13 @@ import pytest
 from amounts import asked, size
 from kubernetes import client
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.audit import AuditMark, find_audit_end, read_audit_entries
 from stowage_testbed.scenario.manifests import make_controller
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.simulate import NO_PROTECTION, find_profile
-from stowage_testbed.wait import HANG_S, wait_until
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import Findings, Move

@@ -8,8 +8,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowage_testbed.resource_message import message_of, resources_of
-from stowage_testbed.resources import (
+from stowage_testbed.amounts.message import message_of, resources_of
+from stowage_testbed.amounts.resources import (
     Resources,
     add_up,
     names_of,

@@ -3,7 +3,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowage_testbed.resources import Resources
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.scenario.instances import (
     CPU_MILLI_RANGE,
     MEMORY_BYTES_RANGE,

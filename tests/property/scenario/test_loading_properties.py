@@ -6,7 +6,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stowage_testbed.quantity import format_cpu, format_memory, parse_cpu, parse_memory
+from stowage_testbed.amounts.quantity import (
+    format_cpu,
+    format_memory,
+    parse_cpu,
+    parse_memory,
+)
 from stowage_testbed.scenario.errors import Issue, ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 

@@ -13,7 +13,7 @@ from benchmarks.fleets.fleet import Fleet, Start, placed
 from benchmarks.fleets.openb import NODES, read_fleet
 from benchmarks.fleets.scope import MADE, OURS, SMOKE, Ask, Sample
 from benchmarks.fleets.synthetic import make_fleet
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 SEED = 3
 

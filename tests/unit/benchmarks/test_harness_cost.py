@@ -12,7 +12,7 @@ from run_records import a_record
 from benchmarks.harness.burst import Burst, burst_duration_s
 from benchmarks.harness.cost import HarnessCost
 from benchmarks.harness.runs import MeasuredBurst
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.audit import BEGINNING
 from stowage_testbed.run.arm import PodOverrides
 

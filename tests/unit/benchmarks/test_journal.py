@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import BLOCK, Journal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import BLOCK, Journal
 
 
 @dataclass(frozen=True, slots=True)

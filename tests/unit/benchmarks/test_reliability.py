@@ -14,7 +14,7 @@ from benchmarks.faults.figures import (
     churn_curve,
     reliability_figures,
 )
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.faults.cluster import FaultCluster
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.session import Suite, trial_journal

@@ -16,9 +16,9 @@ from benchmarks.optimizer.scope import Part, Scope
 from benchmarks.optimizer.session import SEARCHERS, Session
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
-from stowage_testbed.journal import Journal
 from stowage_testbed.optimizer_service.service import RunningService
 
 SCOPE = Scope(

@@ -21,8 +21,8 @@ from benchmarks.soak.pieces import (
 )
 from benchmarks.soak.sampler import ALL_OBJECTS, OBJECTS_OF, objects_by_resource
 from benchmarks.soak.slopes import Point
+from stowage_testbed.base.journal import Journal
 from stowage_testbed.faults.trial import Trial
-from stowage_testbed.journal import Journal
 from stowage_testbed.text.figure import Figure
 
 LENGTH_S, WARM_S = 2400.0, 900.0

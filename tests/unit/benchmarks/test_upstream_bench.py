@@ -12,7 +12,7 @@ from benchmarks.upstream.cases import CHOSEN, Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import BENCHMARK, Outcome
 from benchmarks.upstream.profiles import PROFILES, STOCK, choose_profiles
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.text.figure import Figure
 from stowage_testbed.toolchain.manifest import load_manifest
 

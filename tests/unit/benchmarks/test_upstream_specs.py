@@ -12,7 +12,7 @@ from benchmarks.upstream.end_to_end import (
 )
 from benchmarks.upstream.profiles import PROFILES, STOCK
 from benchmarks.upstream.specs import Spec, SpecResult, read_spec
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 SCORE_CACHE = next(one for one in PROFILES if one.name == "score-cache")
 

@@ -11,7 +11,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
@@ -23,7 +24,6 @@ from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.docker.engine import EngineUnreachableError
-from stowage_testbed.errors import StowageError
 
 PORTS = Ports(1, 2, 3, 4, 5)
 NOBODY = "unix:///nowhere/docker.sock"

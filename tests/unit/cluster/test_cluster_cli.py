@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import StowageError
 
 
 @pytest.fixture

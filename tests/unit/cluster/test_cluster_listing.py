@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.child import log_tail
+from stowage_testbed.base.child import log_tail
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.claim import claim_cluster
 from stowage_testbed.cluster.components import (
@@ -20,7 +21,6 @@ from stowage_testbed.cluster.components import (
 )
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, write_owner
-from stowage_testbed.errors import StowageError
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.claim import check_name
 from stowage_testbed.cluster.ports import FIRST, LAST, choose_ports, port_beside
-from stowage_testbed.errors import StowageError
 
 
 @pytest.fixture

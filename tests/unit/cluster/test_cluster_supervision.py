@@ -19,7 +19,10 @@ import psutil
 import pytest
 from silent_cluster import SilentCluster
 
-from stowage_testbed.clock import SystemClock
+from stowage_testbed.base.clock import SystemClock
+from stowage_testbed.base.ending import Ending, ended_early, report
+from stowage_testbed.base.errors import RunEndedError, StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import belongs_to, marked_environment
@@ -29,10 +32,7 @@ from stowage_testbed.cluster.supervision import (
     supervised,
     watch_again,
 )
-from stowage_testbed.ending import Ending, ended_early, report
-from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.hostpods.ended import EndedContainer, EndedContainers
-from stowage_testbed.wait import wait_until
 
 SWALLOWED_S = 2.0
 FOREVER_S = 60.0

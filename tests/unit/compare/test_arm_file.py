@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ClientLimits, PodOverrides
 
 SHORTEST = """\

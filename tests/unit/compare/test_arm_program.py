@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.cluster.processes import is_alive
 from stowage_testbed.compare.arms.program import (
@@ -26,8 +28,6 @@ from stowage_testbed.compare.arms.program import (
     listens_beyond,
 )
 from stowage_testbed.compare.arms.serving import ServingArm
-from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import HANG_S, wait_until
 
 SERVER = """
 import sys

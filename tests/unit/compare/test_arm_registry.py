@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import SIGNING
-from stowage_testbed.errors import InputError
 from stowage_testbed.toolchain.location import ToolMissingError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.base.ending import Ending, ended_early, report
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.compare.arms.program import (
     READY,
     ArmEndedError,
@@ -17,8 +19,6 @@ from stowage_testbed.compare.arms.program import (
     Program,
 )
 from stowage_testbed.compare.arms.serving import ServingArm, ended_with
-from stowage_testbed.ending import Ending, ended_early, report
-from stowage_testbed.errors import StowageError
 
 FOREVER_S = 60.0
 

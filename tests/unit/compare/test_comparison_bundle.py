@@ -10,8 +10,8 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result, write_bundle
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError, read_bundle
-from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 
 ARMS = (BurstArm("default"), BurstArm("stowage"))

@@ -9,9 +9,9 @@ from burst_runs import BurstArm, burst_rounds
 from comparisons import write_bundle
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
-from stowage_testbed.errors import InputError
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.012))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed import layout
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.faults.forgeries import WAYS
 from stowage_testbed.faults.tenant import must_be_forbidden
 from stowage_testbed.scenario.load import load_file

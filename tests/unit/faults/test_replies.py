@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.faults.hostile_optimizer import (
     HONEST,
     LIES,

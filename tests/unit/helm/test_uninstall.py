@@ -17,9 +17,9 @@ from kubernetes.client import (
     V1PodStatus,
 )
 
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.helm import install
 from stowage_testbed.helm.install import uninstall_release
-from stowage_testbed.wait import WaitTimeoutError
 
 if TYPE_CHECKING:
     from stowage_testbed.helm.release import Release

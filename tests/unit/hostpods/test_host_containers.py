@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from host_builders import JumpingClock, a_container, a_place, a_pod
 
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.hostpods.backoff import Backoff, BackoffLimits
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
-from stowage_testbed.wait import HANG_S
 
 
 def in_a_loop(

@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.hostpods.errors import HostPodsError
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.process import (
@@ -22,7 +23,6 @@ from stowage_testbed.hostpods.process import (
     run_to_end,
     start_process,
 )
-from stowage_testbed.wait import HANG_S, wait_until
 
 PATH = {"PATH": os.environ["PATH"]}
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from host_builders import JumpingClock, MemoryApi, a_container, a_place, a_pod
 
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.pod import PodRunner
 from stowage_testbed.hostpods.supported import unenforced_settings, unsupported_fields
 from stowage_testbed.hostpods.volumes import Volumes
-from stowage_testbed.wait import HANG_S
 
 PLAIN = a_container("true")
 

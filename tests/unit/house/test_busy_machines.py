@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from stowage_testbed.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S
 
 TESTS = Path(__file__).parents[2]
 LEAST_S = 60.0
@@ -51,7 +51,7 @@ def test_no_test_waits_for_less_than_a_busy_machine_needs() -> None:
         for line in short_deadlines(ast.parse(path.read_text(encoding="utf-8")))
     ]
 
-    assert found == [], "wait for stowage_testbed.wait.HANG_S"
+    assert found == [], "wait for stowage_testbed.base.wait.HANG_S"
     assert HANG_S >= LEAST_S
 
 

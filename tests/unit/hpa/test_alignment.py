@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.run.recovery.alignment import MARGIN_S, Readings, await_fresh
-from stowage_testbed.wait import WaitTimeoutError
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import StowageError
 from stowage_testbed.images.archive import (
     ImageMissingError,
     archive_of,

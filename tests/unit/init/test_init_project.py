@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 import stowage_testbed.cli
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.init.project import (
     SCENARIO_FILE,
     TEST_FILE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.pod_body import requests_of
-from stowage_testbed.resources import Resources
 
 
 def a_container(**requests: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from amounts import GPU, taken
 from run_records import GB, a_node, a_record, by_name, pod_on
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.metrics.fragmentation import (
     compute_fragmentation,
     count_shapes,
@@ -16,7 +17,6 @@ from stowage_testbed.metrics.fragmentation import (
     find_largest_fit,
 )
 from stowage_testbed.metrics.record import PodRecord, RunRecord
-from stowage_testbed.resources import Resources
 
 SMALL = taken(500, GB)
 LARGE = taken(2000, 2 * GB)

@@ -1,6 +1,6 @@
 import pytest
 
-from stowage_testbed.quantity import (
+from stowage_testbed.amounts.quantity import (
     QuantityError,
     format_cpu,
     format_memory,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from amounts import GPU
 
-from stowage_testbed.quantity import QuantityError
-from stowage_testbed.resources import Resources, parse, parse_all, spell
+from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.amounts.resources import Resources, parse, parse_all, spell
 
 
 def test_each_resource_is_spelt_in_its_own_units() -> None:

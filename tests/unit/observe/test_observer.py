@@ -15,7 +15,8 @@ from watch_server import WatchServer, a_pod, serving
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.objects import PAGE
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.condition import (
     Condition,
@@ -26,7 +27,6 @@ from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
-from stowage_testbed.wait import WaitTimeoutError, wait_until
 
 SOON_S = 10.0
 

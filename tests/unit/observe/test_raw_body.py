@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from watch_server import a_pod
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.observe.raw_body import (

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from stowage_optimizer.cli import main
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import StowageError
 
 
 def written(folder: Path, snapshot: pb.Snapshot) -> Path:

@@ -30,7 +30,7 @@ from stowage_optimizer.service.solving import (
 )
 from stowage_optimizer.service.turns import Turns
 from stowage_optimizer.service.workers import ChildProcess
-from stowage_testbed.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S
 
 
 @pytest.fixture

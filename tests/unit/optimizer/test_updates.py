@@ -38,7 +38,7 @@ from stowage_optimizer.strategies.lexicographic.strategy import (
     PROOF_INTERVAL_S,
     _Publisher,
 )
-from stowage_testbed.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S
 
 
 class Letters:

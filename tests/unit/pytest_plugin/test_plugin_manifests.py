@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stowage_testbed.api.manifests import Given, read_manifests
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.pytest.applying import with_overrides_for
 from stowage_testbed.run.arm import PodOverrides
 

@@ -88,7 +88,9 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
         "def test_it(request):\n"
         "    assert not [f for f in request.fixturenames if 'stowage' in f]\n"
         "    assert 'kubernetes' not in sys.modules\n"
-        "    assert 'stowage_testbed.pytest' not in sys.modules\n"
+        "    rooms = {m for m in sys.modules if m.startswith('stowage_testbed.')}\n"
+        "    assert max(rooms, key=len) == 'stowage_testbed.pytest.plugin'\n"
+        "    assert len(rooms) == 2\n"
     )
 
     result = pytester.runpytest_subprocess("-q")
@@ -99,7 +101,7 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
 def test_the_plugin_is_light() -> None:
     """Every pytest of the environment pays for what the plugin imports."""
     code = (
-        "import sys, stowage_testbed.pytest_plugin; "
+        "import sys, stowage_testbed.pytest.plugin; "
         "print([m for m in sys.modules if m.split('.')[0] in "
         "('kubernetes', 'yaml', 'ortools', 'grpc', 'rich')])"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.pytest.scenarios import marked_scenario
 from stowage_testbed.scenario.catalogue import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from stowage_testbed import layout
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base import layout
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
 
 pytest_plugins = ["pytester"]

@@ -10,8 +10,8 @@ import pytest
 from outcomes import FAILED, a_run, a_stepped_outcome, an_outcome, saved_bundle
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import InputError
 from stowage_testbed.report.saved import make_saved_run, read_run
 from stowage_testbed.report.showing import write_markdown, write_screen
 from stowage_testbed.run.outcome import ScenarioOutcome

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.cli.reproducing import numbers, words
-from stowage_testbed.errors import InputError
 from stowage_testbed.instances.cell import grid
 from stowage_testbed.reproduce.instance.request import choose_cells
 

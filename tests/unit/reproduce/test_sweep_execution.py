@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener, execute
 from stowage_testbed.reproduce.sweep.task import Tools
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.reproduce.sweep.folder import Header, SweepFolder
 from stowage_testbed.reproduce.sweep.merge import merge
 from stowage_testbed.reproduce.sweep.shard import Shard

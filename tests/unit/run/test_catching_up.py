@@ -12,12 +12,12 @@ from kubernetes import client
 from silent_cluster import SilentCluster
 from watched_pods import NAMESPACE, life
 
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.observe import audit
 from stowage_testbed.observe.audit import BEGINNING, AuditEntry
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run import catching_up
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.wait import wait_until
 
 BINDINGS = 6
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.cluster_needs import find_missing, make_cluster
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario

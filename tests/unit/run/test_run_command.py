@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.cli.run_session import RunSession
-from stowage_testbed.errors import InputError
 
 CHECKOUT = Path(__file__).parents[3]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.run.request import RunRequest, choose_scenarios
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.scenario.document import compose
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file, load_folder

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.load import find_files
 from stowage_testbed.scenario.starter import write_starter

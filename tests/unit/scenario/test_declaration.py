@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from stowage_testbed.amounts.quantity import Cpu
 from stowage_testbed.declaration import (
     collect_definitions,
     form,
@@ -19,7 +20,6 @@ from stowage_testbed.declaration import (
     setting,
     summarise,
 )
-from stowage_testbed.quantity import Cpu
 
 Label = Annotated[str, form(format="label")]
 Limit = Annotated[int, form(name="limit", maximum=9)]

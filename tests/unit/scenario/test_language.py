@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import InputError
 from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.schema import make_strict_schema
 

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from amounts import size, taken
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import Taint
-from stowage_testbed.errors import StowageError
 from stowage_testbed.scenario.catalogue import select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expected_moment import Bounds

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.toolchain import location
 
 

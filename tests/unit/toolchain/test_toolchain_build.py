@@ -13,7 +13,7 @@ import pytest
 import small_tools
 from small_tools import a_manifest, a_tool
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.install import install_from_go, needed_to_build
 from stowage_testbed.toolchain.location import binary_file, data_folder
 from stowage_testbed.toolchain.manifest import ModuleData, Tool
@@ -102,7 +102,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from small_tools import a_manifest, a_tool
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.install import install_from_go
 
 tool = a_tool(Path(sys.argv[1]))

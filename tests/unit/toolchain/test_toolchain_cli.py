@@ -8,8 +8,8 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
-from stowage_testbed.errors import StowageError
 
 HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 

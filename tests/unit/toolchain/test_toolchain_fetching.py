@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.build import FETCH_TRIES, build_tool
 from stowage_testbed.toolchain.golang import Go
 from stowage_testbed.toolchain.progress import show_progress

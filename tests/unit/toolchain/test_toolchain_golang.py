@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.golang import find_go, go_environment
 
 

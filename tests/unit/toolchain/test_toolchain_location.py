@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain import ToolMissingError, choose_minor, tool_path
 from stowage_testbed.toolchain.location import binary_file, tool_key
 

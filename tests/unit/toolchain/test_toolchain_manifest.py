@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stowage_testbed.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 from stowage_testbed.toolchain.minors import built_minors, find_minor

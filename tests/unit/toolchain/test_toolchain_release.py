@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from small_tools import a_manifest, a_released_tool
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.install import install_from_release
 from stowage_testbed.toolchain.location import binary_file, tool_folder
 from stowage_testbed.toolchain.manifest import Tool

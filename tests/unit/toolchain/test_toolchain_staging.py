@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small_tools import a_tool
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Tool
 from stowage_testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one

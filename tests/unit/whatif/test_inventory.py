@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.whatif import inventory
 from stowage_testbed.whatif.inventory import inventory_of, reduced
 from stowage_testbed.whatif.reading import read_files

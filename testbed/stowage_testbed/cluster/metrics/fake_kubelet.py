@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.node_pool import metrics_path
 from stowage_testbed.cluster.owner import read_owner
-from stowage_testbed.errors import StowageError
 
 
 @dataclass(frozen=True, slots=True)

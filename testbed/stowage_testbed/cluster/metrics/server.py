@@ -11,6 +11,7 @@ import trustme
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
     component_failed,
@@ -25,7 +26,6 @@ from stowage_testbed.cluster.service_account import (
     write_private,
 )
 from stowage_testbed.toolchain import tool_path
-from stowage_testbed.wait import wait_until
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

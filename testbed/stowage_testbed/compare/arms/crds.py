@@ -14,9 +14,9 @@ from stowage_testbed.api.client import ApiUnreachableError
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
-from stowage_testbed.wait import HANG_S
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
@@ -23,7 +24,6 @@ from stowage_testbed.compare.arms.file_rules import (
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import ArmSettings, ClientLimits, PodOverrides, RunningArm
 from stowage_testbed.scenario.document import compose, read_node
 from stowage_testbed.scenario.errors import Issue

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from stowage_testbed.child import end_child, log_tail
+from stowage_testbed.base.child import end_child, log_tail
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, WaitTimeoutError, wait_until
 from stowage_testbed.cluster.processes import is_alive, kill_one, marked_environment
-from stowage_testbed.errors import StowageError
-from stowage_testbed.wait import HANG_S, WaitTimeoutError, wait_until
 
 _KEPT = ("PATH", "LANG")
 

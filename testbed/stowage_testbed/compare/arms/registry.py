@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.toolchain import choose_minor
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from stowage_testbed.base.ending import Ending, ended_early
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.compare.arms.account import KUBECONFIG, Rights, account
 from stowage_testbed.compare.arms.program import ArmEndedError, ArmProcess, Program
-from stowage_testbed.ending import Ending, ended_early
 from stowage_testbed.run.arm import RunningArm
 
 

@@ -23,6 +23,7 @@ import psutil
 import yaml
 
 from stowage_optimizer.cli.probe import probe
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
@@ -49,7 +50,6 @@ from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import find_minor
-from stowage_testbed.wait import HANG_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtrit
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.baseline.document import Baseline, Series
 from stowage_testbed.compare.calibration import Slowdown, slowdown
 from stowage_testbed.compare.verdicts.pairs import Floats
@@ -22,7 +23,6 @@ from stowage_testbed.compare.verdicts.verdict import (
     on_scale,
     outcome_of,
 )
-from stowage_testbed.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

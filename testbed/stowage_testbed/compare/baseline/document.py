@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.compare.calibration import Speed
 from stowage_testbed.compare.result import Result
-from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.metric import Better
-from stowage_testbed.whole_file import write_whole
 
 FORMAT = "stowage.dev/baseline/v1"
 

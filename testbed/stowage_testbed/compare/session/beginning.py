@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.bundle import BundleFolder, BundleMissingError
 from stowage_testbed.compare.calibration import measure_speed
 from stowage_testbed.compare.comparison import (
@@ -17,10 +18,9 @@ from stowage_testbed.compare.comparison import (
 )
 from stowage_testbed.compare.session.request import CompareRequest
 from stowage_testbed.compare.verdicts.judging import Question
-from stowage_testbed.environment import environment
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.headlines import choose_headlines, is_measured
+from stowage_testbed.toolchain.environment import environment
 from stowage_testbed.toolchain.minors import find_minor
 
 EQUAL_LIMITS = "--limits equal"

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.result import Result
-from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ClientLimits
 from stowage_testbed.run.listener import Listener

@@ -18,7 +18,8 @@ from kubernetes.client import (
 from urllib3.exceptions import HTTPError
 
 from stowage_testbed.api.client import ApiUnreachableError
-from stowage_testbed.clock import Clock, SystemClock
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.bundle import BundleFolder, Key
 from stowage_testbed.compare.reports import read_result
 from stowage_testbed.compare.result import Result
@@ -31,7 +32,6 @@ from stowage_testbed.compare.session.request import (
     make_turns,
 )
 from stowage_testbed.compare.verdicts.spending import FIRST_LOOK
-from stowage_testbed.errors import InputError
 from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext

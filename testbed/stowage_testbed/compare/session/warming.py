@@ -6,8 +6,8 @@ and compiled rules come with it.
 
 from __future__ import annotations
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.settled import pods_gone, pods_placed
-from stowage_testbed.resources import Resources
 from stowage_testbed.run.arm import PodOverrides, apply_overrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.environment import await_account, make_namespace

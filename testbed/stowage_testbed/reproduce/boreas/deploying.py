@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.settled import pods_decided, pods_placed
@@ -20,7 +21,6 @@ from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.wait import WaitTimeoutError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.cluster import create_nodes
 from stowage_testbed.compare.session.warming import warm_up
-from stowage_testbed.journal import TaskJournal
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.settled import objects_gone
 from stowage_testbed.observe.source import PACKING_PLANS

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.cluster import NodePool
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.instances.constraint_mix import HOSTNAME
 from stowage_testbed.instances.snapshot import REQUIRED
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.resources import MOST_PODS, Resources
 from stowage_testbed.scenario.implied_steps import make_steps
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.steps.applying import Apply

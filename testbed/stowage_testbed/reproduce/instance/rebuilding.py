@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.reproduce.instance.evaluation import Evaluation, InstanceT, SolvedT
 from stowage_testbed.reproduce.instance.reporting import write_tables
 from stowage_testbed.reproduce.instance.request import CaseT, GridRequest

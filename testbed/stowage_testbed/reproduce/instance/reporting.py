@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stowage_testbed.environment import environment
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.text.figure import Figure, table
 from stowage_testbed.text.markdown import markdown_text
 from stowage_testbed.text.table import Table
 from stowage_testbed.text.terminal import terminal_text
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.toolchain.environment import environment
 
 TABLES = "tables.md"
 

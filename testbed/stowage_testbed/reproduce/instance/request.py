@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Generic, Self, TypeVar
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.reproduce.instance.rows import Case
 from stowage_testbed.reproduce.sweep.shard import WHOLE, Shard

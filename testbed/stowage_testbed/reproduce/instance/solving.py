@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from time import perf_counter
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.instances.snapshot import snapshot_of
 from stowage_testbed.optimizer_service.service import RunningService, call_failed
 from stowage_testbed.reproduce.instance.rows import (

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from stowage_testbed.amounts.resources import CPU
 from stowage_testbed.reproduce.instance import evaluation
 from stowage_testbed.reproduce.instance.rows import PENDING, ResultRow, Where
 from stowage_testbed.reproduce.paper.instances import InstanceRow
-from stowage_testbed.resources import CPU
 
 
 class Category(StrEnum):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell, grid
 from stowage_testbed.reproduce.instance.rebuilding import Rebuilding, Shown
@@ -19,7 +20,6 @@ from stowage_testbed.reproduce.paper.live import live_rows
 from stowage_testbed.reproduce.paper.page.page import page
 from stowage_testbed.reproduce.paper.tables import headline_table, live_table, table_1
 from stowage_testbed.reproduce.sweep.folder import Header
-from stowage_testbed.whole_file import write_whole
 
 PAGE = "index.html"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from time import monotonic, perf_counter
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.metrics.packing import count_placed_by_priority, list_placements
 from stowage_testbed.metrics.state import ClusterState
 from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation

@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import Protocol
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task, Tools, attempt
 
 

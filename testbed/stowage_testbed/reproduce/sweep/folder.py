@@ -11,13 +11,17 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from stowage_testbed.environment import machine, package_versions, source_digest
-from stowage_testbed.errors import StowageError
-from stowage_testbed.journal import TaskJournal
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.journal import TaskJournal
+from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import RowT
 from stowage_testbed.toolchain import choose_minor, tool_build
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.toolchain.environment import (
+    machine,
+    package_versions,
+    source_digest,
+)
 
 RECIPE = 2
 """Counted up whenever a task would give other rows than before."""

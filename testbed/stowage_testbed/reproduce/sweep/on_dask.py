@@ -28,7 +28,7 @@ from distributed.scheduler import NoWorkerError
 from distributed.security import Security
 from distributed.worker import get_worker
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.reproduce.sweep.folder import differences, program
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task, Tools, attempt
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 import polars as pl
 
-from stowage_testbed.whole_file import write_whole
+from stowage_testbed.base.whole_file import write_whole
 
 RowT = TypeVar("RowT")
 

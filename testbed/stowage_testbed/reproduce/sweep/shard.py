@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from stowage_testbed.errors import InputError
+from stowage_testbed.base.errors import InputError
 
 ItemT = TypeVar("ItemT")
 

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 import yaml
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.simulate import Simulator, find_profile
 

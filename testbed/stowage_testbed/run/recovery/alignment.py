@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from stowage_testbed.clock import Clock
+from stowage_testbed.base.clock import Clock
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.hpa.settings import Timing
-from stowage_testbed.wait import wait_until
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
 from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
 from stowage_testbed.hpa.model.load_window import Segment
@@ -21,7 +22,6 @@ from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
-from stowage_testbed.wait import WaitTimeoutError
 
 
 @dataclass(frozen=True, slots=True)

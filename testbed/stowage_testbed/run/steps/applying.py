@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object

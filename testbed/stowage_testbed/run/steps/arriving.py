@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import repeat
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.pacing import Due, Pacer
 from stowage_testbed.scenario.manifests import make_bare_pod

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import Condition

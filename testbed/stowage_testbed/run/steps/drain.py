@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import wait_until
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
@@ -15,7 +16,6 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.nodes import cordon
 from stowage_testbed.scenario.steps.drain import Drain
 from stowage_testbed.scenario.steps.nodes import Cordon
-from stowage_testbed.wait import wait_until
 
 RETRIED_AFTER_S = 0.2
 """Between two tries: that a budget has room again shows in nothing that is watched."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.steps.checkpoints import note_checkpoint
@@ -14,7 +15,6 @@ from stowage_testbed.scenario.check import CheckResult, check_moment
 from stowage_testbed.scenario.expected_moment import ExpectedMoment
 from stowage_testbed.scenario.model import QUIET_S
 from stowage_testbed.scenario.steps.waiting import END, Check, Checkpoint, Wait
-from stowage_testbed.wait import WaitTimeoutError
 
 
 def wait(context: StepContext, step: Wait) -> None:

@@ -6,8 +6,8 @@ import os
 
 import psutil
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.workers.tasks import list_tasks, needs_machine
 

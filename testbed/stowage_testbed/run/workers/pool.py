@@ -11,16 +11,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
 
+from stowage_testbed.base.errors import RunEndedError, StowageError
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.cluster.listing import purge_clusters
-from stowage_testbed.errors import RunEndedError, StowageError
 from stowage_testbed.run.listener import Listener, Writers
 from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.workers.order import InOrder
 from stowage_testbed.run.workers.tasks import Task, TaskQueue, list_tasks
 from stowage_testbed.run.workers.worker import Ended, Idle, Message, Said, work
-from stowage_testbed.wait import HANG_S
 
 _FORK = multiprocessing.get_context("fork")
 """Everything is imported; the one thread besides, if any, draws the progress bar."""

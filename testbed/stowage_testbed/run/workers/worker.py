@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.run.listener import Listener, Listeners, Writers
 from stowage_testbed.run.outcome import ScenarioOutcome

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from stowage_testbed.resources import CPU, MEMORY, Resources
+from stowage_testbed.amounts.resources import CPU, MEMORY, Resources
 
 
 @dataclass(frozen=True, slots=True)

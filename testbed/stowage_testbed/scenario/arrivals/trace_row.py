@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stowage_testbed.quantity import parse_cpu, parse_memory
-from stowage_testbed.resources import Resources
+from stowage_testbed.amounts.quantity import parse_cpu, parse_memory
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.scenario.arrivals.trace import Template, TraceRow
 from stowage_testbed.scenario.words import is_label
 

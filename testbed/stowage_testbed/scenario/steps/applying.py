@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
+from stowage_testbed.amounts.quantity import Cpu, Memory, format_cpu, format_memory
 from stowage_testbed.declaration import make_object, setting
-from stowage_testbed.quantity import Cpu, Memory, format_cpu, format_memory
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.objects import is_file
 from stowage_testbed.scenario.steps.action import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from stowage_testbed.amounts.resources import PODS
 from stowage_testbed.cluster.node_pool import Effect, NodePool
 from stowage_testbed.declaration import form, setting
-from stowage_testbed.resources import PODS
 from stowage_testbed.scenario.steps.action import (
     Action,
     Deadline,

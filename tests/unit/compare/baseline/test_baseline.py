@@ -10,6 +10,7 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.baseline.checking import change, check, speed_dependence
 from stowage_testbed.compare.baseline.document import (
     Baseline,
@@ -20,7 +21,6 @@ from stowage_testbed.compare.baseline.document import (
 )
 from stowage_testbed.compare.baseline.table import check_table
 from stowage_testbed.compare.calibration import Speed
-from stowage_testbed.errors import InputError
 
 FILE = Path("baseline.json")
 WORKS = ("encode", "hash", "pack", "score")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
 from stowage_testbed.compare.session.beginning import begin_bundle
@@ -25,7 +26,6 @@ from stowage_testbed.compare.session.session import (
     list_turns,
     select_remaining,
 )
-from stowage_testbed.errors import InputError
 from stowage_testbed.run.arm import Arm
 from stowage_testbed.scenario.model import Scenario
 

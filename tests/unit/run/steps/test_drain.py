@@ -9,8 +9,9 @@ import pytest
 from amounts import size
 
 from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.node_pool import NodePool
-from stowage_testbed.errors import StowageError
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
@@ -21,7 +22,6 @@ from stowage_testbed.run.timeouts import Timeouts
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.drain import Drain
-from stowage_testbed.wait import WaitTimeoutError
 
 BUDGET = '{"message": "The disruption budget stay-up needs 1 healthy pods and has 1"}'
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
 from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
 

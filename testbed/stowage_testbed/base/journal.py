@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 import msgspec
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 RecordT = TypeVar("RecordT")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from stowage_testbed.clock import Clock, SystemClock
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import StowageError
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 import stowage_optimizer
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
 

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES
 

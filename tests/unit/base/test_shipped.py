@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from stowage_testbed import layout
+from stowage_testbed.base import layout
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.toolchain.location import tool_inputs
 from stowage_testbed.toolchain.manifest import load_manifest

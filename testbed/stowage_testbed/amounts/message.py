@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.resources import CPU, MEMORY, PODS, Resources
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources
 
 _FIELDS = {
     CPU: "cpu_milli",

@@ -11,8 +11,8 @@ import re
 from decimal import Decimal
 from typing import Annotated
 
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.declaration import form
-from stowage_testbed.errors import StowageError
 
 _SUFFIXES: dict[str, Decimal] = {
     "n": Decimal("1e-9"),

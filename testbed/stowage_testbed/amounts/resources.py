@@ -12,7 +12,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, Self
 
-from stowage_testbed.quantity import (
+from stowage_testbed.amounts.quantity import (
     amount,
     format_cpu,
     format_memory,

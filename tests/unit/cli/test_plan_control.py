@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from watch_server import WatchServer, serving
 
-from stowage_testbed.errors import StowageError
-from stowage_testbed.plan import PlanApi, page_of, table_of
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 _DATA = _PACKAGE / "_data"
 """Where a wheel has what lies beside `testbed` in a checkout."""
 

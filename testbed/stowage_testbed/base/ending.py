@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from stowage_testbed.errors import StowageError
+from stowage_testbed.base.errors import StowageError
 
 _SIGNAL = signal.SIGRTMIN
 """Nothing else uses it; it also ends a system call that blocks."""

@@ -1,0 +1,1 @@
+"""Quantities of Kubernetes as integers, and the resources that they are of."""

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, waiting, files, child processes."""
