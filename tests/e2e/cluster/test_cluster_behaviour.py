@@ -13,7 +13,7 @@ import pytest
 from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api
 
-from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import (
     Cluster,
@@ -225,10 +225,10 @@ def test_kwok_leaves_nodes_without_the_annotation_alone(
     assert cluster.kubeconfig.is_relative_to(cluster.workdir)
 
 
-def test_pods_run_at_once_on_a_node_that_was_made_again(
+def test_a_node_that_is_made_again_has_a_lease_of_its_own(
     cluster: Cluster, api: ApiClient
 ) -> None:
-    """KWOK kept the lease of the node before, until it was collected as garbage."""
+    """That of the node before is collected as garbage, and its pods stand still."""
     pool, objects = NodePool("again", 1, size(1000, 2**30)), Objects(api)
     create_nodes(api, [pool])
     manager = component_process(cluster.workdir, CONTROLLER_MANAGER)
@@ -251,12 +251,8 @@ def test_pods_run_at_once_on_a_node_that_was_made_again(
             made.result()
     finally:
         manager.resume()
-    spec = {"nodeName": "again-0", "containers": [{"name": "main", "image": "pause"}]}
-    objects.create(make_manifest("v1", "Pod", "played", "default", spec=spec))
+    node = objects.read("Node", "again-0")
+    lease = objects.read("Lease", "again-0", namespace="kube-node-lease")
 
-    wait_until(
-        "the pod to run",
-        lambda: objects.read("Pod", "played", namespace="default")["status"]["phase"],
-        lambda phase: phase == "Running",
-        timeout_s=20,
-    )
+    owners = [one["uid"] for one in lease["metadata"]["ownerReferences"]]
+    assert owners == [node["metadata"]["uid"]]
