@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_annotations import spell_lifetime
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.bare_pods import (
@@ -28,7 +29,6 @@ from stowage_testbed.scenario.arrivals.recorded import (
     FirstState,
     RecordedReplay,
 )
-from stowage_testbed.scenario.pod_annotations import spell_lifetime
 from stowage_testbed.trace.format import (
     Line,
     Node,
