@@ -39,6 +39,20 @@ Folder = Annotated[
         help="Folder in which names are looked up, before those that come with Stowage."
     ),
 ]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `stowage record` wrote, in place of a scenario; its nodes are those "
+        "that were recorded."
+    ),
+]
+Speed = Annotated[
+    float,
+    typer.Option(min=0.001, help="How many times as fast as the trace was recorded."),
+]
+RESULTS = Path("results")
+"""Where scenarios of traces are written, and bundles."""
+
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
 ]
