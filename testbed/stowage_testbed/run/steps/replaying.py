@@ -21,6 +21,11 @@ MAY_BE_REFUSED = frozenset(
 """A quota may be full that was not then, and what is changed may be gone already."""
 
 
+LONGEST_TURN_S = 10.0
+"""How long one request waits for the one before about the same object, which is never
+sent where the replay ends early."""
+
+
 def replay_recorded(context: StepContext, recorded: RecordedReplay) -> None:
     """Make what was there first, then do each thing at its time.
 
@@ -85,7 +90,7 @@ class _Replaying:
     ) -> None:
         try:
             if before is not None:
-                before.wait()
+                before.wait(LONGEST_TURN_S)
             self._do(deed)
         except ApiRefusedError as error:
             self._note(error)
