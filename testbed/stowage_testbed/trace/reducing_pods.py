@@ -58,6 +58,11 @@ _OWN_ANNOTATIONS = frozenset(
 UID_LABELS = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
 """Labels that the server gives the pods of each Job anew."""
 
+_TOPOLOGY_LABELS = frozenset(
+    {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
+)
+"""Labels that the server gives a pod when it is bound, as its node has them."""
+
 _ADMITTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ADMITTED_S = 300
 _ID_BYTES = 4
@@ -105,10 +110,11 @@ def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
         one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()
     ):
         spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
+    given = UID_LABELS | _TOPOLOGY_LABELS if node else UID_LABELS
     labels = {
         key: value
         for key, value in (metadata.get("labels") or {}).items()
-        if key not in UID_LABELS
+        if key not in given
     }
     annotations = keep_annotations(metadata)
     annotations.pop(LIFETIME, None)

@@ -95,11 +95,10 @@ class _Maker:
         speed: float,
     ) -> None:
         self._speed = speed
-        self._one = OneNamespace(namespaces, _list_namespaces(lines))
+        objects = [line.object for line in lines if isinstance(line, ObjectSeen)]
+        self._one = OneNamespace(namespaces, _list_namespaces(lines), objects)
         self._lives = pair_lives(lines)
-        self._controllers = {
-            _name_key(line.object) for line in lines if isinstance(line, ObjectSeen)
-        }
+        self._controllers = {_name_key(one) for one in objects}
         self._ran = _collect_runs(self._lives.values())
         self._templates: dict[str, PodTemplate] = {}
         self._nodes: dict[str, Node] = {}

@@ -106,9 +106,9 @@ def test_a_term_about_another_namespace_finds_nothing() -> None:
 
 def test_claims_of_a_stateful_set_are_those_that_it_looks_for() -> None:
     """It calls them by its own name, which has got a prefix."""
-    one = OneNamespace(LABELS, ["shop", "mail"])
     claims = [{"metadata": {"name": "data"}, "spec": {}}]
-    one.rewrite(controller("StatefulSet", volumeClaimTemplates=claims))
+    stateful = controller("StatefulSet", volumeClaimTemplates=claims)
+    one = OneNamespace(LABELS, ["shop", "mail"], [stateful])
 
     def named(name: str) -> str:
         metadata = {"name": name, "namespace": "shop"}
