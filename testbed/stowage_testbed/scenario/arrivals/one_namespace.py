@@ -78,6 +78,11 @@ class OneNamespace:
         """Return what a pod without a controller is called."""
         return self.name(namespace, name, _LONGEST_POD_NAME)
 
+    def has_maker(self, claim: Manifest) -> bool:
+        """Return whether a StatefulSet makes a claim."""
+        metadata = claim["metadata"]
+        return self._find_maker(metadata["namespace"], metadata["name"]) is not None
+
     def rewrite(self, manifest: Manifest) -> Manifest:
         """Return an object as it is in the one namespace."""
         metadata = dict(manifest["metadata"])
@@ -162,11 +167,18 @@ class OneNamespace:
 
     def _name_claim(self, namespace: str, name: str) -> str:
         """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""
-        for template, controller in self._claim_templates[namespace]:
+        maker = self._find_maker(namespace, name)
+        if maker is None:
+            return self.name(namespace, name)
+        template, controller, number = maker
+        return f"{template}-{self.name(namespace, controller)}-{number}"
+
+    def _find_maker(self, namespace: str, name: str) -> tuple[str, str, str] | None:
+        for template, controller in self._claim_templates.get(namespace, ()):
             pattern = f"{re.escape(f'{template}-{controller}')}-([0-9]+)"
             if found := re.fullmatch(pattern, name):
-                return f"{template}-{self.name(namespace, controller)}-{found[1]}"
-        return self.name(namespace, name)
+                return template, controller, found[1]
+        return None
 
     def _rewrite_affinity(self, affinity: Manifest, namespace: str) -> Manifest:
         changed = {}

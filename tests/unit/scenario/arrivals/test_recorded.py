@@ -8,11 +8,9 @@ import pytest
 
 from stowage_testbed.api.pod_annotations import LIFETIME
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.arrivals.object_changes import make_merge_patch
 from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
-from stowage_testbed.scenario.arrivals.recorded_making import (
-    make_merge_patch,
-    make_recorded_replay,
-)
+from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.trace.format import (
     Header,
     How,
@@ -303,6 +301,42 @@ def test_what_is_in_no_namespace_is_known() -> None:
         ("scheduling.k8s.io/v1/PriorityClass", "high"),
     )
     assert made.controllers == {"Deployment"}
+
+
+def claim(t: float, **spec: Any) -> ObjectSeen:
+    metadata = {"name": "data-web-0", "namespace": "ns"}
+    named = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+    return ObjectSeen(t=t, object={**named, "metadata": metadata, "spec": spec})
+
+
+def test_volumes_are_bound_by_whom_that_falls_to() -> None:
+    """Where a pod goes decides on its volume, and it may go elsewhere."""
+    made = replay(claim(1), claim(2, volumeName="v"), claim(3, volumeName="v", x=1))
+
+    assert told(made) == [
+        (1, "create", "v1/PersistentVolumeClaim", "data-web-0"),
+        (3, "patch", "v1/PersistentVolumeClaim", "data-web-0"),
+    ]
+    assert made.deeds[1].body == {"spec": {"x": 1}}
+
+
+@pytest.mark.parametrize(
+    ("seen", "there"),
+    [
+        (claim(0, volumeName="v"), True),
+        (claim(0), False),
+        (claim(1), False),
+        (claim(1, volumeName="v"), False),
+    ],
+)
+def test_a_stateful_set_makes_its_claims_itself(seen: ObjectSeen, there: bool) -> None:
+    """But for one that has a volume from the start: it is to have that again."""
+    templates = [{"metadata": {"name": "data"}, "spec": {}}]
+    made = replay(controller(0, "StatefulSet", volumeClaimTemplates=templates), seen)
+
+    kinds = [one["kind"] for one in made.first.objects]
+    assert ("PersistentVolumeClaim" in kinds) is there
+    assert made.deeds == ()
 
 
 def test_a_merge_patch_says_what_has_changed() -> None:
