@@ -9,6 +9,7 @@ from functools import partial
 from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.cluster.nodes import delete_lease
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.keeping_times import note_lateness, pace
@@ -102,6 +103,8 @@ class _Replaying:
         objects, namespace = context.objects, context.namespace
         match deed.do:
             case "create":
+                if deed.kind == "Node":
+                    delete_lease(objects, deed.name)
                 self.create(deed.body)
             case "patch":
                 objects.patch(

@@ -1,4 +1,4 @@
-"""Objects of a trace: how they are named, and what changes from one state to the next."""
+"""Objects of a trace: what they are called, and what changes between two states."""
 
 from __future__ import annotations
 

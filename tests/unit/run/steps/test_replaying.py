@@ -47,8 +47,12 @@ class Server:
         del kind, change, where
         self._take(f"patch {name}")
 
-    def delete(self, kind: str, name: str, *, namespace: str, at_once: bool) -> None:
-        del kind, namespace
+    def delete(
+        self, kind: str, name: str, *, namespace: str, at_once: bool = False
+    ) -> None:
+        if kind == "Lease":
+            self._take(f"delete the lease of {name} in {namespace}")
+            return
         self._take(f"delete {name}{' at once' if at_once else ''}")
 
     def _take(self, what: str) -> None:
@@ -116,6 +120,15 @@ def test_what_is_done_to_one_object_keeps_its_order() -> None:
 
     assert server.asked[0] == "create q"
     assert server.asked[1:] == ["create p", "patch p", "delete p at once"]
+
+
+def test_a_node_that_comes_has_no_lease_of_one_before_it() -> None:
+    """Its pods would not be played for most of a minute."""
+    server = Server()
+    node = manifest("n", "Node")
+    replay(server, FirstState(), Deed(0, "create", "Node", "n", node))
+
+    assert server.asked == ["delete the lease of n in kube-node-lease", "create n"]
 
 
 def test_what_a_quota_refuses_is_counted() -> None:
