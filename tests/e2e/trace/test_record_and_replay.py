@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
@@ -39,6 +41,8 @@ STOWAGE = Path(sys.executable).with_name("stowage")
 STOPPED_AFTER_S, STOPPED_S = 4.0, 5.0
 APART_S = 0.2
 """How far an arrival may be from when it was recorded; measured were 0.05 s at most."""
+STAMP_S = 0.7
+"""What a stamp of the server tells, which has whole seconds, is at most so far off."""
 
 TRAFFIC = """\
 version: 1
@@ -146,6 +150,21 @@ def measure_distances_s(trace: Trace, came_s: dict[str, float]) -> dict[str, flo
     return {name: one - min(found.values()) for name, one in found.items()}
 
 
+def measure_errors_s(trace: Trace, context: RunContext) -> list[float]:
+    """Return how much later the server made each bare pod than the trace says."""
+    began_s = datetime.fromisoformat(trace.header.began).timestamp()
+    made_s = {
+        (entry.namespace, entry.name): entry.stage_ns / 1e9 - began_s
+        for entry in read_audit_entries(context.cluster.audit_log)
+        if entry.creates("pods", "")
+    }
+    return [
+        made_s[line.namespace, line.name] - line.t
+        for line in trace.lines
+        if isinstance(line, PodCame) and line.owner is None
+    ]
+
+
 def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:
     """The same pods at the same times, also of the time in which the server stood."""
     path, file = tmp_path / "some.jsonl.gz", tmp_path / "traffic" / "some.yaml"
@@ -168,6 +187,12 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     ended = [line.how for line in trace.lines if isinstance(line, PodEnded)]
     assert set(ended) == {"succeeded"}
     assert max(measure_distances_s(trace, recorded.came_s).values()) < APART_S
+
+    off_s = measure_errors_s(trace, context)
+    # One at most had been made when the server stopped, and was told when it went on.
+    assert len(off_s) == len(tasks)
+    assert sum(abs(one) >= APART_S for one in off_s) <= 1
+    assert max(map(abs, off_s)) < STAMP_S
 
     assert tasks <= set(replayed.came_s)
     assert len(replayed.came_s) == len(recorded.came_s) == len(came)
