@@ -66,15 +66,13 @@ test-tools: setup go-modules ## Fetch and build all that tests need; what a mach
 	@ci/chromium || true
 
 .PHONY: e2e
-e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kwok-docker or kind; KUBERNETES=1.36).
+e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
 	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 # What the backends need besides the tools.
-.PHONY: e2e-needs-kwok-binary e2e-needs-kwok-docker e2e-needs-kind
+.PHONY: e2e-needs-kwok-binary e2e-needs-kind
 e2e-needs-kwok-binary:
-e2e-needs-kwok-docker:
-	@ci/containers
 e2e-needs-kind: images
 
 .PHONY: images
@@ -150,7 +148,7 @@ bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FUL
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: bench-backends
-bench-backends: setup images ## Measure what kwok-binary, kwok-docker and kind cost side by side: four minutes.
+bench-backends: setup images ## Measure what kwok-binary and kind cost side by side: three minutes.
 	@stowage docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
 
 .PHONY: reproduce-quick

@@ -16,7 +16,6 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
-from stowage_testbed.cluster.containers import project
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.cluster import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
@@ -77,7 +76,7 @@ def test_a_cluster_that_is_not_there_is_missing_on_any_backend() -> None:
 
 def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
     """With its folder gone, nobody would know of them when the engine is back."""
-    workdir = a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
+    workdir = a_cluster("one", Backend.KIND, NOBODY)
 
     with pytest.raises(EngineUnreachableError, match="nowhere"):
         purge_clusters(everything=True)
@@ -87,7 +86,7 @@ def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
 
 def test_they_do_not_keep_others_from_being_purged() -> None:
     """Who needs no Docker should not be stopped by its absence."""
-    a_cluster("one", Backend.KWOK_DOCKER, NOBODY, dead=True)
+    a_cluster("one", Backend.KIND, NOBODY, dead=True)
     a_cluster("two", Backend.KWOK_BINARY, dead=True)
 
     assert purge_clusters() == ["two"]
@@ -100,11 +99,6 @@ def test_those_of_an_engine_of_our_own_went_with_it() -> None:
     a_cluster("one", Backend.KIND, own)
 
     assert purge_clusters(everything=True) == ["one"]
-
-
-def test_names_in_docker_distinguish_backends() -> None:
-    """Two clusters of one name cannot be, but their leftovers can."""
-    assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
 
 
 class KindConfig:
@@ -181,7 +175,7 @@ def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
 
 def test_an_engine_that_can_be_started_is_no_obstacle() -> None:
     """It is started for the length of a command."""
-    found = fitness_of(Backend.KWOK_DOCKER, lambda: "no socket", list)
+    found = fitness_of(Backend.KIND, lambda: "no socket", list)
 
     assert not any("Docker" in reason for reason in found.unavailable_reasons)
     assert any("stowage docker --" in note for note in found.notes)
@@ -199,7 +193,7 @@ def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
 
 def test_measured_usage_is_refused_where_it_cannot_be_had() -> None:
     """Else an autoscaler would wait for it in vain."""
-    said = CliRunner().invoke(app, ["up", "x", "--metrics", "--backend", "kwok-docker"])
+    said = CliRunner().invoke(app, ["up", "x", "--metrics", "--backend", "kind"])
 
-    assert "kwok-docker has no usage" in str(said.exception)
+    assert "kind has no usage" in str(said.exception)
     assert list_clusters() == []

@@ -157,7 +157,7 @@ def test_an_input_is_one_word_and_no_option(
     [
         (("x\npassed=true",), "control character"),
         (("x", "default\r,stowage"), "control character"),
-        (("x", "", "podman"), "choose kwok-binary, kwok-docker or kind"),
+        (("x", "", "podman"), "choose kwok-binary or kind"),
         (("", "default,stowage"), "name it"),
         (("x", "default,stowage", "kind"), "on kwok-binary only"),
     ],
