@@ -67,7 +67,7 @@ test-tools: setup go-modules ## Fetch and build all that tests need; what a mach
 
 .PHONY: e2e
 e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
-	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
+	@$(if $(filter kwok-binary,$(BACKEND)),,python -m benchmarks docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 # What the backends need besides the tools.
@@ -149,7 +149,7 @@ bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FUL
 
 .PHONY: bench-backends
 bench-backends: setup images ## Measure what kwok-binary and kind cost side by side: three minutes.
-	@stowage docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
+	@python -m benchmarks docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
 
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
@@ -236,7 +236,7 @@ test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 .PHONY: test-python
 test-python: test-tools ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@stowage docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
+	@python -m benchmarks docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.

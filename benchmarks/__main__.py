@@ -193,16 +193,36 @@ def backends(
 ) -> None:
     """Compare what the kinds of cluster cost: time until ready, and memory.
 
-    Needs a Docker engine: put `stowage docker --` before.
+    Needs a Docker engine: `make bench-backends` brings one.
     """
     from benchmarks.backends import run_benchmark  # noqa: PLC0415
-    from stowage_testbed.docker.engine import check_engine  # noqa: PLC0415
+    from stowage_testbed.images.docker_engine import check_engine  # noqa: PLC0415
 
     def act() -> str:
         check_engine()
         return run_benchmark(rounds, results, say)
 
     run_command(act)
+
+
+@app.command()
+def docker(
+    command: Annotated[list[str], typer.Argument(help="The command, after --.")],
+    *,
+    optional: Annotated[
+        bool,
+        typer.Option(help="Without Docker, say so and run the command all the same."),
+    ] = False,
+) -> None:
+    """Run a command beside a Docker engine: the one that answers, or one of its own.
+
+    Where none answers, root on Linux gets one for the length of the command, in a
+    network of its own that nobody else sees and that reaches nothing. Only its images
+    stay. It dies with the command, even if that is killed.
+    """
+    from benchmarks.engine.command import become  # noqa: PLC0415
+
+    run_command(lambda: become(command, optional=optional))
 
 
 @app.command()

@@ -22,8 +22,8 @@ from stowage_testbed.cluster.kind.containers import containers
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.docker.engine import docker
 from stowage_testbed.helm.install import install_release
+from stowage_testbed.images.docker_engine import docker
 from stowage_testbed.text.figure import Figure, figure
 
 NODES = 10

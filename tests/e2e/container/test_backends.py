@@ -10,9 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
+from benchmarks.engine.sysctls import NAMES, ROOT
 from stowage_testbed.base import layout
-from stowage_testbed.docker.engine import docker
-from stowage_testbed.docker.sysctls import NAMES, ROOT
+from stowage_testbed.images.docker_engine import docker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 

@@ -12,7 +12,7 @@ from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kind.containers import create_network
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
-from stowage_testbed.docker.engine import (
+from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
     docker,
@@ -74,7 +74,7 @@ def test_without_an_engine_the_way_out_is_named(
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     cluster = KindCluster(a_name())
 
-    with pytest.raises(EngineUnreachableError, match="stowage docker --"):
+    with pytest.raises(EngineUnreachableError, match="DOCKER_HOST"):
         cluster.up()
 
     assert not (layout.clusters_folder() / cluster.name).exists()

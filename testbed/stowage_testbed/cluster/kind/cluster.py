@@ -36,7 +36,7 @@ from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.cluster.processes import marked_environment
 from stowage_testbed.cluster.service_account import write_private
-from stowage_testbed.docker.engine import check_engine
+from stowage_testbed.images.docker_engine import check_engine
 from stowage_testbed.toolchain import tool_path
 
 LEASE_S = 200

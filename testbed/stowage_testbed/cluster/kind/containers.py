@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from stowage_testbed.base import layout
 from stowage_testbed.cluster.owner import Owner
-from stowage_testbed.docker.engine import (
+from stowage_testbed.images.docker_engine import (
     EngineUnreachableError,
     docker,
     engine_unavailable_reason,
@@ -42,8 +41,6 @@ def remove_containers(owner: Owner, cluster: str) -> None:
         The engine is away, and would start them again when it is back.
     """
     if reason := engine_unavailable_reason(owner.engine):
-        if owner.engine.startswith(f"unix://{layout.docker_folder()}"):
-            return  # that one took them with it when it ended
         raise EngineUnreachableError(
             f"the containers of cluster {cluster!r} cannot be removed, as the Docker "
             f"engine {owner.engine or 'of this machine'} does not answer ({reason}); "

@@ -13,7 +13,11 @@ from stowage_testbed.cluster.api_probe import ApiProbe
 from stowage_testbed.cluster.components import component_failed, log_file
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.startup import is_empty, start_timeout
-from stowage_testbed.docker.engine import DockerCommandError, container_log, docker
+from stowage_testbed.images.docker_engine import (
+    DockerCommandError,
+    container_log,
+    docker,
+)
 
 KIND = "kind"
 """The tool, and the name of its log."""
