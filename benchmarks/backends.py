@@ -116,7 +116,6 @@ def _is_of(pid: int, containers: Iterable[str]) -> bool:
 
 
 NAME = "bench-backends"
-ROUNDS = 3
 _MEGA = 1e6
 _TIMES = {
     "up_s": "control plane ready",
