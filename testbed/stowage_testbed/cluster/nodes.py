@@ -7,7 +7,7 @@ of creation can decide a placement.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 READY_TIMEOUT_S = 120.0
 _NOT_READY = "node.kubernetes.io/not-ready"
+_LEASES = "kube-node-lease"
 
 
 def create_nodes(
@@ -35,11 +36,25 @@ def create_nodes(
         Some were not Ready within ``timeout_s``.
     """
     objects, names = Objects(api), list[str]()
-    for manifest in chain.from_iterable(pool.manifests() for pool in pools):
+    manifests = list(chain.from_iterable(pool.manifests() for pool in pools))
+    _delete_leases(objects, {one["metadata"]["name"] for one in manifests})
+    for manifest in manifests:
         objects.create(manifest)
         names.append(manifest["metadata"]["name"])
     _wait_ready(api, names, timeout_s)
     return names
+
+
+def _delete_leases(objects: Objects, names: Collection[str]) -> None:
+    """Delete the leases of nodes that had these names before.
+
+    KWOK would go on with them. Then the garbage collector takes them away, since their
+    owner is gone, and nobody plays the new nodes' pods for most of a minute.
+    """
+    for lease in objects.list_all("Lease", _LEASES):
+        name = lease["metadata"]["name"]
+        if name in names:
+            objects.delete("Lease", name, namespace=_LEASES)
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:

@@ -28,6 +28,7 @@ from stowage_testbed.scenario.steps.nodes import (
     Uncordon,
     UntaintNodes,
 )
+from stowage_testbed.scenario.steps.placing import Place
 from stowage_testbed.scenario.steps.scheduling import Pack, Release
 from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Wait
 
@@ -37,6 +38,7 @@ ACTIONS: dict[str, type[Action]] = {
         Release,
         Apply,
         ApplyInTurn,
+        Place,
         Delete,
         Scale,
         Burst,
