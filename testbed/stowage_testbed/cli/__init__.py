@@ -7,7 +7,6 @@ from stowage_testbed.cli import (  # noqa: F401
     baseline,
     cluster,
     compare,
-    docker,
     doctor,
     fault,
     images,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stowage_testbed.docker.sysctls import kept_sysctls
+from benchmarks.engine.sysctls import kept_sysctls
 
 NAME = "kernel/panic"
 

@@ -6,17 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from stowage_testbed.cli import app
-from stowage_testbed.docker.engine import (
+from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
     check_engine,
     docker,
     engine_unavailable_reason,
 )
-from stowage_testbed.docker.requirements import PROGRAMS, unstartable_reasons
 
 
 @pytest.fixture
@@ -59,7 +56,7 @@ def test_no_docker_at_all_names_the_package(
 
     with pytest.raises(EngineUnreachableError, match=r"apt-get install docker\.io"):
         docker("ps")
-    with pytest.raises(EngineUnreachableError, match="stowage docker --"):
+    with pytest.raises(EngineUnreachableError, match="DOCKER_HOST"):
         check_engine()
 
 
@@ -69,48 +66,3 @@ def test_an_engine_that_is_named_is_the_one_that_is_asked(programs: Path) -> Non
 
     assert docker("ps", engine="unix:///a") == "--host unix:///a ps"
     assert docker("ps") == "ps"
-
-
-def test_every_reason_why_none_can_be_started_is_reported_at_once() -> None:
-    """One a try would take as many tries as there are reasons."""
-    reasons = unstartable_reasons(
-        lambda _name: None, lambda: 1000, lambda: "Linux", str
-    )
-
-    assert reasons[0] == "only root may start one"
-    assert all(name in reasons[1] for name in PROGRAMS)
-    assert "apt-get install" in reasons[1]
-    assert unstartable_reasons(lambda name: name, lambda: 0, lambda: "Linux", str) == []
-    assert (
-        "Darwin"
-        in unstartable_reasons(lambda name: name, lambda: 0, lambda: "Darwin")[0]
-    )
-
-
-def test_a_machine_that_makes_no_namespaces_is_distinguished() -> None:
-    """Inside another container even root may not."""
-    reasons = unstartable_reasons(
-        lambda name: name, lambda: 0, lambda: "Linux", lambda: "not permitted"
-    )
-
-    assert reasons == ["no namespaces can be made here (not permitted)"]
-
-
-def test_a_command_that_needs_docker_is_not_run_without(
-    programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would fail later, and less clearly."""
-    monkeypatch.setattr(
-        "stowage_testbed.cli.docker.unstartable_reasons", lambda: ["no runc"]
-    )
-    run: list[list[str]] = []
-    monkeypatch.setattr("stowage_testbed.cli.docker._become", run.append)
-
-    refused = CliRunner().invoke(app, ["docker", "--", "true"])
-    result = CliRunner().invoke(app, ["docker", "--optional", "--", "true"])
-
-    assert "no runc" in str(refused.exception)
-    assert refused.exit_code == 1
-    assert "what needs one is left out" in result.stderr
-    assert run == [["true"]]
-    assert list(programs.iterdir()) == []

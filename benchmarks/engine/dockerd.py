@@ -12,16 +12,20 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.engine import oci_runtime
 from stowage_testbed.base.child import log_tail
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.docker import oci_runtime
-from stowage_testbed.docker.engine import docker, engine_unavailable_reason
+from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.images.docker_engine import docker, engine_unavailable_reason
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
 CGROUP = "/stowage-docker"
 """Control group of all containers, distinct from that of another engine."""
+
+FOLDER = "docker"
+"""In the cache folder."""
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _RUNTIME = "runc-without-sys-resource"
@@ -68,8 +72,11 @@ class Dockerd:
             try:
                 self._await(process)
                 _remove_everything()
+                # Those whose containers were on it; one that is away keeps them.
+                purge_clusters()
                 yield
                 _remove_everything()
+                purge_clusters()
             finally:
                 self._stop(process)
                 _remove_control_groups()

@@ -1,4 +1,4 @@
-"""Clusters in containers fail as clearly as those without."""
+"""Clusters of kind fail as clearly as those without containers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import subprocess
 import pytest
 
 from stowage_testbed.base import layout
-from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster.backend import Backend
-from stowage_testbed.cluster.containers import create_network
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
+from stowage_testbed.cluster.kind.cluster import KindCluster
+from stowage_testbed.cluster.kind.containers import create_network
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
-from stowage_testbed.docker.engine import (
+from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     EngineUnreachableError,
     docker,
@@ -24,46 +22,31 @@ pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
 
 def a_name() -> str:
-    return f"docker-{secrets.token_hex(3)}"
+    return f"kind-{secrets.token_hex(3)}"
 
 
 def test_its_ports_are_offered_to_this_machine_only() -> None:
     """Docker publishes to the whole network by default."""
-    with running_cluster(KwokDockerCluster(a_name())) as cluster:
+    with running_cluster(KindCluster(a_name())) as cluster:
         published = docker(
             "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"
         ).split()
 
     ports = [port for port in published if "->" in port]
-    assert len(ports) == 2
+    assert len(ports) == 1
     assert all(port.startswith("127.0.0.1:") for port in ports)
-
-
-def test_a_part_that_ends_is_named_with_its_last_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A time-out would leave the user with every log to read."""
-    wrong = {"kube-controller-manager": {"no-such-flag": "1"}}
-    monkeypatch.setattr("stowage_testbed.cluster.kwokctl_config._EXTRA_ARGS", wrong)
-    cluster = KwokDockerCluster(a_name())
-
-    with pytest.raises(StowageError, match="no-such-flag"):
-        cluster.up()
-
-    assert docker("ps", "--all", "--quiet", "--filter", f"name={cluster.name}") == ""
-    assert not cluster.workdir.exists()
 
 
 def test_a_network_that_is_in_the_way_is_named() -> None:
     """Somebody's own network must not be joined, and not be removed either."""
     name = a_name()
-    create_network(Backend.KWOK_DOCKER, name)
+    create_network(name)
     try:
         with pytest.raises(DockerCommandError, match="already exists"):
-            KwokDockerCluster(name).up()
+            KindCluster(name).up()
     finally:
         if docker("network", "ls", "--quiet", "--filter", f"name={name}"):
-            docker("network", "rm", f"kwok-{name}")
+            docker("network", "rm", f"stowage-{name}")
 
 
 def test_a_killed_owner_s_containers_are_purged() -> None:
@@ -71,8 +54,8 @@ def test_a_killed_owner_s_containers_are_purged() -> None:
     name = a_name()
     code = (
         "import os, signal;"
-        "from stowage_testbed.cluster.kwok_docker import KwokDockerCluster;"
-        f"KwokDockerCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
+        "from stowage_testbed.cluster.kind.cluster import KindCluster;"
+        f"KindCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run(["python", "-c", code], check=False)
     assert docker("ps", "--quiet", "--filter", f"name={name}") != ""
@@ -89,9 +72,9 @@ def test_without_an_engine_the_way_out_is_named(
 ) -> None:
     """It is the first thing that goes wrong on a new machine."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    cluster = KwokDockerCluster(a_name())
+    cluster = KindCluster(a_name())
 
-    with pytest.raises(EngineUnreachableError, match="stowage docker --"):
+    with pytest.raises(EngineUnreachableError, match="DOCKER_HOST"):
         cluster.up()
 
     assert not (layout.clusters_folder() / cluster.name).exists()

@@ -1,8 +1,8 @@
 """A command beside an engine of its own, in a network of its own.
 
-Called in new namespaces of network and mounts by `stowage docker`. So bridges, packet
-filters and published ports are seen by the command and its containers only, and are
-gone with them.
+Called in new namespaces of network and mounts by `python -m benchmarks docker`. So
+bridges, packet filters and published ports are seen by the command and its containers
+only, and are gone with them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
+from benchmarks.engine.dockerd import FOLDER, Dockerd
+from benchmarks.engine.sysctls import kept_sysctls
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.docker.dockerd import Dockerd
-from stowage_testbed.docker.sysctls import kept_sysctls
 
 PATIENCE_S = 1800.0
 """How long one command waits for another's engine: as long as a suite takes."""
@@ -41,7 +41,7 @@ def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
     StowageError
         No engine is available.
     """
-    folder = layout.docker_folder()
+    folder = layout.cache_folder() / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     engine = Dockerd(folder)
     os.environ["DOCKER_HOST"] = engine.host
@@ -51,7 +51,7 @@ def run_with_engine(command: Sequence[str], *, optional: bool = False) -> int:
         lock.acquire(timeout=PATIENCE_S)
     except Timeout as error:
         raise StowageError(
-            f"another `stowage docker` has used the engine in {folder} for more than "
+            f"another command has used the engine in {folder} for more than "
             f"{PATIENCE_S:g} s; wait for it, or set STOWAGE_CACHE to another folder"
         ) from error
     with lock, kept_sysctls(folder / "sysctls.json"), ExitStack() as stack:

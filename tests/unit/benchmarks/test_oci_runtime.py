@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stowage_testbed.docker import oci_runtime
-from stowage_testbed.docker.dockerd import SYS_RESOURCE, is_withheld
-from stowage_testbed.docker.oci_runtime import named_files, without_capability
+from benchmarks.engine import oci_runtime
+from benchmarks.engine.dockerd import SYS_RESOURCE, is_withheld
+from benchmarks.engine.oci_runtime import named_files, without_capability
 
 ALL = ("bounding", "effective", "permitted")
 

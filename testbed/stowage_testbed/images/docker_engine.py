@@ -1,7 +1,7 @@
 """Commands for the Docker engine, through its own command line.
 
-kwokctl and kind call that command line too, so that all three mean the same engine:
-that of ``DOCKER_HOST``, of Docker's context, or of the standard socket.
+kind calls that command line too, so that both mean the same engine: that of
+``DOCKER_HOST``, of Docker's context, or of the standard socket.
 """
 
 from __future__ import annotations
@@ -125,6 +125,5 @@ def _command_line() -> str:
 
 def _unreachable(why: str) -> EngineUnreachableError:
     return EngineUnreachableError(
-        f"no Docker engine answers: {why}; start one, name one with DOCKER_HOST, "
-        "or put `stowage docker --` before the command, which starts one for it"
+        f"no Docker engine answers: {why}; start one, or name one with DOCKER_HOST"
     )
