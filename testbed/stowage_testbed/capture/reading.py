@@ -14,6 +14,8 @@ from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.observe.pod_body import node_of
 
 TIMEOUT_S = 30.0
 
@@ -120,6 +122,7 @@ def _sort_out(
             key = (metadata.get("namespace", ""), metadata["name"])
             # Of two lists the later one was read later.
             by_kind[one["kind"]][key] = one
+    _leave_host_out(by_kind)
     for kind in NEEDED:
         if not by_kind[kind]:
             raise InputError(
@@ -131,6 +134,21 @@ def _sort_out(
         tuple(asked),
         tuple(unread),
     )
+
+
+def _leave_host_out(by_kind: Mapping[str, dict[tuple[str, str], Manifest]]) -> None:
+    """Leave out the node of a Stowage cluster that its releases run on."""
+    nodes, pods = by_kind["Node"], by_kind["Pod"]
+    hosts = {
+        one["metadata"]["name"]
+        for one in nodes.values()
+        for taint in (one.get("spec") or {}).get("taints") or ()
+        if taint["key"] == HOST_TAINT
+    }
+    for name in hosts:
+        del nodes["", name]
+    for key in [key for key, one in pods.items() if node_of(one) in hosts]:
+        del pods[key]
 
 
 def _read_file(path: Path) -> Iterator[Manifest]:
