@@ -7,15 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.observe.pod_body import node_of
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
 
 TIMEOUT_S = 30.0
 
@@ -85,22 +89,26 @@ def read_cluster(
         There is no such context, no server answers, nodes or pods may not be listed, or
         an asked kind is not served.
     """
-    found, unread = list[Manifest](), list[str]()
     with new_api_client(kubeconfig, context) as client:
-        reader = Objects(client, TIMEOUT_S)
-        for kind in (*NEEDED, *FURTHER, *asked):
-            try:
-                found += reader.each(kind)
-            except ApiRefusedError as error:
-                if kind in (*NEEDED, *asked) or error.status not in _PASSED_OVER:
-                    raise
-                if not isinstance(error, KindMissingError):
-                    unread.append(kind)
-        for kind in asked:
-            one = reader.kinds.find(kind)
-            if not one.built_in:
-                name = f"{one.plural}.{one.group}"
-                found.append(reader.read(DEFINITION, name))
+        return read_api(client, asked)
+
+
+def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
+    """Return what the API server of a client holds; as `read_cluster` raises."""
+    found, unread = list[Manifest](), list[str]()
+    reader = Objects(client, TIMEOUT_S)
+    for kind in (*NEEDED, *FURTHER, *asked):
+        try:
+            found += reader.each(kind)
+        except ApiRefusedError as error:
+            if kind in (*NEEDED, *asked) or error.status not in _PASSED_OVER:
+                raise
+            if not isinstance(error, KindMissingError):
+                unread.append(kind)
+    for kind in asked:
+        one = reader.kinds.find(kind)
+        if not one.built_in:
+            found.append(reader.read(DEFINITION, f"{one.plural}.{one.group}"))
     return _sort_out(found, asked, unread)
 
 
@@ -162,7 +170,7 @@ def _read_file(path: Path) -> Iterator[Manifest]:
             "kubectl get nodes,pods,pdb -A -o json"
         ) from error
     if not isinstance(document, dict):
-        raise StowageError(f"{path} holds no Kubernetes objects")
+        raise InputError(f"{path} holds no Kubernetes objects")
     yield from _flatten(document)
 
 
