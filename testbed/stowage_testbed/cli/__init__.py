@@ -9,7 +9,6 @@ from stowage_testbed.cli import (  # noqa: F401
     compare,
     docker,
     doctor,
-    fault,
     images,
     init,
     plan,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stowage_testbed.faults.odd_objects import ODDITIES, odd_object, odd_pod
+from benchmarks.faults.odd_objects import ODDITIES, odd_object, odd_pod
 from stowage_testbed.simulate import (
     Instance,
     Question,
