@@ -7,6 +7,7 @@ and reads on; parsed changes are applied elsewhere, as many at a time as have co
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 
@@ -78,7 +79,7 @@ class Follower:
     clock
         Stamps a new list.
     patience_s
-        How long the server may be away before the watch counts as broken.
+        How long the server may be away just now before the watch counts as broken.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Follower:
         stream: Stream,
         arrivals: Arrivals,
         clock: ReceiptClock,
-        patience_s: float = 0.0,
+        patience_s: Callable[[], float],
     ) -> None:
         self._source = source
         self._stream = stream
@@ -113,7 +114,7 @@ class Follower:
             try:
                 self._follow_once()
             except (StowageError, HTTPError, OSError) as error:
-                if began.seconds_since(heard) >= self._patience_s:
+                if began.seconds_since(heard) >= self._patience_s():
                     self._fail(error)
                     return
                 self._stopping.wait(RETRY_S)

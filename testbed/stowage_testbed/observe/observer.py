@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from kubernetes import client
@@ -104,8 +105,17 @@ class Observer:
             self._take(listed)
             self._changed.notify_all()
         self._followers[source.kind] = Follower(
-            source, stream, self._arrivals, self.clock, self._patience_s
+            source, stream, self._arrivals, self.clock, lambda: self._patience_s
         )
+
+    @contextmanager
+    def patient(self, patience_s: float) -> Iterator[None]:
+        """Let the server be away for so long in the block."""
+        former, self._patience_s = self._patience_s, patience_s
+        try:
+            yield
+        finally:
+            self._patience_s = former
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""
