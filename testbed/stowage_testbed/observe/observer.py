@@ -20,6 +20,7 @@ from stowage_testbed.observe.follower import (
     Arrivals,
     Broken,
     Follower,
+    Patience,
     Relisted,
     Stopped,
 )
@@ -65,7 +66,7 @@ class Observer:
         clock: ReceiptClock | None = None,
         patience_s: float = 0.0,
     ) -> None:
-        self._patience_s = patience_s
+        self._patience = Patience(patience_s)
         self._api = api
         self._sources = tuple(sources)
         self._store = BodyStore()
@@ -105,17 +106,18 @@ class Observer:
             self._take(listed)
             self._changed.notify_all()
         self._followers[source.kind] = Follower(
-            source, stream, self._arrivals, self.clock, lambda: self._patience_s
+            source, stream, self._arrivals, self.clock, self._patience
         )
 
     @contextmanager
     def patient(self, patience_s: float) -> Iterator[None]:
         """Let the server be away for so long in the block."""
-        former, self._patience_s = self._patience_s, patience_s
+        patience = self._patience
+        former, patience.seconds = patience.seconds, patience_s
         try:
             yield
         finally:
-            self._patience_s = former
+            patience.seconds = former
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""
