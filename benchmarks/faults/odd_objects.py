@@ -1,80 +1,48 @@
 """The fault of objects that are legal and odd, before a plan and in its middle.
 
-Which ways of being odd there are stands in ``odd_objects.yaml``. The nodes take no
-pods, the budgets select none of the scenario's, and the reservation asks for more than
-there is.
+The generator of the Go tests makes them (``scheduler/oddobjects``), and
+``odd_objects.jsonl`` keeps some of every kind. Here they are kept out of everybody's
+way: pods ask for nothing or fit nowhere, nodes take no pods, budgets beside a
+scenario's pods select none, and the reservation asks for more than there is.
 """
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
-from string import Template
+from pathlib import Path
 from typing import Any
 
-import yaml
-
 from benchmarks.faults.context import FaultContext
+from benchmarks.faults.workloads import reservation_manifest
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.run.environment import LONGEST_NAME, await_account
 
-_OBJECTS: Mapping[str, Any] = yaml.safe_load(
-    files(__package__).joinpath("odd_objects.yaml").read_text("utf-8")
+_FILE = Path(__file__).with_name("odd_objects.jsonl")
+CHOSEN: tuple[Manifest, ...] = tuple(
+    map(json.loads, _FILE.read_text("utf-8").strip().split("\n"))
 )
-ODDITIES: tuple[str, ...] = tuple(_OBJECTS["pods"])
-"""All ways in which a pod may be odd."""
+ODDITY = "stowage.dev/oddity"
+"""Annotation that says what is odd about a pod."""
 
-LONGEST_OBJECT_NAME = 253
-_WORDS = ("", "1", "0", "true", "W" * 63, "a.b_c-d")
-"""Values of labels."""
-
-
-def odd_object(
-    part: str, rng: random.Random, name: str = "", namespace: str = ""
-) -> Any:
-    """Return a part of the file with all its choices made, under a name."""
-    return _drawn(_OBJECTS[part], rng, _names(name, namespace))
-
-
-def _names(name: str, namespace: str) -> dict[str, object]:
-    return {
-        "name": name,
-        "namespace": namespace,
-        "long_name": name.ljust(LONGEST_OBJECT_NAME, "n"),
-    }
-
-
-def _drawn(value: Any, rng: random.Random, names: Mapping[str, object]) -> Any:
-    match value:
-        case {"$one-of": choices}:
-            return _drawn(rng.choice(choices), rng, names)
-        case {"$labels": most}:
-            return {
-                f"example.com/{number}-{'k' * rng.choice((1, 40))}": rng.choice(_WORDS)
-                for number in range(rng.randint(1, most))
-            }
-        case dict():
-            return {key: _drawn(one, rng, names) for key, one in value.items()}
-        case list():
-            return [made for one in value for made in _repeated(one, rng, names)]
-        case str():
-            return Template(value).safe_substitute(names)
-        case _:
-            return value
-
-
-def _repeated(
-    element: Any, rng: random.Random, names: Mapping[str, object]
-) -> Iterator[Any]:
-    match element:
-        case {"$times": times, "of": one}:
-            for number in range(_drawn(times, rng, names)):
-                yield _drawn(one, rng, {**names, "n": number})
-        case _:
-            yield _drawn(element, rng, names)
+ROOMLESS = frozenset({"life", "metadata", "owner", "status", "volumes"})
+"""Oddities that are about anything but room and nodes: such pods may run."""
+NOBODY = {"example.com/odd": "nobody"}
+"""Labels that no pod and no node has."""
+NOTHING: Mapping[str, Any] = {
+    "requests": {"cpu": "0", "memory": "0"},
+    "limits": {"memory": "9223372036854775807k"},
+}
+"""Requests for nothing, beside limits that would else stand for them."""
+TAINT = {"key": "example.com/odd", "value": "odd", "effect": "NoSchedule"}
+MANY_LABELS = {f"example.com/{number}": "W" * 63 for number in range(3000)}
+HIGHEST_PRIORITY = 10**9
+"""Of those that are not the system's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +53,8 @@ class OddPod:
     ----------
     manifest
         As it is created.
+    classes
+        What it names: a priority, a runtime.
     status
         Written over its own.
     ephemeral
@@ -94,41 +64,104 @@ class OddPod:
     """
 
     manifest: Manifest
+    classes: list[Manifest]
     status: Manifest
     ephemeral: list[Manifest]
     deleted: bool
 
 
-NOTHING: Mapping[str, Any] = {
-    "requests": {"cpu": "0", "memory": "0"},
-    "limits": {"memory": "9223372036854775807k"},
-}
-"""Requests for nothing, beside limits that would else stand for them."""
+def chosen_of(kind: str) -> list[Manifest]:
+    """Return the chosen objects of a kind, as the generator made them."""
+    return [deepcopy(one) for one in CHOSEN if one["kind"] == kind]
 
 
-def odd_pod(name: str, namespace: str, oddity: str, rng: random.Random) -> OddPod:
-    """Return a pod that is odd in one way."""
-    odd = _drawn(_OBJECTS["pods"][oddity], rng, _names(name, namespace))
-    spec = {
-        "terminationGracePeriodSeconds": 0,
-        "containers": [{"name": "main", "image": "pause"}],
-        **odd.get("spec", {}),
+def oddity_of(pod: Manifest) -> str:
+    """Return what is odd about a chosen pod."""
+    return str(pod["metadata"]["annotations"][ODDITY])
+
+
+def tame_pod(pod: Manifest, name: str, namespace: str) -> OddPod:
+    """Return a chosen pod as a cluster takes it, in nobody's way."""
+    oddity, made, spec = oddity_of(pod), pod["metadata"], pod["spec"]
+    metadata = {
+        "name": name.ljust(len(made["name"]), "p"),
+        "namespace": namespace,
+        "labels": made.get("labels", {}),
+        "annotations": made["annotations"],
+        "finalizers": made.get("finalizers", []),
+        # The owners are not there, and what is theirs would be collected.
+        "ownerReferences": [
+            {**owner, "apiVersion": "example.com/v1"}
+            for owner in made.get("ownerReferences", ())
+        ],
     }
-    asked = odd.get("asks")
-    resources = NOTHING if asked is None else {"requests": asked, "limits": asked}
-    spec["containers"][0]["resources"] = resources
-    manifest = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace, **odd.get("metadata", {})},
-        "spec": spec,
-    }
+    # Such a pod is made by a kubelet alone.
+    metadata["annotations"].pop("kubernetes.io/config.mirror", None)
+    if oddity != "life":
+        spec["terminationGracePeriodSeconds"] = 0
+    ephemeral = spec.pop("ephemeralContainers", [])
+    classes = _name_classes(spec, f"odd-{made['name'].rstrip('p')}")
+    if oddity in ROOMLESS:
+        for container in (*spec["containers"], *spec.get("initContainers", ())):
+            container["resources"] = NOTHING
+    else:
+        spec["nodeSelector"] = {**spec.get("nodeSelector", {}), **NOBODY}
+    status = pod["status"] if oddity == "status" else {}
+    # Times beyond what can be written.
+    status.pop("startTime", None)
     return OddPod(
-        manifest,
-        status=odd.get("status", {}),
-        ephemeral=odd.get("ephemeral", []),
-        deleted=odd.get("deleted", False),
+        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec},
+        classes,
+        status,
+        ephemeral,
+        deleted="deletionTimestamp" in made,
     )
+
+
+def _name_classes(spec: Manifest, name: str) -> list[Manifest]:
+    """Return classes of the pod's priority and overhead, which it names instead."""
+    classes = []
+    priority, policy = spec.pop("priority", None), spec.pop("preemptionPolicy", None)
+    if priority is not None or policy is not None:
+        made = make_manifest(
+            "scheduling.k8s.io/v1",
+            "PriorityClass",
+            name,
+            value=min(priority or 0, HIGHEST_PRIORITY),
+            preemptionPolicy=policy,
+        )
+        classes.append(made)
+        spec["priorityClassName"] = name
+    if overhead := spec.pop("overhead", None):
+        made = make_manifest(
+            "node.k8s.io/v1",
+            "RuntimeClass",
+            name,
+            handler="odd",
+            overhead={"podFixed": overhead},
+        )
+        classes.append(made)
+        spec["runtimeClassName"] = name
+    return classes
+
+
+def tame_node(node: Manifest, name: str) -> Manifest:
+    """Return a chosen node that takes no pods; its capacity comes by its status."""
+    spec = {"unschedulable": True, "taints": [*node["spec"].get("taints", ()), TAINT]}
+    made = make_manifest("v1", "Node", name, spec=spec)
+    made["metadata"] |= {
+        "labels": node["metadata"].get("labels", {}),
+        "finalizers": ["example.com/never"],
+    }
+    return made
+
+
+def tame_budget(
+    budget: Manifest, name: str, namespace: str, *, of_nobody: bool
+) -> Manifest:
+    """Return a chosen budget, of nobody's pods where others have some."""
+    spec = budget["spec"] | ({"selector": {"matchLabels": NOBODY}} if of_nobody else {})
+    return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
 
 
 EARLY, LATE = "early", "late"
@@ -142,10 +175,14 @@ def prepare_odd_objects(context: FaultContext) -> None:
     """Create the first of them, and what all of them need."""
     namespace = odd_place(context.namespace)
     context.on_end(partial(_remove, context, namespace))
-    context.objects.create(odd_object("namespace", context.rng, namespace))
+    made = make_manifest("v1", "Namespace", namespace)
+    made["metadata"]["labels"] = MANY_LABELS
+    context.objects.create(made)
+    # At once, since the API server's own watch of them is a moment behind.
+    for pod in chosen_of("Pod"):
+        for one in tame_pod(pod, "odd", namespace).classes:
+            context.create(one, or_keep=True)
     await_account(context.run, namespace)
-    for manifest in odd_object("classes", context.rng):
-        context.create(manifest, or_keep=True)
     _create(context, namespace, EARLY)
 
 
@@ -162,22 +199,29 @@ def odd_place(namespace: str) -> str:
 def _create(context: FaultContext, namespace: str, word: str) -> None:
     rng, objects = context.rng, context.objects
     first = 0 if word == EARLY else NODES
-    for number in range(first, first + NODES):
-        made = objects.create(odd_object("node", rng, f"{NODE_PREFIX}-{number}"))
-        capacity = odd_object("capacity", rng)
+    for number, node in enumerate(rng.sample(chosen_of("Node"), NODES), start=first):
+        made = objects.create(tame_node(node, f"{NODE_PREFIX}-{number}"))
+        capacity = node["status"].get("allocatable", {})
         status = {"status": {"capacity": capacity, "allocatable": capacity}}
         objects.patch("Node", made["metadata"]["name"], status, subresource="status")
-    reservation = _reservation(namespace, word)
-    for part, name, place in (
-        ("budget", word, namespace),
-        ("budget-of-nobody", f"odd-{word}", context.namespace),
-        ("reservation", reservation, namespace),
-    ):
-        objects.create(odd_object(part, rng, name, place))
-    oddities = rng.sample(ODDITIES, round(SHARE * len(ODDITIES)))
-    for number, oddity in enumerate(oddities):
-        pod = odd_pod(f"{word}-{number}", namespace, oddity, rng)
-        _create_pod(context, namespace, pod)
+    own, beside = rng.sample(chosen_of("PodDisruptionBudget"), 2)
+    objects.create(tame_budget(own, word, namespace, of_nobody=False))
+    objects.create(
+        tame_budget(beside, f"odd-{word}", context.namespace, of_nobody=True)
+    )
+    objects.create(_make_reservation(namespace, word))
+    for number, pod in enumerate(draw_pods(rng)):
+        name = f"{word}-{number}"
+        _create_pod(context, namespace, tame_pod(pod, name, namespace))
+
+
+def draw_pods(rng: random.Random) -> list[Manifest]:
+    """Return a chosen pod of each of some oddities."""
+    pods: dict[str, list[Manifest]] = {}
+    for pod in chosen_of("Pod"):
+        pods.setdefault(oddity_of(pod), []).append(pod)
+    drawn = rng.sample(sorted(pods), round(SHARE * len(pods)))
+    return [rng.choice(pods[oddity]) for oddity in drawn]
 
 
 def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
@@ -195,6 +239,22 @@ def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
         objects.delete("Pod", name, namespace=namespace)
 
 
+def _make_reservation(namespace: str, word: str) -> Manifest:
+    """Return a reservation of more than there is, for many who are not there."""
+    owners = [
+        {"object": {"kind": "Pod", "namespace": namespace, "name": f"nobody-{number}"}}
+        for number in range(99)
+    ]
+    name, requests = _name_reservation(namespace, word), {"memory": "7Ei", "cpu": "1n"}
+    made = reservation_manifest(name, requests, owners, ttl="0s")
+    made["metadata"]["labels"] = MANY_LABELS
+    return made
+
+
+def _name_reservation(namespace: str, word: str) -> str:
+    return f"{namespace[: LONGEST_NAME - len(word) - 1]}-{word}"
+
+
 def _remove(context: FaultContext, namespace: str) -> None:
     """Remove all of them, and wait until the pods are gone."""
     objects = context.objects
@@ -205,7 +265,7 @@ def _remove(context: FaultContext, namespace: str) -> None:
         objects.delete(
             "PodDisruptionBudget", f"odd-{word}", namespace=context.namespace
         )
-        objects.delete("Reservation", _reservation(namespace, word))
+        objects.delete("Reservation", _name_reservation(namespace, word))
     for node in objects.list_all("Node"):
         name = str(node["metadata"]["name"])
         if name.startswith(f"{NODE_PREFIX}-"):
@@ -223,7 +283,3 @@ def _let_go(
     if metadata.get("finalizers"):
         change = {"metadata": {"finalizers": None}}
         context.objects.patch(kind, metadata["name"], change, namespace=namespace)
-
-
-def _reservation(namespace: str, word: str) -> str:
-    return f"{namespace[: LONGEST_NAME - len(word) - 1]}-{word}"
