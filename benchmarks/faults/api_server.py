@@ -1,32 +1,27 @@
-"""Faults of the API server and of etcd: killed, full, slow."""
+"""Faults of the API server: killed, slow."""
 
 from __future__ import annotations
 
 import sys
-from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from benchmarks.faults import slow_api
 from benchmarks.faults.context import FaultContext
 from benchmarks.faults.processes import kill_scheduler, no_process
-from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
-    ETCD,
     KWOK,
     component_process,
     spawn_component,
 )
-from stowage_testbed.cluster.etcd import make_room, raise_no_space
 from stowage_testbed.cluster.ports import listens, port_beside
 from stowage_testbed.cluster.processes import kill_one
-from stowage_testbed.cluster.supervision import expect_ends, watch_again
+from stowage_testbed.cluster.supervision import expect_ends
 from stowage_testbed.helm.values import api_server_url
 
 
@@ -66,40 +61,6 @@ def _local(context: FaultContext) -> KwokBinaryCluster:
     cluster = context.run.cluster
     assert isinstance(cluster, KwokBinaryCluster)  # noqa: S101 - others have no processes
     return cluster
-
-
-REMINDER = "stowage.dev/fault"
-"""Annotation that says nothing; its coming is a change."""
-
-
-def fill_etcd(context: FaultContext) -> None:
-    """Have etcd refuse every write, whoever's, until the fault ends.
-
-    It is compacted, defragmented and disarmed then, as by whoever looks after it.
-    """
-    cluster = context.run.cluster
-    # A full etcd ends every other run.
-    expect_ends(cluster, ETCD)
-    context.on_end(partial(remind_kwok, context))
-    context.on_end(partial(watch_again, cluster.workdir))
-    context.on_end(partial(make_room, cluster.workdir))
-    raise_no_space(cluster.workdir)
-
-
-def remind_kwok(context: FaultContext) -> None:
-    """Change every pod of the scenario, so that KWOK looks at it again.
-
-    It drops for good what the API server answers with 500, as to start a pod or to
-    remove one, where a kubelet would try again.
-    """
-    namespace, change = context.namespace, {"metadata": {"annotations": {REMINDER: ""}}}
-    for body in context.objects.list_all("Pod", namespace):
-        name = body["metadata"]["name"]
-        try:
-            context.objects.patch("Pod", name, change, namespace=namespace)
-        except ApiRefusedError as error:
-            if error.status != HTTPStatus.NOT_FOUND:
-                raise
 
 
 COMPONENT = "slow-api"

@@ -93,7 +93,8 @@ def open_fault_cluster(
         running_cluster(cluster),
         supervised(cluster, folders),
         cluster.api_client() as api,
-        Observer(api, patience_s=PATIENCE_S) as observer,
+        Observer(api) as observer,
+        observer.patient(PATIENCE_S),
     ):
         yield FaultCluster(
             RunContext(cluster, api, observer, tag=name[-4:], lasting=False)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.faults.api_server import (
-    fill_etcd,
     forget_waiting,
     restart_api_server,
     slow_down,
     slow_values,
 )
 from benchmarks.faults.context import FaultContext
+from benchmarks.faults.etcd import fill_etcd
 from benchmarks.faults.forgeries import forge, prepare_forgery
 from benchmarks.faults.nodes import (
     delete_node,

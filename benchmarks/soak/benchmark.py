@@ -113,7 +113,8 @@ def _run_piece(
     with (
         running_cluster(cluster),
         cluster.api_client() as api,
-        Observer(api, patience_s=PATIENCE_S) as observer,
+        Observer(api) as observer,
+        observer.patient(PATIENCE_S),
     ):
         run = RunContext(cluster, api, observer, tag=folder.name)
         serving = switch_release(run, PROFILE, optimizer_enabled=True, values=_VALUES)

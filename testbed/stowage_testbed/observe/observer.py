@@ -55,8 +55,6 @@ class Observer:
         What to watch from the start; `watch` adds more.
     clock
         Stamps the changes.
-    patience_s
-        How long the server may be away before a watch counts as broken.
     """
 
     def __init__(
@@ -64,9 +62,8 @@ class Observer:
         api: client.ApiClient,
         sources: Iterable[Source] = CORE_SOURCES,
         clock: ReceiptClock | None = None,
-        patience_s: float = 0.0,
     ) -> None:
-        self._patience = Patience(patience_s)
+        self._patience = Patience()
         self._api = api
         self._sources = tuple(sources)
         self._store = BodyStore()
@@ -112,12 +109,11 @@ class Observer:
     @contextmanager
     def patient(self, patience_s: float) -> Iterator[None]:
         """Let the server be away for so long in the block."""
-        patience = self._patience
-        former, patience.seconds = patience.seconds, patience_s
+        former, self._patience.seconds = self._patience.seconds, patience_s
         try:
             yield
         finally:
-            patience.seconds = former
+            self._patience.seconds = former
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""
