@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ CHOSEN: tuple[Manifest, ...] = tuple(
 ODDITY = "stowage.dev/oddity"
 """Annotation that says what is odd about a pod."""
 
-ROOMLESS = frozenset({"life", "metadata", "owner", "status", "volumes"})
+HARMLESS = frozenset({"life", "metadata", "owner", "status", "volumes"})
 """Oddities that are about anything but room and nodes: such pods may run."""
 NOBODY = {"example.com/odd": "nobody"}
 """Labels that no pod and no node has."""
@@ -43,31 +42,12 @@ TAINT = {"key": "example.com/odd", "value": "odd", "effect": "NoSchedule"}
 MANY_LABELS = {f"example.com/{number}": "W" * 63 for number in range(3000)}
 HIGHEST_PRIORITY = 10**9
 """Of those that are not the system's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class OddPod:
-    """A pod, and what becomes of it once it is there.
-
-    Attributes
-    ----------
-    manifest
-        As it is created.
-    classes
-        What it names: a priority, a runtime.
-    status
-        Written over its own.
-    ephemeral
-        Containers that are added to it.
-    deleted
-        Whether it is deleted at once, which a finaliser keeps from ending.
-    """
-
-    manifest: Manifest
-    classes: list[Manifest]
-    status: Manifest
-    ephemeral: list[Manifest]
-    deleted: bool
+CLASSES = {
+    "priority": "priorityClassName",
+    "preemptionPolicy": "priorityClassName",
+    "overhead": "runtimeClassName",
+}
+"""What pods have by the name of a class only."""
 
 
 def chosen_of(kind: str) -> list[Manifest]:
@@ -80,28 +60,47 @@ def oddity_of(pod: Manifest) -> str:
     return str(pod["metadata"]["annotations"][ODDITY])
 
 
-def tame_pod(pod: Manifest, name: str, namespace: str) -> OddPod:
-    """Return a chosen pod as a cluster takes it, in nobody's way."""
-    oddity, made, spec = oddity_of(pod), pod["metadata"], pod["spec"]
-    metadata = {
-        "name": name.ljust(len(made["name"]), "p"),
-        "namespace": namespace,
-        "labels": made.get("labels", {}),
-        "annotations": made["annotations"],
-        "finalizers": made.get("finalizers", []),
-        # The owners are not there, and what is theirs would be collected.
-        "ownerReferences": [
-            {**owner, "apiVersion": "example.com/v1"}
-            for owner in made.get("ownerReferences", ())
-        ],
-    }
+def make_classes(pod: Manifest) -> Iterator[Manifest]:
+    """Yield classes of a chosen pod's priority and overhead: pods only name them."""
+    spec, name = pod["spec"], _name_class(pod)
+    if "priority" in spec:
+        value = min(spec["priority"], HIGHEST_PRIORITY)
+        policy = spec.get("preemptionPolicy")
+        yield make_manifest(
+            "scheduling.k8s.io/v1",
+            "PriorityClass",
+            name,
+            value=value,
+            preemptionPolicy=policy,
+        )
+    if "overhead" in spec:
+        overhead = {"podFixed": spec["overhead"]}
+        yield make_manifest(
+            "node.k8s.io/v1", "RuntimeClass", name, handler="odd", overhead=overhead
+        )
+
+
+def _name_class(pod: Manifest) -> str:
+    return f"odd-{pod['metadata']['name'].rstrip('p')}"
+
+
+def tame_pod(pod: Manifest, name: str, namespace: str) -> Manifest:
+    """Return a chosen pod as it is to be on a cluster, in nobody's way."""
+    oddity, metadata, spec = oddity_of(pod), pod["metadata"], pod["spec"]
+    named = {"name": name.ljust(len(metadata["name"]), "p"), "namespace": namespace}
+    metadata = {**metadata, **named}
+    del metadata["uid"]
     # Such a pod is made by a kubelet alone.
     metadata["annotations"].pop("kubernetes.io/config.mirror", None)
+    for owner in metadata.get("ownerReferences", ()):
+        # It is not there, and what is its would be collected.
+        owner["apiVersion"] = "example.com/v1"
+    for key, by_name in CLASSES.items():
+        if spec.pop(key, None) is not None:
+            spec[by_name] = _name_class(pod)
     if oddity != "life":
         spec["terminationGracePeriodSeconds"] = 0
-    ephemeral = spec.pop("ephemeralContainers", [])
-    classes = _name_classes(spec, f"odd-{made['name'].rstrip('p')}")
-    if oddity in ROOMLESS:
+    if oddity in HARMLESS:
         for container in (*spec["containers"], *spec.get("initContainers", ())):
             container["resources"] = NOTHING
     else:
@@ -109,40 +108,7 @@ def tame_pod(pod: Manifest, name: str, namespace: str) -> OddPod:
     status = pod["status"] if oddity == "status" else {}
     # Times beyond what can be written.
     status.pop("startTime", None)
-    return OddPod(
-        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec},
-        classes,
-        status,
-        ephemeral,
-        deleted="deletionTimestamp" in made,
-    )
-
-
-def _name_classes(spec: Manifest, name: str) -> list[Manifest]:
-    """Return classes of the pod's priority and overhead, which it names instead."""
-    classes = []
-    priority, policy = spec.pop("priority", None), spec.pop("preemptionPolicy", None)
-    if priority is not None or policy is not None:
-        made = make_manifest(
-            "scheduling.k8s.io/v1",
-            "PriorityClass",
-            name,
-            value=min(priority or 0, HIGHEST_PRIORITY),
-            preemptionPolicy=policy,
-        )
-        classes.append(made)
-        spec["priorityClassName"] = name
-    if overhead := spec.pop("overhead", None):
-        made = make_manifest(
-            "node.k8s.io/v1",
-            "RuntimeClass",
-            name,
-            handler="odd",
-            overhead={"podFixed": overhead},
-        )
-        classes.append(made)
-        spec["runtimeClassName"] = name
-    return classes
+    return {**pod, "metadata": metadata, "spec": spec, "status": status}
 
 
 def tame_node(node: Manifest, name: str) -> Manifest:
@@ -180,7 +146,7 @@ def prepare_odd_objects(context: FaultContext) -> None:
     context.objects.create(made)
     # At once, since the API server's own watch of them is a moment behind.
     for pod in chosen_of("Pod"):
-        for one in tame_pod(pod, "odd", namespace).classes:
+        for one in make_classes(pod):
             context.create(one, or_keep=True)
     await_account(context.run, namespace)
     _create(context, namespace, EARLY)
@@ -224,18 +190,21 @@ def draw_pods(rng: random.Random) -> list[Manifest]:
     return [rng.choice(pods[oddity]) for oddity in drawn]
 
 
-def _create_pod(context: FaultContext, namespace: str, pod: OddPod) -> None:
-    objects, name = context.objects, pod.manifest["metadata"]["name"]
-    objects.create(pod.manifest)
-    if pod.status:
-        change = {"status": pod.status}
-        objects.patch("Pod", name, change, namespace=namespace, subresource="status")
-    if pod.ephemeral:
-        change = {"spec": {"ephemeralContainers": pod.ephemeral}}
-        objects.patch(
-            "Pod", name, change, namespace=namespace, subresource="ephemeralcontainers"
-        )
-    if pod.deleted:
+def _create_pod(context: FaultContext, namespace: str, pod: Manifest) -> None:
+    """Create a pod, and bring what only comes later: containers, status, its end."""
+    objects, name = context.objects, pod["metadata"]["name"]
+    metadata, spec = dict(pod["metadata"]), dict(pod["spec"])
+    added = {"ephemeralContainers": spec.pop("ephemeralContainers", [])}
+    is_leaving = bool(metadata.pop("deletionTimestamp", None))
+    metadata.pop("deletionGracePeriodSeconds", None)
+    objects.create({**pod, "metadata": metadata, "spec": spec, "status": {}})
+    for part, change in (
+        ("ephemeralcontainers", {"spec": added} if any(added.values()) else {}),
+        ("status", {"status": pod["status"]} if pod["status"] else {}),
+    ):
+        if change:
+            objects.patch("Pod", name, change, namespace=namespace, subresource=part)
+    if is_leaving:
         objects.delete("Pod", name, namespace=namespace)
 
 

@@ -22,7 +22,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import port_beside
-from stowage_testbed.cluster.processes import kill_one, marked_environment
+from stowage_testbed.cluster.processes import kill_one, marked_environment, resume
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.change import Change
 from stowage_testbed.observe.pod import read_pod
@@ -131,14 +131,6 @@ def _process_of(release: Release, container: str) -> psutil.Process | None:
 def _successor(release: Release, former_pid: int) -> psutil.Process | None:
     process = _process_of(release, "scheduler")
     return None if process is None or process.pid == former_pid else process
-
-
-def resume(process: psutil.Process) -> None:
-    """Let a stopped process continue; harmless if it has ended."""
-    try:
-        process.resume()
-    except psutil.NoSuchProcess:
-        return  # it was killed meanwhile, which a probe may do
 
 
 def control_file(cluster: Cluster) -> Path:

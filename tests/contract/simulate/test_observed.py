@@ -11,6 +11,7 @@ import pytest
 from benchmarks.faults.odd_objects import (
     MANY_LABELS,
     chosen_of,
+    make_classes,
     tame_budget,
     tame_node,
     tame_pod,
@@ -53,8 +54,7 @@ def _odd() -> list[dict[str, Any]]:
     """Return each chosen odd object, as it would be listed."""
     made = [{"kind": "Namespace", "metadata": {"name": "odd", "labels": MANY_LABELS}}]
     for number, pod in enumerate(chosen_of("Pod")):
-        tame = tame_pod(pod, f"odd-{number}", "odd")
-        made += [tame.manifest | {"status": tame.status}, *tame.classes]
+        made += [*make_classes(pod), tame_pod(pod, f"odd-{number}", "odd")]
     for number, node in enumerate(chosen_of("Node")):
         made.append(tame_node(node, f"odd-{number}") | {"status": node["status"]})
     for number, budget in enumerate(chosen_of("PodDisruptionBudget")):

@@ -23,7 +23,7 @@ from stowage_testbed.cluster.components import (
     KWOK,
     component_process,
 )
-from stowage_testbed.cluster.processes import is_alive, kill_one
+from stowage_testbed.cluster.processes import is_alive, kill_one, resume
 from stowage_testbed.cluster.supervision import expect_ends, expecting_container_ends
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.pod_body import is_live_and_ready
@@ -118,7 +118,7 @@ def _kubelet_asleep(cluster: Cluster, *, asleep: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        _resume(kubelet)
+        resume(kubelet)
 
 
 def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
@@ -130,7 +130,7 @@ def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
         SystemClock().pause(step.for_s)
     finally:
         for process in processes:
-            _resume(process)
+            resume(process)
 
 
 def _kill(process: psutil.Process) -> None:
@@ -142,14 +142,6 @@ def _kill(process: psutil.Process) -> None:
         lambda alive: not alive,
         timeout_s=HANG_S,
     )
-
-
-def _resume(process: psutil.Process) -> None:
-    """Let a process continue; harmless if it runs, or has ended."""
-    try:
-        process.resume()
-    except psutil.NoSuchProcess:
-        return
 
 
 def _find_process(pid: int) -> psutil.Process:

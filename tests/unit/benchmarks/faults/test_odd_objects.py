@@ -10,9 +10,9 @@ import pytest
 from benchmarks.faults.odd_objects import (
     NOBODY,
     NOTHING,
-    OddPod,
     chosen_of,
     draw_pods,
+    make_classes,
     oddity_of,
     tame_budget,
     tame_node,
@@ -22,10 +22,9 @@ from stowage_testbed.invariants.selector import Selector
 from stowage_testbed.observe.pod_body import allocatable_of, requests_of
 
 PODS = tuple(range(len(chosen_of("Pod"))))
-LARGEST_OBJECT_BYTES = 1 << 20
 
 
-def tamed(number: int) -> OddPod:
+def tamed(number: int) -> dict[str, Any]:
     return tame_pod(chosen_of("Pod")[number], "odd", "ns")
 
 
@@ -34,53 +33,38 @@ def fits_nowhere(spec: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("number", PODS)
-def test_an_odd_pod_takes_no_memory_of_others(number: int) -> None:
+def test_an_odd_pod_takes_no_room_of_others(number: int) -> None:
     """It would rightly be in the way of a plan, and the plan's failure show nothing."""
-    manifest = tamed(number).manifest
+    pod = tamed(number)
+    ports = [port for one in pod["spec"]["containers"] for port in one.get("ports", ())]
 
-    assert fits_nowhere(manifest["spec"]) or requests_of(manifest).get("memory", 0) == 0
-
-
-@pytest.mark.parametrize("number", PODS)
-def test_what_asks_to_be_alone_fits_nowhere(number: int) -> None:
-    """On a node it would keep others from there, and with every right."""
-    spec = tamed(number).manifest["spec"]
-    ports = [port for one in spec["containers"] for port in one.get("ports", ())]
-
-    if "affinity" in spec or any("hostPort" in port for port in ports):
-        assert fits_nowhere(spec)
+    if requests_of(pod).get("memory", 0) or "affinity" in pod["spec"] or ports:
+        assert fits_nowhere(pod["spec"])
 
 
 @pytest.mark.parametrize("number", PODS)
 def test_what_a_cluster_would_refuse_or_collect_is_left_out(number: int) -> None:
     """An object that is not there shows nothing."""
     pod = tamed(number)
-    spec, metadata = pod.manifest["spec"], pod.manifest["metadata"]
+    owners = pod["metadata"].get("ownerReferences", ())
 
-    assert not spec.keys() & {"priority", "preemptionPolicy", "overhead"}
-    assert "ephemeralContainers" not in spec
-    assert "uid" not in metadata
-    assert all(
-        owner["apiVersion"] == "example.com/v1" for owner in metadata["ownerReferences"]
-    )
+    assert not pod["spec"].keys() & {"priority", "preemptionPolicy", "overhead"}
+    assert all(owner["apiVersion"] == "example.com/v1" for owner in owners)
 
 
-def test_each_kind_of_oddity_is_left_in() -> None:
-    """What makes an object harmless must not make it plain."""
+def test_what_makes_pods_harmless_does_not_make_them_plain() -> None:
+    """Half of the oddities are about room, and those that run are odd elsewhere."""
     pods = [tamed(number) for number in PODS]
+    classes = {one["kind"] for pod in chosen_of("Pod") for one in make_classes(pod)}
+    resources = [pod["spec"]["containers"][0]["resources"] for pod in pods]
 
-    assert {kind["kind"] for pod in pods for kind in pod.classes} == {
-        "PriorityClass",
-        "RuntimeClass",
-    }
-    assert any(pod.status for pod in pods)
-    assert any(pod.ephemeral for pod in pods)
-    assert any(pod.deleted for pod in pods)
-    assert len({oddity_of(pod) for pod in chosen_of("Pod")}) > 12
-    plain = {"requests": {"cpu": "250m"}}
-    odd = [pod.manifest for pod in pods if "odd" in pod.manifest["metadata"]["name"]]
-    resources = [one["spec"]["containers"][0]["resources"] for one in odd]
-    assert any(one not in (NOTHING, plain) for one in resources)
+    assert classes == {"PriorityClass", "RuntimeClass"}
+    assert len({oddity_of(pod) for pod in pods}) > 12
+    assert sum(one != NOTHING for one in resources) > len(pods) / 2
+    assert sum(not fits_nowhere(pod["spec"]) for pod in pods) > len(pods) / 5
+    assert any(pod["status"] for pod in pods)
+    assert any(pod["spec"].get("ephemeralContainers") for pod in pods)
+    assert any("deletionTimestamp" in pod["metadata"] for pod in pods)
 
 
 def test_the_same_seed_draws_the_same_pods() -> None:
