@@ -10,9 +10,7 @@ from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl_config import (
-    SOCKETS_ONLY,
     ExtraArgs,
-    binary_options,
     config_file,
     merged_arguments,
     metrics_arguments,
@@ -66,12 +64,7 @@ class KwokBinaryCluster(Cluster):
         return Startup(self.workdir, config, ports, self._timeout_s)
 
     def _start(self, owner: Owner) -> None:
-        text = render_config(
-            self.minor,
-            binary_options(self.minor, owner.ports),
-            self._arguments(),
-            SOCKETS_ONLY,
-        )
+        text = render_config(self.minor, owner.ports, self._arguments())
         config_file(self.workdir).write_text(text, "utf-8")
         startup = self._startup(owner.ports)
         startup.start()

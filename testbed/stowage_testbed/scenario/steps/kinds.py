@@ -20,6 +20,7 @@ from stowage_testbed.scenario.steps.applying import (
 )
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
 from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.interrupt import Interrupt
 from stowage_testbed.scenario.steps.measuring import Measure, Overload
 from stowage_testbed.scenario.steps.nodes import (
     AddNodes,
@@ -53,6 +54,7 @@ ACTIONS: dict[str, type[Action]] = {
         UntaintNodes,
         AddNodes,
         RemoveNodes,
+        Interrupt,
         Usage,
         AskForPlan,
         Pack,
