@@ -14,6 +14,7 @@ from stowage_testbed.observe.follower import (
     Arrivals,
     Follower,
     Interrupted,
+    Patience,
     Relisted,
     Resumed,
 )
@@ -41,7 +42,7 @@ def arrivals(server: WatchServer) -> Iterator[Arrivals]:
 def follow(api: client.ApiClient, arrivals: Arrivals, clock: ReceiptClock) -> Follower:
     stream = Stream(api, PODS, clock)
     stream.list_all()
-    return Follower(PODS, stream, arrivals, clock, SOON_S)
+    return Follower(PODS, stream, arrivals, clock, Patience(SOON_S))
 
 
 def take(arrivals: Arrivals, count: int) -> list[Arrival]:

@@ -38,7 +38,7 @@ def replay_recorded(context: StepContext, recorded: RecordedReplay) -> None:
     for manifest in (*recorded.first.objects, *recorded.first.pods):
         replaying.create(manifest)
     pacing = pace(context, replaying.list_dues(recorded.deeds))
-    context.facts |= {"pods": recorded.pods, "things": pacing.done}
+    context.facts |= {"pods": recorded.pods, "requests": pacing.done}
     note_lateness(context, pacing)
     replaying.report()
 
