@@ -1,1 +1,1 @@
-"""The steps of a scenario: each kind in one place, and what must hold among them."""
+"""The steps of a scenario: each kind stands in one place of this folder."""
