@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
+from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.faults.context import FaultContext
 from stowage_testbed.faults.kinds import KINDS
 from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
