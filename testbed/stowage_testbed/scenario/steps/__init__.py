@@ -1,1 +1,4 @@
-"""The steps of a scenario: each kind stands in one place of this folder."""
+"""The kinds of steps: what each is given in a scenario, and says of itself.
+
+Its effect stands in the file of the same name in `stowage_testbed.run.steps`.
+"""
