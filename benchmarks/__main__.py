@@ -262,24 +262,27 @@ def live(
 @app.command()
 def faults(
     *,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(help="Try this one only; may be given more than once."),
+    ] = None,
     tries: Annotated[
         int | None, typer.Option(min=1, help="Of each; without, its own number.")
     ] = None,
     seed: Seed = 1,
-    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
     results: Results = RESULTS,
 ) -> None:
     """Break things on purpose, again and again, and count what is lost.
 
-    Exits with 1 if something was lost in a try, and with 3 if the tries could not go
-    on.
+    Resumable, and tries of several calls add up. Exits with 1 if something was lost in
+    a try, and with 3 if the tries could not go on.
     """
     from benchmarks.faults.benchmark import run_benchmark  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
 
     def act() -> str:
         check_tools()
-        return run_benchmark(folder, tries, seed, results, say)
+        return run_benchmark(scenario or (), tries, seed, results, say)
 
     run_command(act)
 

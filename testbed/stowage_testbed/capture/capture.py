@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,9 +27,11 @@ from stowage_testbed.capture.workloads import (
     capture_pods,
     list_namespaces,
 )
+from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.trace.format import PodTemplate
 
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOLERATE_SILENCE = {"key": NOT_READY, "operator": "Exists"}
 
 
@@ -169,8 +171,10 @@ def _settle(
     """Return a workload on the nodes as they are called now."""
     spec: dict[str, Any] = rename_nodes(one.template.spec, nodes.names)
     spec.pop("schedulerName", None)
-    if silent and one.kind == "DaemonSet":
-        spec["tolerations"] = [*spec.get("tolerations", ()), _TOLERATE_SILENCE]
+    if one.kind == "DaemonSet":
+        spec["affinity"] = _avoid_host(spec.get("affinity") or {})
+        if silent:
+            spec["tolerations"] = [*spec.get("tolerations", ()), _TOLERATE_SILENCE]
     template = one.template
     return replace(
         one,
@@ -179,6 +183,23 @@ def _settle(
             replace(pod, node=nodes.names.get(pod.node, "")) for pod in one.pods
         ),
     )
+
+
+def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an affinity that keeps daemons off the node that a run has besides.
+
+    Many of them tolerate every taint.
+    """
+    on_nodes = dict(affinity.get("nodeAffinity") or {})
+    terms = (on_nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    absent = {"key": HOST_TAINT, "operator": "DoesNotExist"}
+    on_nodes[_REQUIRED] = {
+        "nodeSelectorTerms": [
+            {**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]}
+            for one in terms
+        ]
+    }
+    return {**affinity, "nodeAffinity": on_nodes}
 
 
 def _list_keys(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[str]:

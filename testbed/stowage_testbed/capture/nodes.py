@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import chain, takewhile, zip_longest
 from typing import Any
 
 from stowage_testbed.amounts.resources import PODS, Resources
@@ -125,11 +125,12 @@ def _deal_zones(
     by_zone = defaultdict[str, list[str]](list)
     for name, zone in ones:
         by_zone[zone].append(name)
-    zones = sorted(by_zone)
-    sizes = Counter(len(by_zone[zone]) for zone in zones)
-    if "" not in by_zone and len(sizes) == 1:
-        rounds = zip(*(by_zone[zone] for zone in zones), strict=True)
-        return [(tuple(zones), [name for one in rounds for name in one])]
+    # Dealt out in turn, the last round may not reach all of them.
+    zones = sorted(by_zone, key=lambda zone: (-len(by_zone[zone]), zone))
+    most, least = len(by_zone[zones[0]]), len(by_zone[zones[-1]])
+    if "" not in by_zone and most - least <= 1:
+        rounds = zip_longest(*(by_zone[zone] for zone in zones))
+        return [(tuple(zones), [name for one in rounds for name in one if name])]
     return [((zone,) if zone else (), by_zone[zone]) for zone in zones]
 
 

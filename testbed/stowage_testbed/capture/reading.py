@@ -7,13 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.observe.pod_body import node_of
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
 
 TIMEOUT_S = 30.0
 
@@ -83,22 +89,26 @@ def read_cluster(
         There is no such context, no server answers, nodes or pods may not be listed, or
         an asked kind is not served.
     """
-    found, unread = list[Manifest](), list[str]()
     with new_api_client(kubeconfig, context) as client:
-        reader = Objects(client, TIMEOUT_S)
-        for kind in (*NEEDED, *FURTHER, *asked):
-            try:
-                found += reader.each(kind)
-            except ApiRefusedError as error:
-                if kind in (*NEEDED, *asked) or error.status not in _PASSED_OVER:
-                    raise
-                if not isinstance(error, KindMissingError):
-                    unread.append(kind)
-        for kind in asked:
-            one = reader.kinds.find(kind)
-            if not one.built_in:
-                name = f"{one.plural}.{one.group}"
-                found.append(reader.read(DEFINITION, name))
+        return read_api(client, asked)
+
+
+def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
+    """Return what the API server of a client holds; as `read_cluster` raises."""
+    found, unread = list[Manifest](), list[str]()
+    reader = Objects(client, TIMEOUT_S)
+    for kind in (*NEEDED, *FURTHER, *asked):
+        try:
+            found += reader.each(kind)
+        except ApiRefusedError as error:
+            if kind in (*NEEDED, *asked) or error.status not in _PASSED_OVER:
+                raise
+            if not isinstance(error, KindMissingError):
+                unread.append(kind)
+    for kind in asked:
+        one = reader.kinds.find(kind)
+        if not one.built_in:
+            found.append(reader.read(DEFINITION, f"{one.plural}.{one.group}"))
     return _sort_out(found, asked, unread)
 
 
@@ -120,6 +130,7 @@ def _sort_out(
             key = (metadata.get("namespace", ""), metadata["name"])
             # Of two lists the later one was read later.
             by_kind[one["kind"]][key] = one
+    _leave_host_out(by_kind)
     for kind in NEEDED:
         if not by_kind[kind]:
             raise InputError(
@@ -133,6 +144,21 @@ def _sort_out(
     )
 
 
+def _leave_host_out(by_kind: Mapping[str, dict[tuple[str, str], Manifest]]) -> None:
+    """Leave out the node of a Stowage cluster that its releases run on."""
+    nodes, pods = by_kind["Node"], by_kind["Pod"]
+    hosts = {
+        one["metadata"]["name"]
+        for one in nodes.values()
+        for taint in (one.get("spec") or {}).get("taints") or ()
+        if taint["key"] == HOST_TAINT
+    }
+    for name in hosts:
+        del nodes["", name]
+    for key in [key for key, one in pods.items() if node_of(one) in hosts]:
+        del pods[key]
+
+
 def _read_file(path: Path) -> Iterator[Manifest]:
     try:
         document = msgspec.json.decode(path.read_bytes())
@@ -144,7 +170,7 @@ def _read_file(path: Path) -> Iterator[Manifest]:
             "kubectl get nodes,pods,pdb -A -o json"
         ) from error
     if not isinstance(document, dict):
-        raise StowageError(f"{path} holds no Kubernetes objects")
+        raise InputError(f"{path} holds no Kubernetes objects")
     yield from _flatten(document)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.reading import Found
+from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.observe.pod_body import is_live, node_of
 from stowage_testbed.scenario.words import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
@@ -29,9 +30,11 @@ _MADE_LABELS = frozenset(
         "job-name",
         "pod-template-generation",
         "statefulset.kubernetes.io/pod-name",
+        "topology.kubernetes.io/region",
+        ZONE_LABEL,
     }
 )
-"""Labels that controllers give to their pods."""
+"""Labels that controllers give to their pods, and the server to those with a node."""
 
 _NAMED = frozenset({"StatefulSet", "DaemonSet"})
 """Controllers whose pods differ by what is their own: a name, a claim, a node."""

@@ -8,7 +8,6 @@ from stowage_testbed.cli import (  # noqa: F401
     cluster,
     compare,
     doctor,
-    fault,
     images,
     init,
     plan,

@@ -16,6 +16,7 @@ from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import write_editor_schema
 from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
+from stowage_testbed.scenario.steps.action import show_count
 
 SCENARIOS = Path("scenarios")
 
@@ -167,9 +168,10 @@ def from_cluster(
     (scenario,) = select([str(path)], folder=out.parent)
     waiting = sum(len(one.pending) for one in captured.workloads)
     typer.echo(
-        f"wrote {path}: {captured.pods} pods of {len(scenario.workload)} workloads on "
-        f"{len(captured.nodes.names)} nodes of {len(captured.nodes.pools)} kinds, "
-        f"{waiting} without a node"
+        f"wrote {path}: {show_count(captured.pods, 'pod')} of "
+        f"{show_count(len(scenario.workload), 'workload')} on "
+        f"{show_count(len(captured.nodes.names), 'node')} of "
+        f"{show_count(len(captured.nodes.pools), 'kind')}, {waiting} without a node"
     )
     for remark in captured.remarks:
         typer.echo(f"not taken along: {remark}")

@@ -63,6 +63,15 @@ def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
     assert find_missing(Backend.KWOK_BINARY, recovery) == ""
 
 
+@pytest.mark.parametrize("backend", [Backend.KWOK_DOCKER, Backend.KIND])
+def test_only_processes_of_this_machine_are_interrupted(backend: Backend) -> None:
+    """A process in a container cannot be stopped from here."""
+    interrupted = variants("interruptions/mid-burst")[None]
+
+    assert "has no processes: " in find_missing(backend, interrupted)
+    assert find_missing(Backend.KWOK_BINARY, interrupted) == ""
+
+
 def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
     """Else its periods would be asked of a backend that measures nothing."""
     recovery = variants("hpa/recovery")
