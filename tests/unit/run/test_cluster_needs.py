@@ -63,12 +63,11 @@ def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
     assert find_missing(Backend.KWOK_BINARY, recovery) == ""
 
 
-@pytest.mark.parametrize("backend", [Backend.KWOK_DOCKER, Backend.KIND])
-def test_only_processes_of_this_machine_are_interrupted(backend: Backend) -> None:
+def test_only_processes_of_this_machine_are_interrupted() -> None:
     """A process in a container cannot be stopped from here."""
     interrupted = variants("interruptions/mid-burst")[None]
 
-    assert "has no processes: " in find_missing(backend, interrupted)
+    assert "has no processes: " in find_missing(Backend.KIND, interrupted)
     assert find_missing(Backend.KWOK_BINARY, interrupted) == ""
 
 
