@@ -40,6 +40,20 @@ Folder = Annotated[
         help="Folder in which names are looked up, before those that come with Stowage."
     ),
 ]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `stowage record` wrote, in place of a scenario; its nodes are those "
+        "that were recorded."
+    ),
+]
+Speed = Annotated[
+    float,
+    typer.Option(min=0.001, help="How many times as fast as the trace was recorded."),
+]
+RESULTS = Path("results")
+"""Where scenarios of traces are written, and bundles."""
+
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
 ]
@@ -194,7 +208,7 @@ def schema(
 def _row(scenario: Scenario) -> list[object]:
     return [
         scenario.scenario_id,
-        sum(pool.count for pool in scenario.nodes),
+        len(scenario.first_nodes),
         scenario.pod_count,
         " ".join(scenario.labels),
         scenario.description,

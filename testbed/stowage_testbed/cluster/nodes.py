@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import NodePool
@@ -35,8 +36,18 @@ def create_nodes(
     StowageError
         Some were not Ready within ``timeout_s``.
     """
+    manifests = chain.from_iterable(pool.manifests() for pool in pools)
+    return create_ready(api, list(manifests), timeout_s=timeout_s)
+
+
+def create_ready(
+    api: ApiClient,
+    manifests: Sequence[Manifest],
+    *,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> list[str]:
+    """Create nodes in order; return their names, and raise, as `create_nodes` does."""
     objects, names = Objects(api), list[str]()
-    manifests = list(chain.from_iterable(pool.manifests() for pool in pools))
     _delete_leases(objects, {one["metadata"]["name"] for one in manifests})
     for manifest in manifests:
         objects.create(manifest)
@@ -54,7 +65,12 @@ def _delete_leases(objects: Objects, names: Collection[str]) -> None:
     for lease in objects.list_all("Lease", _LEASES):
         name = lease["metadata"]["name"]
         if name in names:
-            objects.delete("Lease", name, namespace=_LEASES)
+            delete_lease(objects, name)
+
+
+def delete_lease(objects: Objects, node: str) -> None:
+    """Delete the lease of a node that had this name before, for the same reason."""
+    objects.delete("Lease", node, namespace=_LEASES)
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
