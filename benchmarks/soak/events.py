@@ -14,7 +14,7 @@ from benchmarks.faults.workloads import budget_manifest, reservation_manifest
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
+from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import make_manual_plan

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.kwokctl_config import (
     render_config,
 )
 from stowage_testbed.cluster.listing import cluster_missing
-from stowage_testbed.cluster.metrics.objects import serve_usage_api
+from stowage_testbed.cluster.metrics_server.objects import serve_usage_api
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
@@ -85,7 +85,7 @@ class KwokBinaryCluster(Cluster):
         self, startup: Startup, ports: Ports, resolution_s: int
     ) -> None:
         # It takes long to import, and few clusters need it.
-        from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
+        from stowage_testbed.cluster.metrics_server.server import MetricsServer  # noqa: PLC0415
 
         server = MetricsServer(
             self.workdir, ports.kwok_controller, resolution_s, self._timeout_s

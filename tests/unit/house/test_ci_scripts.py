@@ -384,3 +384,23 @@ def test_without_a_night_the_pages_say_so(tmp_path: Path) -> None:
     site = pages_of(tmp_path)
 
     assert (site / "nightly" / "index.html").read_text() == "released\n"
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [
+        ("", [""]),
+        ("default@1.36,stowage, stowage-score-cache", ["", "1.36"]),
+        ("default,koordinator", ["compare", ""]),
+        ("yunikorn@1.36", ["compare", "", "1.36"]),
+    ],
+)
+def test_the_action_builds_schedulers_of_others_only_to_compare_with_them(
+    tmp_path: Path, arms: str, words: list[str]
+) -> None:
+    """They take minutes; the names of the arms tell whether they are wanted."""
+    of_action = call(CI / "action-tools", "key", arms, cwd=tmp_path)
+    wanted = call(CI / "tools-key", *words, cwd=tmp_path)
+
+    assert (of_action.code, of_action.said) == (0, wanted.said)
+    assert "key=" in wanted.said

@@ -58,7 +58,7 @@ def test_every_word_that_a_file_may_have_is_explained() -> None:
         ("expect.end.placed", "a whole number, at least 0 or a mapping Number of"),
         ("expect.end.objects", "Besides the words here, any part of the object"),
         ("expect.metrics.spread", "a list, each entry a number; required"),
-        ("steps", "More words are in steps.release, steps.scale, steps.burst,"),
+        ("steps", "More words are in steps.scale, steps.evict, steps.usage,"),
         ("workload.pod", "Any other key may stand there too: as Kubernetes knows it."),
         ("parameters.default", "parameters.default: anything; required The value"),
     ],

@@ -19,7 +19,7 @@ from stowage_testbed.cluster.components import (
     spawn_component,
 )
 from stowage_testbed.cluster.host_pods import HOST_NODE
-from stowage_testbed.cluster.metrics.objects import read_manifests
+from stowage_testbed.cluster.metrics_server.objects import read_manifests
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
 from stowage_testbed.cluster.service_account import (
     write_account_kubeconfig,
