@@ -88,15 +88,16 @@ def _trim(nodes: Iterable[str]) -> list[str]:
 
 
 def _close_nodes(context: StepContext) -> list[str]:
-    """Cordon the fake nodes that are open, and return them."""
-    names = context.run.observer.read(
-        lambda state: [
-            name_of(body)
-            for body in state.bodies("Node")
-            if FAKE_NODE_ANNOTATION in (body["metadata"].get("annotations") or {})
-            and not (body.get("spec") or {}).get("unschedulable")
-        ]
-    )
+    """Cordon the fake nodes that are open, and return them.
+
+    Watches may not have heard yet of one that the step before has closed.
+    """
+    names = [
+        name_of(body)
+        for body in context.objects.each("Node")
+        if FAKE_NODE_ANNOTATION in (body["metadata"].get("annotations") or {})
+        and not (body.get("spec") or {}).get("unschedulable")
+    ]
     for name in names:
         context.objects.patch("Node", name, {"spec": {"unschedulable": True}})
     return names
