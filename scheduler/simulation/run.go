@@ -40,16 +40,25 @@ type run struct {
 	informers informers.SharedInformerFactory
 	scheduler *scheduler.Scheduler
 	clock     *testingclock.FakeClock
-	// taken is how many pods are tried in the attempt under way: one, or those of a pod group.
-	taken        int
-	outcomes     chan outcome
-	replaces     bool
-	replacements replacements
+	// taken is how many pods are tried in the attempt under way: one, or those of a pod group; attempts is how many were.
+	taken    int
+	attempts int
+	outcomes chan outcome
+	// follower is told what becomes of pods, and has preempted ones come back.
+	follower follower
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
 	observed bool
 	reading  Reading
 	// reasons is why each pod that was tried last had no node, by namespace/name.
 	reasons map[string]string
+}
+
+// follower follows the pods of a run.
+type follower interface {
+	// bound is told of a pod that has got a node.
+	bound(pod *v1.Pod)
+	// replace returns the pod that its controller would make for a preempted one; nil if there is none.
+	replace(victim *v1.Pod) *v1.Pod
 }
 
 // outcome is how an attempt ended for a pod: bound or unschedulable if err is nil, else a scheduler's error.
@@ -244,7 +253,6 @@ func (r *run) settle() error {
 			}
 			continue
 		}
-		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 		// Only the attempts take pods out of the queue, so there are as many as were counted.
 		for ; waiting > 0; waiting -= r.taken {
 			bound, err := r.attempt()
@@ -255,7 +263,8 @@ func (r *run) settle() error {
 			if bound {
 				attempts, retried = 0, false
 			}
-			if attempts > limit {
+			// The pods that no event has woken are many, and counted only where it comes to that.
+			if attempts > attemptsPerPod*(1+waiting) && attempts > r.attemptsAtMost() {
 				if err := r.giveUp(attempts); err != nil {
 					return err
 				}
@@ -266,6 +275,11 @@ func (r *run) settle() error {
 			}
 		}
 	}
+}
+
+// attemptsAtMost is how many attempts in vain are one too many without one.
+func (r *run) attemptsAtMost() int {
+	return attemptsPerPod * (1 + len(r.queued()) + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 }
 
 // queued are the pods that the scheduler is going to try. A pod group that failed is not among them: its back-off has to be
@@ -308,7 +322,10 @@ func (r *run) attempt() (bound bool, err error) {
 			continue
 		}
 		r.reasons[key(one.pod)] = one.reason
-		bound = bound || one.pod.Spec.NodeName != ""
+		if one.pod.Spec.NodeName != "" {
+			bound = true
+			r.follower.bound(one.pod)
+		}
 	}
 	return bound, nil
 }
@@ -319,6 +336,7 @@ func (r *run) attemptOne() ([]outcome, error) {
 	r.clock.Step(betweenAttempts)
 	r.scheduler.ScheduleOne(r.ctx)
 	var ended []outcome
+	r.attempts += r.taken
 	for range r.taken {
 		select {
 		case one := <-r.outcomes:
@@ -355,7 +373,7 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 }
 
 // result reads the pods' nodes from the API.
-func (r *run) result(instance Instance) (Result, error) {
+func (r *run) result(instance Instance, replaced *replacements) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reading: r.reading}
 	leftOut := sets.New[string]()
 	for _, one := range r.reading.LeftOut {
@@ -363,7 +381,7 @@ func (r *run) result(instance Instance) (Result, error) {
 	}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		current := r.replacements.of(key(pod))
+		current := replaced.of(key(pod))
 		namespace, name := splitKey(current)
 		object, err := r.api.Get(podResource, namespace, name)
 		switch {
@@ -385,15 +403,15 @@ func (r *run) result(instance Instance) (Result, error) {
 		}
 	}
 	slices.Sort(result.Evicted)
-	result.Reasons = r.reasonsOf(result.Placements)
+	result.Reasons = r.reasonsOf(result.Placements, replaced)
 	return result, nil
 }
 
 // reasonsOf says of the pods that have no node what kept them, if they were tried.
-func (r *run) reasonsOf(placements map[string]string) map[string]string {
+func (r *run) reasonsOf(placements map[string]string, replaced *replacements) map[string]string {
 	reasons := map[string]string{}
 	for pod, node := range placements {
-		if reason := r.reasons[r.replacements.of(pod)]; node == "" && reason != "" {
+		if reason := r.reasons[replaced.of(pod)]; node == "" && reason != "" {
 			reasons[pod] = reason
 		}
 	}
