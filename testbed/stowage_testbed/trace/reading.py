@@ -1,0 +1,203 @@
+"""Reading a trace line by line, whole or cut off; every broken line is named."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.trace.format import (
+    KINDS,
+    VERSION,
+    Header,
+    Line,
+    PodCame,
+    Template,
+    check_is_trace,
+)
+
+_CHUNK = 2**18
+_ANY_GZIP = 16 + zlib.MAX_WBITS
+_MOST_ISSUES = 20
+"""Issues that one message names."""
+
+
+class _Kind(msgspec.Struct):
+    do: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LineIssue:
+    """One issue of a trace; lines count from 1."""
+
+    path: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A whole trace in memory; `remark` says why it ends early, if it does."""
+
+    header: Header
+    lines: tuple[Line, ...]
+    remark: str = ""
+
+
+class TraceReader:
+    """Reads a trace as a stream: iterating it once yields its good lines.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+
+    Attributes
+    ----------
+    header
+        The first line.
+    issues
+        Broken lines that were passed over so far; `check` raises them.
+    remark
+        Why the trace ends early; empty if it does not, or is not known to yet.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is no trace of this version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.issues: list[LineIssue] = []
+        self.remark = ""
+        self._number = 0
+        self._raw = self._read_raw()
+        self.header = self._read_header()
+
+    def __iter__(self) -> Iterator[Line]:
+        decoder, latest, known = msgspec.json.Decoder(Line), 0.0, set[str]()
+        for raw in self._raw:
+            try:
+                line = decoder.decode(raw)
+            except msgspec.MsgspecError as error:
+                self._note(_explain(raw, error))
+                continue
+            if line.t < latest:
+                self._note(f"its time {line.t:g} is before {latest:g}, the one before")
+            latest = max(latest, line.t)
+            if isinstance(line, Template):
+                known.add(line.id)
+            elif isinstance(line, PodCame) and line.of not in known:
+                self._note(f"no template {line.of!r} stands before it")
+            yield line
+
+    def check(self) -> None:
+        """Raise what was found broken so far.
+
+        Raises
+        ------
+        InputError
+            Some lines are; names them.
+        """
+        if not self.issues:
+            return
+        shown = "\n".join(f"  {one}" for one in self.issues[:_MOST_ISSUES])
+        more = len(self.issues) - _MOST_ISSUES
+        rest = f"\n  and {more} more" if more > 0 else ""
+        raise InputError(
+            f"{len(self.issues)} lines of the trace are broken; `stowage record "
+            f"--schema` prints what they should be like:\n{shown}{rest}"
+        )
+
+    def _note(self, message: str) -> None:
+        self.issues.append(LineIssue(self.path, self._number, message))
+
+    def _read_header(self) -> Header:
+        first = next(self._raw, b"")
+        try:
+            header = msgspec.json.decode(first, type=Header)
+        except msgspec.MsgspecError as error:
+            raise InputError(
+                f"{self.path} is no trace: its first line is no header ({error}); "
+                "`stowage record` writes traces"
+            ) from error
+        if header.stowage_trace != VERSION:
+            raise InputError(
+                f"{self.path} is a trace of version {header.stowage_trace}, and this "
+                f"Stowage reads version {VERSION}; record it anew"
+            )
+        return header
+
+    def _read_raw(self) -> Iterator[bytes]:
+        pending = b""
+        for chunk in self._read_chunks():
+            *whole, pending = (pending + chunk).split(b"\n")
+            for line in whole:
+                self._number += 1
+                if line.strip():
+                    yield line
+        if pending.strip() and not self.remark:
+            self.remark = "its last line is cut off"
+
+    def _read_chunks(self) -> Iterator[bytes]:
+        try:
+            check_is_trace(self.path.name)
+            with self.path.open("rb") as file:
+                chunks = iter(lambda: file.read(_CHUNK), b"")
+                packed = self.path.suffix == ".gz"
+                yield from self._unpack(chunks) if packed else chunks
+        except OSError as error:
+            raise InputError(f"cannot read {self.path}: {error.strerror}") from error
+
+    def _unpack(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield all that can be unpacked, which the library's own reader does not."""
+        unpacker = zlib.decompressobj(_ANY_GZIP)
+        for chunk in chunks:
+            before = unpacker.copy()
+            try:
+                yield unpacker.decompress(chunk)
+            except zlib.error as error:
+                self.remark = f"the rest is damaged ({error})"
+                yield from _unpack_good_bytes(before, chunk)
+                return
+        if not unpacker.eof:
+            self.remark = "it was cut off: whoever recorded it was killed"
+
+
+def _unpack_good_bytes(unpacker: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    with suppress(zlib.error):
+        for byte in chunk:
+            yield unpacker.decompress(bytes((byte,)))
+
+
+def read_trace(path: Path) -> Trace:
+    """Return a whole trace.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or lines of it are broken; names all of them.
+    """
+    reader = TraceReader(path)
+    lines = tuple(reader)
+    reader.check()
+    return Trace(reader.header, lines, reader.remark)
+
+
+def _explain(raw: bytes, error: msgspec.MsgspecError) -> str:
+    try:
+        kind = msgspec.json.decode(raw, type=_Kind).do
+    except msgspec.MsgspecError:
+        return f"this is no JSON object ({error})"
+    if kind not in KINDS:
+        return f"`do` is {kind!r}; there are {', '.join(KINDS)}"
+    return f"{kind}: {error}"
