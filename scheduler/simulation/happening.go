@@ -14,7 +14,7 @@ import (
 // recorded, that one goes first.
 func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 	if former := v.lives.last[arrival.Name]; former != nil {
-		if err := v.takeAway(former, former.of.How); err != nil {
+		if err := v.takeAway(former, former.arrival.How); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,9 @@ const (
 // Life is what became of a pod, in virtual time: seconds from the beginning.
 type Life struct {
 	// Pod is namespace/name.
-	Pod     string   `json:"pod"`
+	Pod string `json:"pod"`
+	// Of is the ID of its template.
+	Of      string   `json:"of"`
 	Arrived float64  `json:"arrived"`
 	Bound   *float64 `json:"bound,omitempty"`
 	Node    string   `json:"node,omitempty"`
@@ -31,8 +33,8 @@ type Life struct {
 	// Replaces is the recorded pod that it is the replacement of.
 	Replaces string `json:"replaces,omitempty"`
 
-	of    *ArrivingPod
-	again int
+	arrival *ArrivingPod
+	again   int
 }
 
 // lives are the pods that are there, and when they end.
@@ -66,7 +68,7 @@ func (l *lives) begin(arrival *ArrivingPod, template *v1.Pod) *v1.Pod {
 			UID: types.UID(owner.Kind + " " + owner.Name), Controller: ptr.To(true),
 		}}
 	}
-	life := &Life{Pod: key(pod), Arrived: l.now, of: arrival}
+	life := &Life{Pod: key(pod), Of: arrival.Of, Arrived: l.now, arrival: arrival}
 	l.there[life.Pod], l.last[arrival.Name] = life, life
 	if arrival.Node != "" {
 		l.bound(pod)
@@ -77,7 +79,7 @@ func (l *lives) begin(arrival *ArrivingPod, template *v1.Pod) *v1.Pod {
 func (l *lives) bound(pod *v1.Pod) {
 	life := l.there[key(pod)]
 	life.Node, life.Bound = pod.Spec.NodeName, ptr.To(l.now)
-	if lives := life.of.Lives; lives != nil {
+	if lives := life.arrival.Lives; lives != nil {
 		heap.Push(&l.ends, ending{at: l.now + *lives, number: l.made, life: life})
 		l.made++
 	}
@@ -89,15 +91,15 @@ func (l *lives) replace(victim *v1.Pod) *v1.Pod { return l.replaceAfter(victim, 
 func (l *lives) replaceAfter(victim *v1.Pod, how string) *v1.Pod {
 	life := l.there[key(victim)]
 	l.end(life, how)
-	if life.of.Owner == nil {
+	if life.arrival.Owner == nil {
 		return nil
 	}
-	_, name := splitKey(life.of.Name)
+	_, name := splitKey(life.arrival.Name)
 	pod := comeAgain(victim, name, life.again+1)
 	l.made++
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", key(pod), l.made))
-	next := &Life{Pod: key(pod), Arrived: l.now, Replaces: life.of.Name, of: life.of, again: life.again + 1}
-	l.there[next.Pod], l.last[life.of.Name] = next, next
+	next := &Life{Pod: key(pod), Arrived: l.now, Replaces: life.arrival.Name, Of: life.Of, arrival: life.arrival, again: life.again + 1}
+	l.there[next.Pod], l.last[life.arrival.Name] = next, next
 	return pod
 }
 
@@ -106,8 +108,8 @@ func (l *lives) end(life *Life, how string) {
 	life.Ended, life.How = ptr.To(l.now), how
 	l.put(life)
 	delete(l.there, life.Pod)
-	if l.last[life.of.Name] == life {
-		delete(l.last, life.of.Name)
+	if l.last[life.arrival.Name] == life {
+		delete(l.last, life.arrival.Name)
 	}
 	delete(l.reasons, life.Pod)
 }

@@ -24,6 +24,9 @@ type Passed struct {
 	Events int `json:"events"`
 	// Attempts are how often a pod was tried.
 	Attempts int `json:"attempts"`
+	// CPUSeconds and PeakMemoryBytes are the process's.
+	CPUSeconds      float64 `json:"cpuSeconds"`
+	PeakMemoryBytes int64   `json:"peakMemoryBytes"`
 	Reading
 	// Error says why the answer ends before the events.
 	Error string `json:"error,omitempty"`
@@ -60,7 +63,8 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *json.En
 		lives.put(lives.there[pod])
 	}
 	return Passed{
-		Until: lives.now, Events: v.events, Attempts: r.attempts, Reading: v.timeline.found(),
+		Until: lives.now, Events: v.events, Attempts: r.attempts, CPUSeconds: cpuTime().Seconds(),
+		PeakMemoryBytes: peakMemory(), Reading: v.timeline.found(),
 	}, errors.Join(err, lives.broken)
 }
 
@@ -97,7 +101,7 @@ func (v *virtualTime) pass(in *bufio.Reader) error {
 // happen ends the lives that are over by then, and has the event happen.
 func (v *virtualTime) happen(event *Event) error {
 	for life := v.lives.nextEnd(event.At); life != nil; life = v.lives.nextEnd(event.At) {
-		if err := v.step(func() error { return v.takeAway(life, life.of.How) }); err != nil {
+		if err := v.step(func() error { return v.takeAway(life, life.arrival.How) }); err != nil {
 			return err
 		}
 	}
@@ -145,7 +149,7 @@ func (v *virtualTime) apply(event *Event) error {
 		return v.arriveOne(event.Pod)
 	case event.PodGone != "":
 		if life := v.lives.last[event.PodGone]; life != nil {
-			return v.takeAway(life, life.of.How)
+			return v.takeAway(life, life.arrival.How)
 		}
 	}
 	return nil
