@@ -243,7 +243,7 @@ func (r *run) settle() error {
 			return err
 		}
 		waiting := len(r.queued())
-		if waiting == 0 && !retried && r.retryGroups() {
+		if waiting == 0 && !retried && r.endBackOff() {
 			retried = true
 			continue
 		}
@@ -282,24 +282,29 @@ func (r *run) attemptsAtMost() int {
 	return attemptsPerPod * (1 + len(r.queued()) + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 }
 
-// queued are the pods that the scheduler is going to try. A pod group that failed is not among them: its back-off has to be
-// over first, and time stands still.
+// queued are the pods that the scheduler is going to try. Those that wait out their back-off are not among them: time
+// stands still.
 func (r *run) queued() []*v1.Pod {
 	queue := r.scheduler.SchedulingQueue
-	return slices.Concat(queue.PodsInActiveQ(), slices.DeleteFunc(queue.PodsInBackoffQ(), isInGroup))
+	return slices.Concat(queue.PodsInActiveQ(), slices.DeleteFunc(queue.PodsInBackoffQ(), r.waitsOut))
 }
 
-// retryGroups ends the back-off of the pod groups that failed, and says whether there are any. The scheduler tries such a
-// group again and again, whatever has happened.
-func (r *run) retryGroups() bool {
-	groups := map[string]*v1.Pod{}
+// waitsOut says whether a pod in the back-off queue is tried only when its back-off is over, and then again and again,
+// whatever has happened: a pod group, and a pod for which there were no nodes at all.
+func (r *run) waitsOut(pod *v1.Pod) bool {
+	return isInGroup(pod) || r.reasons[key(pod)] == scheduler.ErrNoNodesAvailable.Error()
+}
+
+// endBackOff ends it for all that wait it out, and says whether there are any.
+func (r *run) endBackOff() bool {
+	waiting := map[string]*v1.Pod{}
 	for _, pod := range r.scheduler.SchedulingQueue.PodsInBackoffQ() {
-		if isInGroup(pod) {
-			groups[key(pod)] = pod
+		if r.waitsOut(pod) {
+			waiting[key(pod)] = pod
 		}
 	}
-	r.scheduler.SchedulingQueue.Activate(klog.Background(), groups)
-	return len(groups) > 0
+	r.scheduler.SchedulingQueue.Activate(klog.Background(), waiting)
+	return len(waiting) > 0
 }
 
 // isInGroup says whether the scheduler tries the pod together with others.
@@ -321,7 +326,6 @@ func (r *run) attempt() (bound bool, err error) {
 			}
 			continue
 		}
-		r.reasons[key(one.pod)] = one.reason
 		if one.pod.Spec.NodeName != "" {
 			bound = true
 			r.follower.bound(one.pod)
@@ -347,6 +351,11 @@ func (r *run) attemptOne() ([]outcome, error) {
 	}
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
+	}
+	for _, one := range ended {
+		if one.err == nil {
+			r.reasons[key(one.pod)] = one.reason
+		}
 	}
 	slices.SortFunc(ended, func(a, b outcome) int { return strings.Compare(key(a.pod), key(b.pod)) })
 	return ended, nil
