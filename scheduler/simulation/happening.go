@@ -24,9 +24,13 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 		return nil
 	}
 	if arrival.Node != "" {
-		if _, err := v.api.Get(nodeResource, "", arrival.Node); err != nil {
+		_, err := v.api.Get(nodeResource, "", arrival.Node)
+		if apierrors.IsNotFound(err) {
 			v.timeline.leaveOut("Pod", arrival.Name, fmt.Sprintf("its node %q is not there", arrival.Node))
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 	pod := v.lives.begin(arrival, template)

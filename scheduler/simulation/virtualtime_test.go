@@ -52,9 +52,10 @@ func become(t *testing.T, profile, story string) (map[string]string, simulation.
 	return found, last.Passed
 }
 
-func nodeAt(at float64, name string, cpu int) string {
+// nodeAt has a node of one core come.
+func nodeAt(at float64, name string) string {
 	return fmt.Sprintf(`{"at":%v,"node":{"metadata":{"name":%q,"labels":{"kubernetes.io/hostname":%q}},`+
-		`"status":{"allocatable":{"cpu":"%d","pods":"10"}}}}`, at, name, name, cpu)
+		`"status":{"allocatable":{"cpu":"1","pods":"10"}}}}`, at, name, name)
 }
 
 // template makes pods that ask for so many cores.
@@ -80,7 +81,7 @@ const (
 // TestPodsLiveTheirTimeFromTheirBinding: the day of a trace is that of another scheduler, and only how long pods run and
 // when they come is the load.
 func TestPodsLiveTheirTimeFromTheirBinding(t *testing.T) {
-	one, two := nodeAt(0, "n", 1), template("one", 1, 0, "")
+	one, two := nodeAt(0, "n"), template("one", 1, 0, "")
 	low, high := template("low", 1, 1, ""), template("high", 1, 2, "")
 	for name, row := range map[string]struct {
 		profile string
@@ -97,8 +98,8 @@ func TestPodsLiveTheirTimeFromTheirBinding(t *testing.T) {
 			map[string]string{"a": "at 1, on n at 1", "b": "at 2, deleted at 3"}},
 		"room comes with a node and goes with one, whose pods come back if somebody brings them": {
 			"default",
-			story(one, two, podAt(1, "a", "one", owned), podAt(2, "b", "one", ""), nodeAt(3, "m", 1),
-				`{"at":4,"nodeGone":"n"}`, `{"at":5,"nodeGone":"m"}`, nodeAt(6, "n", 1), end),
+			story(one, two, podAt(1, "a", "one", owned), podAt(2, "b", "one", ""), nodeAt(3, "m"),
+				`{"at":4,"nodeGone":"n"}`, `{"at":5,"nodeGone":"m"}`, nodeAt(6, "n"), end),
 			map[string]string{"a": "at 1, on n at 1, node gone at 4", "a-again-1": "at 4, on n at 6",
 				"b": "at 2, on m at 3, node gone at 5"}},
 		"a preempted pod comes back, and lives its whole time": {
@@ -117,7 +118,7 @@ func TestPodsLiveTheirTimeFromTheirBinding(t *testing.T) {
 			"default", story(one, two, podAt(1, "a", "one", livesTen), podAt(5, "a", "one", ""), end),
 			map[string]string{"a": "at 1, on n at 1, succeeded at 5", "a again": "at 5, on n at 5"}},
 		"what was placed at the beginning stays where it was": {
-			"deterministic", story(nodeAt(0, "m", 1), one, two, podAt(0, "a", "one", `,"node":"n"`), podAt(0, "b", "one", ""), end),
+			"deterministic", story(nodeAt(0, "m"), one, two, podAt(0, "a", "one", `,"node":"n"`), podAt(0, "b", "one", ""), end),
 			map[string]string{"a": "at 0, on n at 0", "b": "at 0, on m at 0"}},
 		"a recorded gate is open, and another's scheduler is this one": {
 			"default",
@@ -145,7 +146,7 @@ func TestAPodIsTriedWhenItsClaimIsBound(t *testing.T) {
 			`"resources":{"requests":{"storage":"1"}}`+volume+`}`, further)
 	}
 	found, passed := become(t, "default", story(
-		nodeAt(0, "n", 1), template("t", 1, 0, `"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],`),
+		nodeAt(0, "n"), template("t", 1, 0, `"volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}],`),
 		podAt(1, "a", "t", ""),
 		`{"at":2,"object":{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"s"},`+
 			`"provisioner":"e.com/p","volumeBindingMode":"Immediate"}}`,
@@ -164,7 +165,7 @@ func TestAPodIsTriedWhenItsClaimIsBound(t *testing.T) {
 // TestWhatMakesNoSenseIsNamed: a trace is of a real cluster, and one object must not cost the rest.
 func TestWhatMakesNoSenseIsNamed(t *testing.T) {
 	found, passed := become(t, "default", story(
-		nodeAt(0, "n", 1), template("one", 1, 0, `"colour":"red",`), template("less", -1, 0, ""),
+		nodeAt(0, "n"), template("one", 1, 0, `"colour":"red",`), template("less", -1, 0, ""),
 		podAt(1, "a", "less", ""), podAt(2, "b", "one", `,"node":"m"`), podAt(3, "c", "one", ""),
 		podGone(4, "nobody"), `{"at":5,"nodeGone":"nobody"}`, `{"at":6,"objectGone":{"kind":"Secret","name":"s"}}`, end))
 	if want := map[string]string{"c": "at 3, on n at 3"}; !maps.Equal(found, want) || passed.Error != "" {
@@ -185,7 +186,7 @@ func TestABrokenStoryEndsWhereItBreaks(t *testing.T) {
 		`{"at":2,"pods":[]}`: `line 4: unknown field "pods"`,
 	} {
 		found, passed := become(t, "default",
-			story(nodeAt(0, "n", 1), template("one", 1, 0, ""), podAt(1, "a", "one", ""), line, podAt(3, "b", "one", "")))
+			story(nodeAt(0, "n"), template("one", 1, 0, ""), podAt(1, "a", "one", ""), line, podAt(3, "b", "one", "")))
 		if !strings.HasPrefix(passed.Error, want) || found["a"] != "at 1, on n at 1" || len(found) != 1 {
 			t.Errorf("%s: got %v, %q; want %q", line, found, passed.Error, want)
 		}
