@@ -93,6 +93,14 @@ class Objects:
         path = self._path("Pod", namespace, name, "eviction")
         self._ask("POST", path, f"evict Pod {name}", eviction)
 
+    def bind(self, name: str, *, namespace: str, node: str) -> None:
+        """Bind a pod to a node, as a scheduler does."""
+        binding = make_manifest(
+            "v1", "Binding", name, namespace, target={"kind": "Node", "name": node}
+        )
+        path = self._path("Pod", namespace, name, "binding")
+        self._ask("POST", path, f"bind Pod {name} to {node}", binding)
+
     def list_all(self, kind: str, namespace: str = "") -> list[dict[str, Any]]:
         """Return every object of a kind, of a namespace if one is given.
 

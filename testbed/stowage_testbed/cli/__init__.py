@@ -13,6 +13,7 @@ from stowage_testbed.cli import (  # noqa: F401
     images,
     init,
     plan,
+    record,
     report,
     reproduce,
     run,

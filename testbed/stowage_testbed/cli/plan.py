@@ -9,11 +9,14 @@ from typing import Annotated
 
 import typer
 
-from stowage_testbed.api.client import new_api_client
-from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import app
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
-from stowage_testbed.cluster.listing import find_cluster
+from stowage_testbed.cli.which_cluster import (
+    Cluster,
+    Context,
+    Kubeconfig,
+    new_client,
+)
 
 plan_app = typer.Typer(
     name="plan",
@@ -25,16 +28,6 @@ app.add_typer(plan_app)
 Name = Annotated[str, typer.Argument(help="The plan's name.")]
 Newest = Annotated[
     str | None, typer.Argument(help="The plan's name; left out, the newest.")
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(help="A cluster of the testbed; left out, that of the kubeconfig."),
-]
-Context = Annotated[
-    str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
-]
-Kubeconfig = Annotated[
-    Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
 ]
 
 
@@ -92,12 +85,5 @@ def abort(
 def _plans(
     cluster: str | None, context: str | None, kubeconfig: Path | None
 ) -> Iterator[PlanApi]:
-    if cluster is not None:
-        if context is not None or kubeconfig is not None:
-            raise InputError(
-                "--cluster names a cluster of the testbed, which has its own "
-                "kubeconfig: leave out --context and --kubeconfig"
-            )
-        kubeconfig = find_cluster(cluster).workdir / "kubeconfig.yaml"
-    with new_api_client(kubeconfig, context) as client:
+    with new_client(cluster, context, kubeconfig) as client:
         yield PlanApi(client)

@@ -124,7 +124,7 @@ def schema(
 def _row(scenario: Scenario) -> list[object]:
     return [
         scenario.scenario_id,
-        sum(pool.count for pool in scenario.nodes),
+        len(scenario.first_nodes),
         scenario.pod_count,
         " ".join(scenario.labels),
         scenario.description,

@@ -156,14 +156,19 @@ class NodePool:
             "metadata": {
                 "name": name,
                 "labels": {**labels, **self.labels},
-                "annotations": {
-                    FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE,
-                    METRICS_PATH_ANNOTATION: metrics_path(name),
-                },
+                "annotations": annotate_fake(name),
             },
             "spec": {"taints": [asdict(taint) for taint in self.taints]},
             "status": {"capacity": resources, "allocatable": resources},
         }
+
+
+def annotate_fake(node: str) -> dict[str, str]:
+    """Return the annotations of a node that KWOK plays."""
+    return {
+        FAKE_NODE_ANNOTATION: FAKE_NODE_VALUE,
+        METRICS_PATH_ANNOTATION: metrics_path(node),
+    }
 
 
 def metrics_path(node: str) -> str:

@@ -7,10 +7,11 @@ of creation can decide a placement.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.node_pool import NodePool
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 READY_TIMEOUT_S = 120.0
 _NOT_READY = "node.kubernetes.io/not-ready"
+_LEASES = "kube-node-lease"
 
 
 def create_nodes(
@@ -34,12 +36,36 @@ def create_nodes(
     StowageError
         Some were not Ready within ``timeout_s``.
     """
+    manifests = chain.from_iterable(pool.manifests() for pool in pools)
+    return create_ready(api, list(manifests), timeout_s=timeout_s)
+
+
+def create_ready(
+    api: ApiClient,
+    manifests: Sequence[Manifest],
+    *,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> list[str]:
+    """Create nodes in order; return their names, and raise, as `create_nodes` does."""
     objects, names = Objects(api), list[str]()
-    for manifest in chain.from_iterable(pool.manifests() for pool in pools):
+    _delete_leases(objects, {one["metadata"]["name"] for one in manifests})
+    for manifest in manifests:
         objects.create(manifest)
         names.append(manifest["metadata"]["name"])
     _wait_ready(api, names, timeout_s)
     return names
+
+
+def _delete_leases(objects: Objects, names: Collection[str]) -> None:
+    """Delete the leases of nodes that had these names before.
+
+    KWOK would go on with them. Then the garbage collector takes them away, since their
+    owner is gone, and nobody plays the new nodes' pods for most of a minute.
+    """
+    for lease in objects.list_all("Lease", _LEASES):
+        name = lease["metadata"]["name"]
+        if name in names:
+            objects.delete("Lease", name, namespace=_LEASES)
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from urllib3.exceptions import HTTPError, ProtocolError
 
@@ -36,11 +36,28 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A watch lost its connection, and is tried again."""
+
+    source: Source
+    receipt: Receipt
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A watch that was interrupted goes on."""
+
+    source: Source
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """Nothing more will come."""
 
 
-Arrival = Change | Relisted | Broken | Stopped
+Arrival = Change | Relisted | Broken | Interrupted | Resumed | Stopped
 
 
 class Arrivals:
@@ -53,9 +70,15 @@ class Arrivals:
         """Hand one arrival over; never blocks."""
         self._queue.put(arrival)
 
-    def take_all(self) -> list[Arrival]:
-        """Return all that has come, in order; blocks until something has."""
-        taken = [self._queue.get()]
+    def take_all(self, timeout_s: float | None = None) -> list[Arrival]:
+        """Return all that has come, in order; blocks until something has.
+
+        With a timeout it returns nothing when that is over.
+        """
+        try:
+            taken = [self._queue.get(timeout=timeout_s)]
+        except Empty:
+            return []
         while not self._queue.empty():
             taken.append(self._queue.get())
         return taken
@@ -63,7 +86,8 @@ class Arrivals:
 
 JOIN_TIMEOUT_S = 5.0
 RETRY_S = 0.1
-"""Pause before a server that is away is asked again."""
+"""Pause before a server that is away is asked again; it doubles each time."""
+LONGEST_RETRY_S = 1.0
 
 
 class Follower:
@@ -95,19 +119,24 @@ class Follower:
         self._clock = clock
         self._patience_s = patience_s
         self._stopping = threading.Event()
+        self._lost = False
         self._thread = threading.Thread(
             target=self._follow, name=f"watch-{source.kind}", daemon=True
         )
         self._thread.start()
 
-    def stop(self) -> None:
-        """End the watch and wait for the thread."""
+    def cancel(self) -> None:
+        """End the watch, and do not wait for it."""
         self._stopping.set()
         self._stream.close()
+
+    def stop(self) -> None:
+        """End the watch and wait for the thread."""
+        self.cancel()
         self._thread.join(JOIN_TIMEOUT_S)
 
     def _follow(self) -> None:
-        heard = self._clock.now()
+        heard, pause_s = self._clock.now(), RETRY_S
         while not self._stopping.is_set():
             began = self._clock.now()
             try:
@@ -116,24 +145,37 @@ class Follower:
                 if began.seconds_since(heard) >= self._patience_s:
                     self._fail(error)
                     return
-                self._stopping.wait(RETRY_S)
+                self._lose(str(error))
+                self._stopping.wait(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_RETRY_S)
             else:
-                heard = self._clock.now()
+                heard, pause_s = self._clock.now(), RETRY_S
 
     def _follow_once(self) -> None:
         try:
-            for change in self._stream.watch():
+            for change in self._stream.watch(self._regain):
                 self._arrivals.put(change)
         except HistoryGoneError:
+            self._lose("the server no longer had what came after the last change")
             listed = tuple(self._stream.list_all())
             # What the list lacks went before it: by a later stamp it would seem to have
             # been there together with what the list shows.
             receipt = listed[0].receipt if listed else self._clock.now()
             self._arrivals.put(Relisted(self._source, listed, receipt))
-        except ProtocolError:
+        except ProtocolError as error:
             # The connection was cut in the middle of a line; the next watch resumes
             # from the last whole change, and fails if the server is gone.
-            return
+            self._lose(str(error))
+
+    def _lose(self, why: str) -> None:
+        if not self._lost and not self._stopping.is_set():
+            self._lost = True
+            self._arrivals.put(Interrupted(self._source, self._clock.now(), why))
+
+    def _regain(self) -> None:
+        if self._lost:
+            self._lost = False
+            self._arrivals.put(Resumed(self._source, self._clock.now()))
 
     def _fail(self, error: Exception) -> None:
         if self._stopping.is_set():

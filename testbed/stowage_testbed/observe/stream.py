@@ -6,7 +6,7 @@ take the time, so the lines are read here and stamped as they arrive.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -50,6 +50,9 @@ class Stream:
         Stamps each change.
     store
         Keeps the objects; without one, a store of its own.
+    silence_s
+        How long a connection may say nothing before it counts as lost; the server says
+        something once a minute. Without it, as long as the connection stands.
     """
 
     def __init__(
@@ -58,8 +61,10 @@ class Stream:
         source: Source,
         clock: ReceiptClock,
         store: BodyStore | None = None,
+        silence_s: float | None = None,
     ) -> None:
         self._api = api
+        self._silence_s = silence_s
         self._source = source
         self._clock = clock
         self._store = store or BodyStore()
@@ -103,8 +108,10 @@ class Stream:
             Change(self._source.kind, Verb.LISTED, receipt, body) for body in bodies
         ]
 
-    def watch(self) -> Iterator[Change]:
+    def watch(self, opened: Callable[[], object] = bool) -> Iterator[Change]:
         """Yield changes until the server ends the connection or `close` is called.
+
+        ``opened`` is called when the server has accepted the watch.
 
         Raises
         ------
@@ -127,6 +134,7 @@ class Stream:
         self._response = response
         if self._closed:
             return
+        opened()
         for line, receipt in _stamp_lines(response, self._clock):
             if self._closed:
                 # A socket that was shut down gives its last bytes as they came, which
@@ -153,7 +161,7 @@ class Stream:
             header_params={"Accept": JSON},
             auth_settings=["BearerToken"],
         )
-        answer = self._api.call_api(*request)
+        answer = self._api.call_api(*request, _request_timeout=self._silence_s)
         response = answer.response
         assert isinstance(response, HTTPResponse)  # noqa: S101 - narrows an untyped library
         return response

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stowage_testbed.api.kinds import DEFINITION, Kind, KindMissingError
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.cluster.nodes import create_ready
 from stowage_testbed.observe.settled import object_there, objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.manifests import (
@@ -17,6 +17,7 @@ from stowage_testbed.scenario.manifests import (
 )
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.objects import ObjectSpec
+from stowage_testbed.scenario.steps.kinds import list_recorded
 
 LONGEST_NAME = 63
 
@@ -37,8 +38,8 @@ def prepare(
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
-    timeout_s = context.timeouts.nodes_s(sum(pool.count for pool in scenario.nodes))
-    nodes = create_nodes(context.api, scenario.nodes, timeout_s=timeout_s)
+    timeout_s = context.timeouts.nodes_s(len(scenario.first_nodes))
+    nodes = create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
     await_account(context, namespace)
     return ScenarioEnvironment(namespace, tuple(nodes))
 
@@ -66,11 +67,13 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     five seconds pass before it looks.
     """
     namespace = name_namespace(context, scenario, repeat)
-    nodes = [name for pool in scenario.node_pools for name in pool.node_names()]
+    nodes, recorded = scenario.node_names, tuple(list_recorded(scenario.steps))
     objects, wait_for = context.objects, context.observer.wait_for
     # The last first: what an object needs was made before it.
     wide = list(_delete_objects(context, scenario, namespace))
-    controllers = {"Deployment", *(one.kind for one in scenario.workload)}
+    controllers = {"Deployment"}.union(*(one.controllers for one in recorded))
+    controllers |= {one.kind for one in scenario.workload}
+    replayed = [pair for one in recorded for pair in one.wide]
     for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
         objects.delete_all(kind, namespace)
     wait_for(
@@ -78,12 +81,16 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
         pods_gone(namespace),
         timeout_s=context.timeouts.cleanup_s,
     )
-    if any(item.kind == "PersistentVolume" for item in scenario.objects.values()):
+    kinds = {item.kind for item in scenario.objects.values()}
+    kinds |= {kind.rpartition("/")[2] for kind, _ in replayed}
+    if "PersistentVolume" in kinds:
         # They stay as long as their claims, which the namespace would keep longer.
         objects.delete_all("PersistentVolumeClaim", namespace)
     clear_plans(context)
     for name in nodes:
         objects.delete("Node", name)
+    for kind, name in reversed(replayed):
+        objects.delete(kind, name)
     for priority in scenario.priorities:
         objects.delete("PriorityClass", name_priority_class(priority))
     objects.delete("Namespace", namespace)
@@ -94,7 +101,7 @@ def clear(context: RunContext, scenario: Scenario, repeat: int) -> None:
     )
     wait_until(
         f"the objects of {scenario.scenario_id} to go",
-        lambda: list(_list_left(objects, wide)),
+        lambda: list(_list_left(objects, (*wide, *replayed))),
         lambda left: not left,
         timeout_s=context.timeouts.cleanup_s,
     )

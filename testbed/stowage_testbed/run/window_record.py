@@ -38,8 +38,7 @@ def make_window_record(context: StepContext) -> RunRecord | None:
     window, recorder, run = context.window, context.recorder, context.run
     if window is None:
         return None
-    pools = context.scenario.node_pools
-    ours = {name for pool in pools for name in pool.node_names()}
+    ours = set(context.scenario.node_names)
     bodies, plans = run.observer.read(
         lambda state: (state.bodies("Node"), state.plans())
     )

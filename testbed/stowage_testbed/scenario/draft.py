@@ -29,7 +29,11 @@ from stowage_testbed.scenario.objects import (
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import NameUsed, Step, Surroundings
 from stowage_testbed.scenario.steps.applying import Apply
-from stowage_testbed.scenario.steps.kinds import ACTIONS, list_replayed_owners
+from stowage_testbed.scenario.steps.kinds import (
+    ACTIONS,
+    list_replayed_nodes,
+    list_replayed_owners,
+)
 from stowage_testbed.scenario.steps.nodes import AddNodes
 from stowage_testbed.scenario.steps.waiting import Check
 
@@ -104,7 +108,7 @@ class Draft:
         """Return the names of all nodes."""
         pools = self.pools.values()
         names = [name for pool in pools for name in pool.node_names()]
-        return [*names, *self.nodes_as_objects]
+        return [*names, *self.nodes_as_objects, *list_replayed_nodes(self.steps)]
 
     @property
     def workload_names(self) -> list[str]:
@@ -183,10 +187,10 @@ def _take_steps(made: Draft, folder: Path) -> None:
         if kind == "replay" and plain["file"] not in made.traces:
             made.traces[plain["file"]] = read_trace(folder / plain["file"])
     items = list(_take_files(made, items, folder))
-    rows = {name: trace.rows for name, trace in made.traces.items()}
     bursts = {plain["workload"] for _, kind, plain in items if kind == "burst"}
     controllers = [name for name in made.workload_names if name not in bursts]
-    surroundings = Surroundings(controllers, rows)
+    has_nodes = bool({"nodes", "instance"} & set(made.valid) or made.nodes_as_objects)
+    surroundings = Surroundings(controllers, made.traces, has_nodes=has_nodes)
     for place, kind, plain in items:
         try:
             action = ACTIONS[kind].read(plain, surroundings)

@@ -15,7 +15,7 @@ from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.applying import AskForPlan
-from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.kinds import actions_of, list_replayed_nodes
 from stowage_testbed.scenario.steps.name_rules import NAME_RULES
 from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
 from stowage_testbed.scenario.steps.scheduling import (
@@ -33,9 +33,10 @@ def one_source_of_pods(draft: Draft) -> Iterator[DocumentIssue]:
             message = f"`instance` brings nodes and workload; remove {key!r} or it"
             yield DocumentIssue((key,), message, of_key=True)
         return
-    # Traces bring pods too.
+    # Traces bring pods too, and those that were recorded bring nodes.
+    brought = bool(list_replayed_nodes(draft.steps))
     for key in ("nodes",) if draft.stepped else ("nodes", "workload"):
-        if key not in written:
+        if key not in written and not brought and draft.whole("steps"):
             message = f"the scenario lacks {key!r}; write it, or an `instance`"
             yield DocumentIssue((), message)
 

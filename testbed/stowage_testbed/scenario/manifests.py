@@ -10,15 +10,10 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
+from stowage_testbed.scenario.pod_annotations import ENDS_IN, LIFETIME, spell_duration
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""
-
-LIFETIME = "stowage.dev/lifetime"
-"""Annotation: how long a pod runs before it is done, as a duration of Go."""
-
-ENDS_IN = "stowage.dev/ends-in"
-"""Annotation: how long a pod takes to end when it is deleted, likewise."""
 
 OVERSUBSCRIBED = ("cpu", "memory", "ephemeral-storage")
 """The resources that may be given out twice."""
@@ -164,24 +159,19 @@ def make_pods(scenario: Scenario, namespace: str) -> list[Manifest]:
 
 def make_nodes(scenario: Scenario) -> list[Manifest]:
     """Return the nodes in their order; clusters and `stowage-simulate` read them."""
-    return [manifest for pool in scenario.nodes for manifest in pool.manifests()]
+    return list(scenario.first_nodes)
 
 
 def _make_pod_metadata(workload: Workload) -> Manifest:
     metadata: Manifest = {"labels": {**workload.labels, WORKLOAD_LABEL: workload.name}}
     annotations = dict(workload.annotations)
     if workload.ends_in_s:
-        annotations[ENDS_IN] = _spell_duration(workload.ends_in_s)
+        annotations[ENDS_IN] = spell_duration(workload.ends_in_s)
     if workload.runs_s is not None:
-        annotations[LIFETIME] = _spell_duration(workload.runs_s)
+        annotations[LIFETIME] = spell_duration(workload.runs_s)
     if annotations:
         metadata["annotations"] = annotations
     return metadata
-
-
-def _spell_duration(seconds: float) -> str:
-    """Return seconds as Go writes a duration."""
-    return f"{round(seconds * 1000)}ms"
 
 
 def _make_container(workload: Workload) -> Manifest:

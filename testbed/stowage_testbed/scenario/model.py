@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.amounts.quantity import Cpu, Memory
 from stowage_testbed.amounts.resources import CPU, MEMORY, NOTHING, Resources, parse_all
+from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.node_pool import NodePool, ResourceName
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.observe.pod_body import requests_of
@@ -26,6 +27,8 @@ from stowage_testbed.scenario.steps.demand import count_most_pods
 from stowage_testbed.scenario.steps.kinds import (
     actions_of,
     list_added_nodes,
+    list_recorded,
+    list_replayed_nodes,
     list_replayed_pods,
 )
 from stowage_testbed.scenario.steps.measuring import Measure, Overload
@@ -381,6 +384,23 @@ class Scenario:
     def node_pools(self) -> tuple[NodePool, ...]:
         """Return all kinds of nodes, also those that steps add."""
         return (*self.nodes, *list_added_nodes(self.steps))
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Return the names of all nodes, also those that steps and traces bring."""
+        own = [name for pool in self.node_pools for name in pool.node_names()]
+        return (*own, *list_replayed_nodes(self.steps))
+
+    @property
+    def first_nodes(self) -> tuple[Manifest, ...]:
+        """Return the nodes that there are before the first step, in order."""
+        own = [one for pool in self.nodes for one in pool.manifests()]
+        traced = {
+            one["metadata"]["name"]: one
+            for recorded in list_recorded(self.steps)
+            for one in recorded.first.nodes
+        }
+        return (*own, *traced.values())
 
     @property
     def priorities(self) -> tuple[int, ...]:

@@ -90,6 +90,11 @@ def _reduce_job(job: Manifest) -> Manifest:
     return {**job, "metadata": {**job["metadata"], "labels": own}, "spec": spec}
 
 
+def _reduce_namespace(namespace: Manifest) -> Manifest:
+    """Return a namespace without the finalizers that its spec has."""
+    return {key: value for key, value in namespace.items() if key != "spec"}
+
+
 def _reduce_volume(volume: Manifest) -> Manifest:
     """Return a volume that is bound again by the claim's name, with no secrets."""
     spec = dict(volume["spec"])
@@ -125,6 +130,7 @@ def _reduce_storage_class(one: Manifest) -> Manifest:
 
 _OF_KIND: Mapping[str, Callable[[Manifest], Manifest]] = {
     "Job": _reduce_job,
+    "Namespace": _reduce_namespace,
     "PersistentVolume": _reduce_volume,
     "Service": _reduce_service,
     "StatefulSet": _reduce_stateful_set,

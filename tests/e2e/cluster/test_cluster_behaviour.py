@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psutil
@@ -12,6 +13,7 @@ import pytest
 from amounts import size
 from kubernetes.client import ApiClient, CoreV1Api
 
+from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import (
     Cluster,
@@ -20,7 +22,11 @@ from stowage_testbed.cluster import (
     Taint,
     create_nodes,
 )
-from stowage_testbed.cluster.components import ETCD, component_process
+from stowage_testbed.cluster.components import (
+    CONTROLLER_MANAGER,
+    ETCD,
+    component_process,
+)
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.processes import processes_of
 
@@ -217,3 +223,36 @@ def test_kwok_leaves_nodes_without_the_annotation_alone(
 
     assert core.read_namespaced_pod("on-unmanaged", "default").status.phase == "Pending"
     assert cluster.kubeconfig.is_relative_to(cluster.workdir)
+
+
+def test_a_node_that_is_made_again_has_a_lease_of_its_own(
+    cluster: Cluster, api: ApiClient
+) -> None:
+    """That of the node before is collected as garbage, and its pods stand still."""
+    pool, objects = NodePool("again", 1, size(1000, 2**30)), Objects(api)
+    create_nodes(api, [pool])
+    manager = component_process(cluster.workdir, CONTROLLER_MANAGER)
+    assert manager is not None
+    manager.suspend()
+    try:
+        objects.delete("Node", "again-0")
+        with ThreadPoolExecutor(1) as executor:
+            made = executor.submit(create_nodes, api, [pool])
+            wait_until(
+                "KWOK to play the new node",
+                lambda: (
+                    objects.exists("Node", "again-0")
+                    and objects.read("Node", "again-0")["status"].get("conditions")
+                ),
+                bool,
+                timeout_s=HANG_S,
+            )
+            manager.resume()
+            made.result()
+    finally:
+        manager.resume()
+    node = objects.read("Node", "again-0")
+    lease = objects.read("Lease", "again-0", namespace="kube-node-lease")
+
+    owners = [one["uid"] for one in lease["metadata"]["ownerReferences"]]
+    assert owners == [node["metadata"]["uid"]]

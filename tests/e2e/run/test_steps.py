@@ -292,3 +292,26 @@ expect: {end: {placed: 2, placements: {task: [late-1, late-1]}}}
     assert sorted(pod["metadata"]["name"] for pod in environment.pods) == [
         "task-00002", "task-00003",
     ]  # fmt: skip
+
+
+def test_placed_pods_are_where_they_are_to_be_and_the_rest_is_the_schedulers(
+    environment: StepEnvironment,
+) -> None:
+    """What was found on a cluster is begun with, however a scheduler came to it."""
+    outcome = environment.play(
+        """\
+  - {name: db, kind: StatefulSet, replicas: 3, spec: {podManagementPolicy: Parallel}}
+  - {name: lone, kind: Pod, replicas: 3, cpu: 400m}
+steps:
+  - add-nodes: {prefix: more, count: 2, cpu: "1", memory: 1G}
+  - cordon: [more-1, node-0]
+  - place: {db: [more-1, "", more-1], lone: {more-1: 2}}
+expect:
+  end:
+    placed: 6
+    placements: {db: [more-1, more-1, more-0], lone: [more-1, more-1, more-0]}
+"""
+    )
+
+    assert outcome.error == ""
+    assert [one for one in outcome.checks if not one.passed] == []

@@ -59,6 +59,7 @@ nodes:
 workload:
   - {name: web, cpu: 100m, memory: 1G, ends_in_s: 1}
   - {name: task}
+  - {name: spare, kind: Pod, replicas: 1}
 objects:
   peak: {kind: Reservation, metadata: {labels: {a: b}}, spec: {owners: []}}
   lone: {kind: Pod, spec: {containers: []}}
@@ -67,6 +68,7 @@ optimizer: {trigger: manual}
 timeouts: {wait: 5}
 steps:
   - apply: [web, peak, lone]
+  - place: {spare: {node-0: 1}}
   - scale: {workload: web, to: "${size}"}
   - measure: start
   - burst:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import repeat
 
-from stowage_testbed.base.errors import StowageError
 from stowage_testbed.run.steps.context import StepContext
-from stowage_testbed.run.steps.pacing import Due, Pacer
+from stowage_testbed.run.steps.keeping_times import note_lateness, pace
+from stowage_testbed.run.steps.pacing import Due
+from stowage_testbed.run.steps.replaying import replay_recorded
 from stowage_testbed.scenario.manifests import make_bare_pod
 from stowage_testbed.scenario.model import Workload
 from stowage_testbed.scenario.steps.arriving import Burst, Replay
@@ -23,7 +24,10 @@ def burst(context: StepContext, step: Burst) -> None:
 
 
 def replay(context: StepContext, step: Replay) -> None:
-    """Create the pods of a trace when they came."""
+    """Have happen what a trace says, when it happened."""
+    if step.recorded is not None:
+        replay_recorded(context, step.recorded)
+        return
     _create(context, _make_replay_dues(context, step), paced=True)
 
 
@@ -52,23 +56,7 @@ def _make_replay_dues(context: StepContext, step: Replay) -> Iterator[Due]:
 
 
 def _create(context: StepContext, dues: Iterable[Due], *, paced: bool) -> None:
-    allowed_s = context.timeout_s()
-
-    def too_late(pod: str, late_s: float) -> StowageError:
-        return StowageError(
-            f"pod {pod} was {late_s:.1f} s late, {allowed_s:g} s are allowed: the API "
-            "server does not keep up; lower the rate or the speed, or raise the "
-            "deadline of the step under `timeouts`"
-        )
-
-    pacer = Pacer(context.run.observer.clock, allowed_s, too_late)
-    pacing = pacer.run(dues)
+    pacing = pace(context, dues)
     context.facts["pods"] = pacing.done
-    if not paced:
-        return
-    context.facts |= {"late": pacing.late, "latest_s": round(pacing.latest_s, 3)}
-    if pacing.late:
-        context.recorder.report(
-            f"{pacing.late} of {pacing.done} pods came late, by "
-            f"{pacing.latest_s:.2f} s at most"
-        )
+    if paced:
+        note_lateness(context, pacing)

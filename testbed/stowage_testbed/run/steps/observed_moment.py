@@ -95,7 +95,7 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
 
 def _list_nodes(state: State, scenario: Scenario) -> list[JsonObject]:
     """Return the scenario's nodes that are there."""
-    ours = {name for pool in scenario.node_pools for name in pool.node_names()}
+    ours = set(scenario.node_names)
     return [body for body in state.bodies("Node") if name_of(body) in ours]
 
 

@@ -1,4 +1,4 @@
-"""Reading trace files: CSV with a header line, or JSON, a list of mappings.
+"""Reading trace files: what was recorded, or rows of CSV or JSON written by hand.
 
 Every issue of a file is found, with its line, before any is reported.
 """
@@ -16,18 +16,29 @@ from pathlib import Path
 
 import yaml
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.arrivals.trace import TraceRow, list_pods
 from stowage_testbed.scenario.arrivals.trace_row import FIELDS, read_row
 from stowage_testbed.scenario.errors import Issue
+from stowage_testbed.trace.format import SUFFIXES as RECORDED
+from stowage_testbed.trace.reading import Trace, TraceReader
 
 SUFFIXES = (".csv", ".json")
+"""Of rows: CSV with a header line, or JSON, a list of mappings."""
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """What a trace file holds, and its issues; or why it could not be read."""
+    """What a trace file holds, and its issues; or why it could not be read.
+
+    Attributes
+    ----------
+    recorded
+        What `stowage record` wrote; ``None`` of rows.
+    """
 
     rows: tuple[TraceRow, ...] = ()
+    recorded: Trace | None = None
     issues: tuple[Issue, ...] = ()
     unreadable: str = ""
 
@@ -47,8 +58,11 @@ class _Table:
 
 def read_trace(path: Path) -> TraceFile:
     """Read a trace; a file with issues yields no rows."""
+    if path.name.endswith(RECORDED):
+        return _read_recorded(path)
     if path.suffix not in SUFFIXES:
-        return TraceFile(unreadable=f"it is not one of {' and '.join(SUFFIXES)}")
+        known = ", ".join((*RECORDED, *SUFFIXES))
+        return TraceFile(unreadable=f"it is not one of {known}")
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -57,6 +71,18 @@ def read_trace(path: Path) -> TraceFile:
         return TraceFile(unreadable="it is not UTF-8 text")
     read = _read_csv if path.suffix == ".csv" else _read_json
     return _judge(read(path, text))
+
+
+def _read_recorded(path: Path) -> TraceFile:
+    try:
+        reader = TraceReader(path)
+        lines = tuple(reader)
+    except InputError as error:
+        return TraceFile(unreadable=str(error))
+    if reader.issues:
+        issues = (Issue(path, one.line, 1, one.message) for one in reader.issues)
+        return TraceFile(issues=tuple(issues))
+    return TraceFile(recorded=Trace(reader.header, lines, reader.remark))
 
 
 def _judge(table: _Table) -> TraceFile:

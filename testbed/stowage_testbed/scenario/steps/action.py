@@ -20,7 +20,7 @@ from stowage_testbed.declaration import (
     setting,
     summarise,
 )
-from stowage_testbed.scenario.arrivals.trace import TraceRow
+from stowage_testbed.scenario.arrivals.trace_file import TraceFile
 from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.demand import Demand
@@ -87,11 +87,14 @@ class Surroundings:
     controllers
         The workloads that ``all`` stands for.
     traces
-        Rows of the traces that could be read, by the file's name.
+        What stands in the traces, by the file's name.
+    has_nodes
+        Whether it has nodes itself.
     """
 
     controllers: Sequence[str] = ()
-    traces: Mapping[str, Sequence[TraceRow]] = field(default_factory=dict)
+    traces: Mapping[str, TraceFile] = field(default_factory=dict)
+    has_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,10 @@ from typing import Annotated, Any, Self
 
 from stowage_testbed.declaration import setting
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
+from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
 from stowage_testbed.scenario.arrivals.trace import TracedPod, make_replay
+from stowage_testbed.scenario.arrivals.trace_file import TraceFile
 from stowage_testbed.scenario.issues import DocumentIssue
 from stowage_testbed.scenario.steps.action import (
     Action,
@@ -74,16 +77,25 @@ class Burst(Action):
 
 @dataclass(frozen=True, slots=True)
 class Replay(Action):
-    """Create the pods of a recorded trace when they came."""
+    """Have happen what a trace says, when it happened.
+
+    What `stowage record` wrote brings pods, controllers, scalings, ends and budgets; if
+    the scenario has no nodes, it brings those too. Rows of CSV or JSON bring pods.
+    """
 
     kind = "replay"
     deadline = Deadline(
-        "How late the last pod of a trace may be created.", "lateness", _LATEST
+        "How late the last thing of a trace may be done.", "lateness", _LATEST
     )
     file: Annotated[
-        str, setting("A .csv or .json file, relative to this one.", minLength=1)
+        str,
+        setting(
+            "A .jsonl.gz, .jsonl, .csv or .json file, relative to this one.",
+            minLength=1,
+        ),
     ]
     pods: tuple[TracedPod, ...] = ()
+    recorded: RecordedReplay | None = None
     speed: Annotated[
         float,
         setting(
@@ -99,20 +111,29 @@ class Replay(Action):
 
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
-        empty = cls(plain["file"], (), float(plain.get("speed", 1)), plain.get("limit"))
-        rows = surroundings.traces.get(empty.file, ())
-        pods = make_replay(rows, speed=empty.speed, limit=empty.limit)
-        return replace(empty, pods=pods)
+        speed, limit = float(plain.get("speed", 1)), plain.get("limit")
+        found = surroundings.traces.get(plain["file"], TraceFile())
+        pods = make_replay(found.rows, speed=speed, limit=limit)
+        recorded = None
+        if found.recorded is not None:
+            recorded = make_recorded_replay(found.recorded, speed=speed, limit=limit)
+            if surroundings.has_nodes:
+                recorded = recorded.without_nodes()
+        return cls(plain["file"], pods, recorded, speed, limit)
 
     @property
     def owners(self) -> list[str]:
         """The owners of its pods, each once."""
+        if self.recorded is not None:
+            return list(self.recorded.left)
         return list(dict.fromkeys(pod.owner for pod in self.pods))
 
     def in_words(self) -> str:
+        speed = "" if self.speed == 1 else f", {self.speed:g} times as fast as recorded"
+        if self.recorded is not None:
+            return f"{self.recorded.in_words()} in {self.file}{speed}"
         owners = show_count(len(self.owners), "owner")
         last_s = self.pods[-1].at_s if self.pods else 0.0
-        speed = "" if self.speed == 1 else f", {self.speed:g} times as fast as recorded"
         return (
             f"create {show_count(len(self.pods), 'pod')} of {owners} when they came in "
             f"{self.file}{speed}, the last after {last_s:g} s"
@@ -120,6 +141,9 @@ class Replay(Action):
 
     def ask(self, demand: Demand) -> None:
         demand.add(pod.owner for pod in self.pods)
+        if self.recorded is not None:
+            for name, count in self.recorded.left.items():
+                demand.add([name] * count)
 
     @property
     def brings(self) -> Iterable[str]:

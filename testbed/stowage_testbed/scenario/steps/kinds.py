@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.trace import TracedPod
 from stowage_testbed.scenario.steps.action import Action, Step
 from stowage_testbed.scenario.steps.applying import (
@@ -28,6 +29,7 @@ from stowage_testbed.scenario.steps.nodes import (
     Uncordon,
     UntaintNodes,
 )
+from stowage_testbed.scenario.steps.placing import Place
 from stowage_testbed.scenario.steps.scheduling import Pack, Release
 from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Wait
 
@@ -37,6 +39,7 @@ ACTIONS: dict[str, type[Action]] = {
         Release,
         Apply,
         ApplyInTurn,
+        Place,
         Delete,
         Scale,
         Burst,
@@ -82,7 +85,21 @@ def list_replayed_pods(steps: Iterable[Step]) -> Iterator[TracedPod]:
 
 def list_replayed_owners(steps: Iterable[Step]) -> list[str]:
     """Return the owners of the pods that traces bring, each once."""
-    return list(dict.fromkeys(pod.owner for pod in list_replayed_pods(steps)))
+    owners = (owner for one in actions_of(steps, Replay) for owner in one.owners)
+    return list(dict.fromkeys(owners))
+
+
+def list_recorded(steps: Iterable[Step]) -> Iterator[RecordedReplay]:
+    """Yield what replays of recorded traces do."""
+    for one in actions_of(steps, Replay):
+        if one.recorded is not None:
+            yield one.recorded
+
+
+def list_replayed_nodes(steps: Iterable[Step]) -> list[str]:
+    """Return the nodes that traces bring, at some time, each once."""
+    nodes = (node for one in list_recorded(steps) for node in one.nodes)
+    return list(dict.fromkeys(nodes))
 
 
 def list_replayed_files(steps: Iterable[Step]) -> list[str]:

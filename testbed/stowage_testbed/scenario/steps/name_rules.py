@@ -75,7 +75,7 @@ def traces_can_be_read(draft: Draft) -> Iterator[DocumentIssue]:
             file = step.action.file
             cause = draft.traces[file].unreadable
             if cause:
-                message = f"cannot read {file}: {cause}; name a .csv or .json file"
+                message = f"cannot read {file}: {cause}; name the file of a trace"
                 place = step.place("file")
                 yield DocumentIssue(place, f"{message}, relative to this one")
 

@@ -13,6 +13,7 @@ from stowage_testbed.scenario.steps.demand import Demand
 from stowage_testbed.scenario.steps.kinds import actions_of
 from stowage_testbed.scenario.steps.measuring import Measure
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
+from stowage_testbed.scenario.steps.placing import Place
 from stowage_testbed.scenario.steps.waiting import (
     END,
     FAILED,
@@ -43,8 +44,8 @@ def everything_is_used(draft: Draft) -> Iterator[DocumentIssue]:
         return
     used: set[str] = set()
     for step in draft.steps:
-        if isinstance(step.action, Apply):
-            used |= set(step.action.names)
+        if isinstance(step.action, Apply | Place):
+            used |= set(step.action.brings)
         if isinstance(step.action, Burst):
             used.add(step.action.workload)
     for place, workload in draft.workload.items():
@@ -171,7 +172,7 @@ def _check_use(
 ) -> Iterator[DocumentIssue]:
     if one.sort in {"node", "template", "checkpoint"}:
         return
-    if isinstance(step.action, Apply):
+    if isinstance(step.action, Apply | Place):
         if one.name in there:
             message = f"{one.name!r} was applied already in line {there[one.name]}"
             yield DocumentIssue(one.place, f"{message}; delete it before")

@@ -1,0 +1,210 @@
+"""Objects of several namespaces in one, where they know each other as before.
+
+Of a trace with more than one namespace the names get the namespace as a prefix, and
+a label keeps the pods apart: each pod has it, and each selector of pods asks for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.invariants.selector import selects
+
+NAMESPACE_LABEL = "stowage.dev/namespace"
+"""Label of pods: the namespace that they were in."""
+
+LONGEST_NAME = 52
+"""Controllers add to their names, and labels have 63 characters."""
+_LONGEST_POD_NAME = 253
+_DIGEST = 4
+_OWN_NAME = "kubernetes.io/metadata.name"
+_POD_TERMS = ("podAffinity", "podAntiAffinity")
+_SELECTING = frozenset({"PodDisruptionBudget", "Service"})
+_NAMED_IN_PODS = (
+    ("resourceClaims", "resourceClaimName"),
+    ("resourceClaims", "resourceClaimTemplateName"),
+)
+
+_NAMED_ONCE = (("schedulingGroup", "podGroupName"), ("workloadRef", "name"))
+
+
+def shorten(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a name that is not too long; a longer one ends in a hash of it."""
+    if len(name) <= longest:
+        return name
+    digest = hashlib.blake2b(name.encode(), digest_size=_DIGEST).hexdigest()
+    return f"{name[: longest - len(digest) - 1].rstrip('-.')}-{digest}"
+
+
+class OneNamespace:
+    """Rewrites objects of a trace.
+
+    Parameters
+    ----------
+    labels
+        The labels of each namespace.
+    used
+        The namespaces of which there is anything.
+    """
+
+    def __init__(
+        self, labels: Mapping[str, Mapping[str, str]], used: Collection[str]
+    ) -> None:
+        self._labels = labels
+        self.apart = len(used) > 1
+        self._claim_templates: dict[str, list[tuple[str, str]]] = {}
+
+    def name(self, namespace: str, name: str, longest: int = LONGEST_NAME) -> str:
+        """Return what an object of a namespace is called."""
+        prefixed = self.apart and namespace
+        return shorten(f"{namespace}-{name}", longest) if prefixed else name
+
+    def name_pod(self, namespace: str, name: str) -> str:
+        """Return what a pod without a controller is called."""
+        return self.name(namespace, name, _LONGEST_POD_NAME)
+
+    def rewrite(self, manifest: Manifest) -> Manifest:
+        """Return an object as it is in the one namespace."""
+        metadata = dict(manifest["metadata"])
+        namespace = metadata.pop("namespace", "")
+        kind, name = manifest["kind"], metadata["name"]
+        if kind == "StatefulSet":
+            self._note_claims(manifest, namespace)
+        if kind == "PersistentVolumeClaim":
+            metadata["name"] = self._name_claim(namespace, name)
+        elif namespace:
+            metadata["name"] = self.name(namespace, name)
+        changed = change_pods(
+            {**manifest, "metadata": metadata}, partial(self.rewrite_pod, namespace)
+        )
+        spec = changed.get("spec")
+        if isinstance(spec, Mapping):
+            changed["spec"] = self._rewrite_spec(kind, dict(spec), namespace)
+        return changed
+
+    def rewrite_pod(self, namespace: str, pod: Manifest) -> Manifest:
+        """Return what describes a pod, with the label and with selectors that ask."""
+        spec = dict(pod["spec"])
+        if spreads := spec.get("topologySpreadConstraints"):
+            spec["topologySpreadConstraints"] = [
+                self._rewrite_term(one, namespace) for one in spreads
+            ]
+        if affinity := spec.get("affinity"):
+            spec["affinity"] = {
+                key: self._rewrite_affinity(value, namespace)
+                if key in _POD_TERMS
+                else value
+                for key, value in affinity.items()
+            }
+        if self.apart:
+            self._rename_in_pod(spec, namespace)
+            pod = add_labels(pod, {NAMESPACE_LABEL: namespace})
+        return {**pod, "spec": spec}
+
+    def _rewrite_spec(self, kind: str, spec: Manifest, namespace: str) -> Manifest:
+        if claim := spec.get("claimRef"):
+            own = self._name_claim(claim["namespace"], claim["name"])
+            # The replay, which knows its namespace, puts that in.
+            kept = {key: value for key, value in claim.items() if key != "namespace"}
+            spec["claimRef"] = {**kept, "name": own}
+        if not self.apart:
+            return spec
+        if "template" in spec or kind in _SELECTING:
+            if kind == "Service":
+                spec["selector"] = {**spec["selector"], NAMESPACE_LABEL: namespace}
+            elif "selector" in spec:
+                spec["selector"] = _ask_for(spec["selector"], [namespace])
+        if service := spec.get("serviceName"):
+            spec["serviceName"] = self.name(namespace, service)
+        return spec
+
+    def _rename_in_pod(self, spec: Manifest, namespace: str) -> None:
+        spec["volumes"] = [
+            self._rename_volume(one, namespace) for one in spec.get("volumes") or ()
+        ]
+        for field, key in _NAMED_IN_PODS:
+            spec[field] = [
+                {**one, key: self.name(namespace, one[key])} if key in one else one
+                for one in spec.get(field) or ()
+            ]
+        for field, key in (
+            ("schedulingGroup", "podGroupName"),
+            ("workloadRef", "name"),
+        ):
+            if one := spec.get(field):
+                spec[field] = {**one, key: self.name(namespace, one[key])}
+
+    def _rename_volume(self, volume: Manifest, namespace: str) -> Manifest:
+        claim = volume.get("persistentVolumeClaim")
+        if not claim:
+            return volume
+        own = self._name_claim(namespace, claim["claimName"])
+        return {**volume, "persistentVolumeClaim": {**claim, "claimName": own}}
+
+    def _note_claims(self, controller: Manifest, namespace: str) -> None:
+        names = self._claim_templates.setdefault(namespace, [])
+        for one in controller["spec"].get("volumeClaimTemplates") or ():
+            pair = (one["metadata"]["name"], controller["metadata"]["name"])
+            if pair not in names:
+                names.append(pair)
+
+    def _name_claim(self, namespace: str, name: str) -> str:
+        """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""
+        for template, controller in self._claim_templates.get(namespace, ()):
+            pattern = f"{re.escape(f'{template}-{controller}')}-([0-9]+)"
+            if found := re.fullmatch(pattern, name):
+                return f"{template}-{self.name(namespace, controller)}-{found[1]}"
+        return self.name(namespace, name)
+
+    def _rewrite_affinity(self, affinity: Manifest, namespace: str) -> Manifest:
+        changed = {}
+        for key, terms in affinity.items():
+            changed[key] = [
+                {
+                    **one,
+                    "podAffinityTerm": self._rewrite_term(
+                        one["podAffinityTerm"], namespace
+                    ),
+                }
+                if "podAffinityTerm" in one
+                else self._rewrite_term(one, namespace)
+                for one in terms
+            ]
+        return changed
+
+    def _rewrite_term(self, term: Manifest, namespace: str) -> Manifest:
+        """Return a term that asks for the namespaces which it named, by their label."""
+        kept = dict(term)
+        named = kept.pop("namespaces", None)
+        selector = kept.pop("namespaceSelector", None)
+        meant = set(named or ())
+        if selector is not None:
+            meant |= {
+                one
+                for one, labels in self._labels.items()
+                if selects(selector, {**labels, _OWN_NAME: one})
+            }
+        elif not named:
+            meant = {namespace}
+        asks = self.apart or namespace not in meant
+        if asks and kept.get("labelSelector") is not None:
+            kept["labelSelector"] = _ask_for(kept["labelSelector"], sorted(meant))
+        return kept
+
+
+def _ask_for(selector: Mapping[str, Any], namespaces: list[str]) -> Manifest:
+    if len(namespaces) == 1:
+        labels = selector.get("matchLabels") or {}
+        own = {**labels, NAMESPACE_LABEL: namespaces[0]}
+        return {**selector, "matchLabels": own}
+    one = {"key": NAMESPACE_LABEL, "operator": "In", "values": namespaces or [""]}
+    return {
+        **selector,
+        "matchExpressions": [*(selector.get("matchExpressions") or ()), one],
+    }

@@ -1,0 +1,317 @@
+"""From the lines of a trace to what a replay does, at its times, in one namespace."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_templates import add_labels, change_pods
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.arrivals.bare_pods import (
+    GONE,
+    Life,
+    make_pod,
+    pair_lives,
+)
+from stowage_testbed.scenario.arrivals.node_changes import (
+    make_node_manifest,
+    make_node_patches,
+)
+from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
+from stowage_testbed.scenario.arrivals.recorded import (
+    Deed,
+    Do,
+    FirstState,
+    RecordedReplay,
+)
+from stowage_testbed.scenario.pod_annotations import spell_lifetime
+from stowage_testbed.trace.format import (
+    Line,
+    Node,
+    NodeGone,
+    NodeSeen,
+    ObjectGone,
+    ObjectSeen,
+    PodCame,
+    PodTemplate,
+    Scaled,
+    Template,
+)
+from stowage_testbed.trace.reading import Trace
+
+Key = tuple[str, str, str]
+"""Kind, namespace and name, as recorded."""
+
+FIRST_KINDS = frozenset({"PriorityClass", "RuntimeClass"})
+"""Without these the server refuses pods: they are made before anything else."""
+
+_PER_NAMESPACE = frozenset({"ResourceQuota", "LimitRange"})
+"""They would hold for the pods of all namespaces, where there are several."""
+
+_SYSTEM = "system-"
+_LONGEST_LABEL = 63
+_NEVER_S = 1e6
+
+
+def make_recorded_replay(
+    trace: Trace, *, speed: float = 1.0, limit: int | None = None
+) -> RecordedReplay:
+    """Return what replays a trace.
+
+    Parameters
+    ----------
+    speed
+        All times are divided by it.
+    limit
+        Only so many pods, the first ones, and nothing after the last of them.
+    """
+    lines = list(_cut(trace.lines, limit))
+    maker = _Maker(trace.header.namespaces, lines, speed)
+    for line in lines:
+        maker.take(line)
+    return replace(maker.finish(), remark=trace.remark)
+
+
+def _cut(lines: Sequence[Line], limit: int | None) -> Iterator[Line]:
+    pods = 0
+    for line in lines:
+        pods += isinstance(line, PodCame)
+        if limit is not None and pods > limit:
+            return
+        yield line
+
+
+class _Maker:
+    """Takes the lines in order, and collects what they come to."""
+
+    def __init__(
+        self,
+        namespaces: Mapping[str, Mapping[str, str]],
+        lines: Sequence[Line],
+        speed: float,
+    ) -> None:
+        self._speed = speed
+        self._one = OneNamespace(namespaces, _list_namespaces(lines))
+        self._lives = pair_lives(lines)
+        self._controllers = {
+            _name_key(line.object) for line in lines if isinstance(line, ObjectSeen)
+        }
+        self._ran = _collect_runs(self._lives.values())
+        self._templates: dict[str, PodTemplate] = {}
+        self._nodes: dict[str, Node] = {}
+        self._objects: dict[Key, Manifest] = {}
+        self._classes: dict[str, Manifest] = {}
+        self._first_nodes: list[Manifest] = []
+        self._first_objects: list[Manifest] = []
+        self._first_pods: list[Manifest] = []
+        self._placed: dict[str, list[str]] = defaultdict(list)
+        self._deeds: list[Deed] = []
+        self._left: Counter[str] = Counter()
+        self._wide: dict[tuple[str, str], None] = {}
+        self._used: set[str] = set()
+
+    def take(self, line: Line) -> None:
+        match line:
+            case Template():
+                self._templates[line.id] = line.template
+            case NodeSeen():
+                self._take_node(line)
+            case NodeGone():
+                self._nodes.pop(line.name, None)
+                self._add(line.t, "delete", "Node", line.name)
+            case ObjectSeen():
+                self._take_object(line)
+            case Scaled():
+                self._scale(line)
+            case ObjectGone():
+                self._remove(line)
+            case PodCame():
+                self._take_pod(line)
+            case _:
+                # Of binding, placing is the scheduler's; ends are part of lives.
+                pass
+
+    def finish(self) -> RecordedReplay:
+        self._add_missing_classes()
+        first = FirstState(
+            tuple(self._first_nodes),
+            (*self._classes.values(), *self._first_objects),
+            tuple(self._first_pods),
+            {name: tuple(nodes) for name, nodes in self._placed.items()},
+        )
+        return RecordedReplay(
+            first,
+            tuple(sorted(self._deeds, key=lambda one: one.at_s)),
+            len(self._lives),
+            +self._left,
+            tuple(self._wide),
+        )
+
+    def _add(self, t: float, do: Do, kind: str, name: str, **more: Any) -> None:
+        self._deeds.append(Deed(t / self._speed, do, kind, name, **more))
+
+    def _take_node(self, line: NodeSeen) -> None:
+        before = self._nodes.get(line.name)
+        self._nodes[line.name] = line.node
+        manifest = make_node_manifest(line.name, line.node)
+        if before is not None:
+            for subresource, change in make_node_patches(before, line.node):
+                self._add(
+                    line.t,
+                    "patch",
+                    "Node",
+                    line.name,
+                    body=change,
+                    subresource=subresource,
+                )
+        elif line.t:
+            self._add(line.t, "create", "Node", line.name, body=manifest)
+        else:
+            self._first_nodes.append(manifest)
+
+    def _take_object(self, line: ObjectSeen) -> None:
+        given, key = line.object, _name_key(line.object)
+        kind, namespace, _ = key
+        if kind == "Namespace" or (self._one.apart and kind in _PER_NAMESPACE):
+            return
+        now = self._finish_object(key, self._one.rewrite(given))
+        name, before = now["metadata"]["name"], self._objects.get(key)
+        self._objects[key] = now
+        if not namespace:
+            self._wide[_name_kind(now), name] = None
+        if kind in FIRST_KINDS:
+            self._classes.setdefault(f"{kind}/{name}", now)
+        elif before is not None:
+            change = make_merge_patch(before, now)
+            self._add(line.t, "patch", _name_kind(now), name, body=change)
+        elif line.t:
+            self._add(line.t, "create", _name_kind(now), name, body=now)
+        else:
+            self._first_objects.append(now)
+
+    def _finish_object(self, key: Key, made: Manifest) -> Manifest:
+        """Return an object whose pods count as a workload, and end if a Job's did."""
+        name = shorten(made["metadata"]["name"], _LONGEST_LABEL)
+        labelled = change_pods(made, lambda pod: _label(pod, name))
+        if key[0] != "Job":
+            return labelled
+        ran = self._ran[key]
+        lifetime_s = median(ran) / self._speed if ran else _NEVER_S
+        return change_pods(labelled, lambda pod: spell_lifetime(pod, lifetime_s))
+
+    def _scale(self, line: Scaled) -> None:
+        key = (line.kind, line.namespace, line.name)
+        made = self._objects.get(key)
+        if made is None:
+            return
+        change = {"spec": {"replicas": line.replicas}}
+        self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
+        name = made["metadata"]["name"]
+        self._add(line.t, "patch", _name_kind(made), name, body=change)
+
+    def _remove(self, line: ObjectGone) -> None:
+        made = self._objects.pop((line.kind, line.namespace, line.name), None)
+        if made is not None and line.kind not in FIRST_KINDS:
+            name = made["metadata"]["name"]
+            self._add(line.t, "delete", _name_kind(made), name)
+
+    def _take_pod(self, line: PodCame) -> None:
+        life, owner = self._lives[id(line)], line.owner
+        # The watch of its controller may have been a little later.
+        if owner and (owner.kind, line.namespace, owner.name) in self._controllers:
+            name = self._one.name(line.namespace, owner.name)
+        else:
+            name = self._one.name_pod(line.namespace, line.name)
+            self._make_bare(line, life, name)
+        workload = self._name_workload(line.of, name)
+        self._left[workload] += life.stays
+        if not line.t and life.node and life.bound == 0:
+            self._placed[workload].append(life.node)
+
+    def _make_bare(self, line: PodCame, life: Life, name: str) -> None:
+        """Create a pod, and delete it if somebody did."""
+        pod = make_pod(name, self._templates[line.of], life, self._speed)
+        pod = self._one.rewrite_pod(line.namespace, pod)
+        pod = _label(pod, self._name_workload(line.of, name))
+        if name in self._used:
+            # One that is done stays there, and its name may come again.
+            self._add(line.t, "delete", "Pod", name)
+        self._used.add(name)
+        if line.t:
+            self._add(line.t, "create", "Pod", name, body=pod)
+        else:
+            self._first_pods.append(pod)
+        if life.end is not None and life.end.how in GONE:
+            self._add(life.end.t, "delete", "Pod", name)
+
+    def _name_workload(self, template: str, name: str) -> str:
+        """Return what the pods of a controller, or one without, count as."""
+        labels = self._templates[template].labels
+        return labels.get(WORKLOAD_LABEL) or shorten(name, _LONGEST_LABEL)
+
+    def _add_missing_classes(self) -> None:
+        """Make the priority classes that pods name and nobody could list."""
+        for one in self._templates.values():
+            name = one.spec.get("priorityClassName", "")
+            key = f"PriorityClass/{name}"
+            if name and not name.startswith(_SYSTEM) and key not in self._classes:
+                self._classes[key] = {
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": name},
+                    "value": one.spec.get("priority", 0),
+                }
+                self._wide[_name_kind(self._classes[key]), name] = None
+
+
+def make_merge_patch(before: Manifest, now: Manifest) -> Manifest:
+    """Return the change from one object to the other (RFC 7396)."""
+    change: Manifest = {key: None for key in before if key not in now}
+    for key, value in now.items():
+        old = before.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            if inner := make_merge_patch(old, value):
+                change[key] = inner
+        elif old != value:
+            change[key] = value
+    return change
+
+
+def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
+    """Return how long the pods of each controller ran until they were done."""
+    found: dict[Key, list[float]] = defaultdict(list)
+    for life in lives:
+        owner = life.came.owner
+        if owner and life.is_done and life.end and life.end.ran_s is not None:
+            key = (owner.kind, life.came.namespace, owner.name)
+            found[key].append(life.end.ran_s)
+    return found
+
+
+def _label(pod: Manifest, name: str) -> Manifest:
+    has = (pod.get("metadata") or {}).get("labels") or {}
+    return pod if WORKLOAD_LABEL in has else add_labels(pod, {WORKLOAD_LABEL: name})
+
+
+def _name_key(manifest: Manifest) -> Key:
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def _name_kind(manifest: Manifest) -> str:
+    return f"{manifest['apiVersion']}/{manifest['kind']}"
+
+
+def _list_namespaces(lines: Sequence[Line]) -> set[str]:
+    pods = {line.namespace for line in lines if isinstance(line, PodCame)}
+    objects = {
+        str(line.object["metadata"].get("namespace", ""))
+        for line in lines
+        if isinstance(line, ObjectSeen)
+        and "template" in (line.object.get("spec") or {})
+    }
+    return (pods | objects) - {""}

@@ -1,0 +1,149 @@
+"""Recording a live cluster into a file, until the time is over or somebody ends it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stowage_testbed.api.client import ask
+from stowage_testbed.api.kinds import kinds_of
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.follower import Arrivals
+from stowage_testbed.observe.raw_body import BodyStore
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.trace.format import (
+    VERSION,
+    Header,
+    Labels,
+    Line,
+    PodCame,
+    WatchLost,
+)
+from stowage_testbed.trace.recording import Recording
+from stowage_testbed.trace.watching import (
+    NAMESPACE,
+    choose_kinds,
+    follow,
+    list_all,
+)
+from stowage_testbed.trace.writing import TraceWriter
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+TICK_S = 0.25
+FLUSH_S = 1.0
+"""Who is killed loses what came since the last one, and what was held back."""
+
+_OWN_NAME = "kubernetes.io/metadata.name"
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What a file holds so far."""
+
+    lines: int = 0
+    pods: int = 0
+    losses: int = 0
+    seconds: float = 0.0
+
+    def count(self, line: Line) -> None:
+        """Take a line."""
+        self.lines += 1
+        self.pods += isinstance(line, PodCame)
+        self.losses += isinstance(line, WatchLost)
+
+
+def record(
+    api: ApiClient,
+    path: Path,
+    *,
+    stop: threading.Event,
+    for_s: float | None = None,
+    namespaces: Collection[str] = (),
+    began: Callable[[Recorded], object] = bool,
+    remark: Callable[[str], object] = bool,
+) -> Recorded:
+    """Record a cluster until ``stop`` is set or the time is over.
+
+    Parameters
+    ----------
+    path
+        Of the trace, which is whole on return.
+    for_s
+        Seconds; without it until ``stop`` is set.
+    namespaces
+        Only what is in these, beside what is in none; all without any.
+    began
+        Called when all that is there is recorded, and everything is watched.
+    remark
+        Told what cannot be recorded.
+
+    Raises
+    ------
+    StowageError
+        The server does not answer at the beginning, or refuses what is needed.
+    OSError
+        The file cannot be written.
+    """
+    clock, store, arrivals = ReceiptClock(), BodyStore(), Arrivals()
+    kinds = choose_kinds(kinds_of(api))
+    watched = list(list_all(api, kinds, clock, store, remark))
+    start, recorded = clock.now(), Recorded()
+    listed = [change for one in watched for change in one.listed]
+    header = Header(
+        stowage_trace=VERSION,
+        began=start.wall_text(),
+        kubernetes=_read_version(api),
+        namespaces=_read_namespaces(listed, namespaces),
+    )
+    followers = [follow(one, arrivals, clock) for one in watched]
+    try:
+        with TraceWriter(path, header) as writer:
+
+            def write(line: Line) -> None:
+                writer.write(line)
+                recorded.count(line)
+
+            recording = Recording(start, kinds, write, namespaces)
+            recording.begin(listed)
+            began(recorded)
+            flushed = clock.now()
+            while not stop.is_set():
+                for arrival in arrivals.take_all(TICK_S):
+                    recording.take(arrival)
+                now = clock.now()
+                recorded.seconds = now.seconds_since(start)
+                if for_s is not None and recorded.seconds >= for_s:
+                    break
+                recording.release(now)
+                if now.seconds_since(flushed) >= FLUSH_S:
+                    writer.flush()
+                    flushed = now
+                # What was seen is in lines already.
+                store.roll()
+            recording.finish()
+    finally:
+        for one in followers:
+            one.cancel()
+    return recorded
+
+
+def _read_version(api: ApiClient) -> str:
+    version = ask(api, "GET", "/version", "tell its version")
+    return str(version.get("gitVersion", "")).removeprefix("v")
+
+
+def _read_namespaces(
+    listed: Collection[Change], namespaces: Collection[str]
+) -> dict[str, Labels]:
+    found: dict[str, Labels] = {}
+    for one in listed:
+        if one.kind == NAMESPACE and (not namespaces or one.name in namespaces):
+            labels = dict(one.body["metadata"].get("labels") or {})
+            labels.pop(_OWN_NAME, None)
+            found[one.name] = labels
+    return found

@@ -1,0 +1,191 @@
+"""The life of each pod, as a watch tells it: came, bound, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stowage_testbed.observe.change import JsonObject, name_of, namespace_of, uid_of
+from stowage_testbed.observe.pod_body import FINISHED, node_of
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.trace.dating import Dating
+from stowage_testbed.trace.format import (
+    How,
+    Owner,
+    PodBound,
+    PodCame,
+    PodEnded,
+    PodLine,
+    PodTemplate,
+)
+from stowage_testbed.trace.reducing import find_owner
+from stowage_testbed.trace.reducing_pods import identify, reduce_pod
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+_HASH = "pod-template-hash"
+_HOW: Mapping[str, How] = {
+    "PreemptionByScheduler": "preempted",
+    "EvictionByEvictionAPI": "evicted",
+    "DeletionByTaintManager": "evicted",
+    "TerminationByKubelet": "evicted",
+}
+"""How a pod ended, by the reason of its condition `DisruptionTarget`."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A pod that has not gone; times are the trace's."""
+
+    uid: str
+    came: float
+    bound: float | None = None
+    runs_since: float | None = None
+    ended: bool = False
+
+
+class PodRecording:
+    """Makes lines of what is seen of pods.
+
+    Parameters
+    ----------
+    dating
+        Tells when things happened.
+
+    Attributes
+    ----------
+    templates
+        What the pods are like, by the id that their lines name.
+    """
+
+    def __init__(self, dating: Dating) -> None:
+        self.templates: dict[str, PodTemplate] = {}
+        self._dating = dating
+        self._pods: dict[Key, _Known] = {}
+
+    def see(
+        self, body: JsonObject, receipt: Receipt, *, first: bool = False
+    ) -> Iterator[PodLine]:
+        """Take a pod as it is now.
+
+        Parameters
+        ----------
+        first
+            It was there when recording began; one that is done is of no interest then.
+        """
+        key, uid = (namespace_of(body), name_of(body)), uid_of(body)
+        known = self._pods.get(key)
+        if known is not None and known.uid != uid:
+            yield from self._end(key, receipt, "deleted")
+            known = None
+        if known is None:
+            if first and _phase(body) in FINISHED:
+                self._pods[key] = _Known(uid, 0.0, ended=True)
+                return
+            stamp = body["metadata"].get("creationTimestamp")
+            came = 0.0 if first else self._dating.date(receipt, stamp)
+            known = self._pods[key] = _Known(uid, came)
+            of = self._name_template(reduce_pod(body))
+            yield PodCame(
+                t=came, namespace=key[0], name=key[1], of=of, owner=_find_top(body)
+            )
+        yield from self._follow(key, known, body, receipt, first=first)
+
+    def go(self, key: Key, receipt: Receipt, body: JsonObject) -> Iterator[PodLine]:
+        """Take a pod's end, with what was last known of it."""
+        known = self._pods.get(key)
+        if known is not None:
+            yield from self._follow(key, known, body, receipt, first=False)
+            yield from self._end(key, receipt, _how_deleted(body))
+
+    def keep_only(self, keys: set[Key], receipt: Receipt) -> Iterator[PodLine]:
+        """Take a list of all pods: those that it lacks went unseen."""
+        for key in [one for one in self._pods if one not in keys]:
+            yield from self._end(key, receipt, "deleted")
+
+    def _follow(
+        self,
+        key: Key,
+        known: _Known,
+        body: JsonObject,
+        receipt: Receipt,
+        *,
+        first: bool,
+    ) -> Iterator[PodLine]:
+        node, phase = node_of(body), _phase(body)
+        if node and known.bound is None:
+            stamp = _read_condition(body, "PodScheduled").get("lastTransitionTime")
+            known.bound = 0.0 if first else self._dating.date(receipt, stamp)
+            known.bound = max(known.bound, known.came)
+            yield PodBound(t=known.bound, namespace=key[0], name=key[1], node=node)
+        if phase == "Running" and known.runs_since is None:
+            known.runs_since = self._dating.at(receipt)
+            started = (body.get("status") or {}).get("startTime")
+            if first and started:
+                known.runs_since = self._dating.at_stamp(started)
+        if phase in FINISHED and not known.ended:
+            if known.runs_since is None and phase == "Succeeded":
+                known.runs_since = known.bound
+            how: How = "succeeded" if phase == "Succeeded" else _how_failed(body)
+            yield self._make_end(key, known, receipt, how)
+            known.ended = True
+
+    def _end(self, key: Key, receipt: Receipt, how: How) -> Iterator[PodLine]:
+        known = self._pods.pop(key)
+        if not known.ended:
+            yield self._make_end(key, known, receipt, how)
+
+    def _make_end(
+        self, key: Key, known: _Known, receipt: Receipt, how: How
+    ) -> PodEnded:
+        t = max(self._dating.at(receipt), known.bound or known.came)
+        since = known.runs_since
+        ran_s = None if since is None else round(max(0.0, t - since), 3)
+        return PodEnded(t=t, namespace=key[0], name=key[1], how=how, ran_s=ran_s)
+
+    def _name_template(self, template: PodTemplate) -> str:
+        salt = 0
+        while True:
+            name = identify(template, salt)
+            if self.templates.setdefault(name, template) == template:
+                return name
+            salt += 1
+
+
+def _find_top(pod: JsonObject) -> Owner | None:
+    """Return a pod's controller, its Deployment rather than its ReplicaSet."""
+    owner = find_owner(pod)
+    name = (pod["metadata"].get("labels") or {}).get(_HASH)
+    if owner is None or owner.kind != "ReplicaSet" or not name:
+        return owner
+    # Only Deployments give their pods that label, and call the ReplicaSet by it.
+    above = owner.name.removesuffix(f"-{name}")
+    return Owner("Deployment", above) if above != owner.name else owner
+
+
+def _how_failed(pod: JsonObject) -> How:
+    status = pod.get("status") or {}
+    how = _how_deleted(pod)
+    if how != "deleted":
+        return how
+    return "evicted" if status.get("reason") == "Evicted" else "failed"
+
+
+def _how_deleted(pod: JsonObject) -> How:
+    return _HOW.get(
+        _read_condition(pod, "DisruptionTarget").get("reason", ""), "deleted"
+    )
+
+
+def _read_condition(pod: JsonObject, kind: str) -> Mapping[str, Any]:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    found = (
+        one for one in conditions if one["type"] == kind and one["status"] == "True"
+    )
+    return next(found, {})
+
+
+def _phase(pod: JsonObject) -> str:
+    return str((pod.get("status") or {}).get("phase"))
