@@ -123,6 +123,7 @@ class _Pods:
     def __init__(self, lines: Sequence[trace.Line]) -> None:
         self._ends: dict[int, trace.PodEnded] = {}
         self._placed: dict[int, str] = {}
+        self._taken: set[int] = set()
         there: dict[tuple[str, str], int] = {}
         for number, line in enumerate(lines):
             match line:
@@ -132,15 +133,18 @@ class _Pods:
                     if (namespace, name) in there:
                         self._placed[there[namespace, name]] = node
                 case trace.PodEnded(namespace=namespace, name=name):
-                    if (namespace, name) in there:
-                        self._ends[there.pop((namespace, name))] = line
+                    came = there.pop((namespace, name), None)
+                    if came is not None:
+                        self._ends[came] = line
+                        if _is_taken(line, lines[came]):
+                            self._taken.add(number)
 
     def find_event(self, number: int, line: trace.Line) -> Event | None:
         """Return what a line on a pod makes happen, if it makes anything happen."""
         match line:
             case trace.PodCame():
                 return {"pod": self._make_arrival(number, line)}
-            case trace.PodEnded() if not _runs_to_its_end(line):
+            case trace.PodEnded() if number in self._taken:
                 return {"podGone": f"{line.namespace}/{line.name}"}
         return None
 
@@ -163,6 +167,16 @@ class _Pods:
             # One that ran before the recording began has the rest of its time left.
             arrival["lives"] = end.t if node else end.ran_s
         return arrival
+
+
+def _is_taken(end: trace.PodEnded, came: trace.Line) -> bool:
+    """Return whether the pod goes when it went, whatever became of it here.
+
+    A bare pod that another scheduler preempted stays; of one with a controller the
+    next comes as it came.
+    """
+    bare = isinstance(came, trace.PodCame) and came.owner is None
+    return not _runs_to_its_end(end) and not (bare and end.how == "preempted")
 
 
 def _runs_to_its_end(end: trace.PodEnded) -> bool:
