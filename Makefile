@@ -66,15 +66,13 @@ test-tools: setup go-modules ## Fetch and build all that tests need; what a mach
 	@ci/chromium || true
 
 .PHONY: e2e
-e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kwok-docker or kind; KUBERNETES=1.36).
-	@$(if $(filter kwok-binary,$(BACKEND)),,stowage docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
+e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
+	@$(if $(filter kwok-binary,$(BACKEND)),,python -m benchmarks docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 # What the backends need besides the tools.
-.PHONY: e2e-needs-kwok-binary e2e-needs-kwok-docker e2e-needs-kind
+.PHONY: e2e-needs-kwok-binary e2e-needs-kind
 e2e-needs-kwok-binary:
-e2e-needs-kwok-docker:
-	@ci/containers
 e2e-needs-kind: images
 
 .PHONY: images
@@ -154,8 +152,8 @@ bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FUL
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: bench-backends
-bench-backends: setup images ## Measure what kwok-binary, kwok-docker and kind cost side by side: four minutes.
-	@stowage docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
+bench-backends: setup images ## Measure what kwok-binary and kind cost side by side: three minutes.
+	@python -m benchmarks docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
 
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
@@ -242,7 +240,7 @@ test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 .PHONY: test-python
 test-python: test-tools ## Run the Python tests, with chart, property, container and end-to-end tests.
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@stowage docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
+	@python -m benchmarks docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-go ## Run all tests: Go, then Python.

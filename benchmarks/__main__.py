@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,20 +12,12 @@ from benchmarks.command import run_command, say
 from benchmarks.live.cell import Part as LivePart
 from benchmarks.optimizer.scope import EVERY_PART
 from benchmarks.optimizer.scope import Part as OptimizerPart
-from benchmarks.upstream.scope import ScopeName as UpstreamScope
+from benchmarks.scope import ScopeName, find_scope
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.scenario import SCENARIOS
 from stowage_testbed.toolchain import install_tools
 
 TOOLS = ("stowage-simulate",)
-
-
-class ScopeName(StrEnum):
-    """How much is measured."""
-
-    SMOKE = "smoke"
-    DEFAULT = "default"
-    FULL = "full"
 
 
 Scope = Annotated[
@@ -58,7 +49,8 @@ def optimizer(
 
     def act() -> str:
         install_tools(TOOLS, quiet=True)
-        return run_benchmark(SCOPES[scope], strategy, results, say, part or EVERY_PART)
+        chosen = find_scope(SCOPES, scope)
+        return run_benchmark(chosen, strategy, results, say, part or EVERY_PART)
 
     run_command(act)
 
@@ -79,10 +71,9 @@ def fleets(
 ) -> None:
     """Measure plans of real and of made fleets, beside other strategies."""
     from benchmarks.fleets.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.fleets.scope import DEFAULT, SMOKE  # noqa: PLC0415
+    from benchmarks.fleets.scope import SCOPES  # noqa: PLC0415
 
-    chosen = SMOKE if scope is ScopeName.SMOKE else DEFAULT
-    run_command(lambda: run_benchmark(chosen, trace, results, say))
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), trace, results, say))
 
 
 @app.command()
@@ -95,7 +86,7 @@ def score_cache(
 
     def act() -> str:
         install_tools(TOOLS, quiet=True)
-        return run_benchmark(SCOPES[scope], results, say)
+        return run_benchmark(find_scope(SCOPES, scope), results, say)
 
     run_command(act)
 
@@ -121,9 +112,9 @@ def virtual_time(
 def upstream(
     *,
     scope: Annotated[
-        UpstreamScope,
+        ScopeName,
         typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours."),
-    ] = UpstreamScope.DEFAULT,
+    ] = ScopeName.DEFAULT,
     profile: Annotated[
         list[str] | None,
         typer.Option(help="Beside stock, this one only; may be given more than once."),
@@ -137,7 +128,8 @@ def upstream(
 
     def act() -> str:
         install_tools(("etcd",), quiet=True)
-        return run_benchmark(SCOPES[scope], choose_profiles(profile), results, say)
+        chosen = find_scope(SCOPES, scope)
+        return run_benchmark(chosen, choose_profiles(profile), results, say)
 
     run_command(act)
 
@@ -199,7 +191,7 @@ def compare(
     from benchmarks.comparison.benchmark import run_benchmark  # noqa: PLC0415
     from benchmarks.comparison.scope import SCOPES  # noqa: PLC0415
 
-    run_command(lambda: run_benchmark(SCOPES[scope], folder, results, say))
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), folder, results, say))
 
 
 @app.command()
@@ -210,16 +202,36 @@ def backends(
 ) -> None:
     """Compare what the kinds of cluster cost: time until ready, and memory.
 
-    Needs a Docker engine: put `stowage docker --` before.
+    Needs a Docker engine: `make bench-backends` brings one.
     """
     from benchmarks.backends import run_benchmark  # noqa: PLC0415
-    from stowage_testbed.docker.engine import check_engine  # noqa: PLC0415
+    from stowage_testbed.images.docker_engine import check_engine  # noqa: PLC0415
 
     def act() -> str:
         check_engine()
         return run_benchmark(rounds, results, say)
 
     run_command(act)
+
+
+@app.command()
+def docker(
+    command: Annotated[list[str], typer.Argument(help="The command, after --.")],
+    *,
+    optional: Annotated[
+        bool,
+        typer.Option(help="Without Docker, say so and run the command all the same."),
+    ] = False,
+) -> None:
+    """Run a command beside a Docker engine: the one that answers, or one of its own.
+
+    Where none answers, root on Linux gets one for the length of the command, in a
+    network of its own that nobody else sees and that reaches nothing. Only its images
+    stay. It dies with the command, even if that is killed.
+    """
+    from benchmarks.engine.command import become  # noqa: PLC0415
+
+    run_command(lambda: become(command, optional=optional))
 
 
 @app.command()
@@ -230,9 +242,9 @@ def invariants(
     results: Results = RESULTS,
 ) -> None:
     """Measure what checking the invariants of a large run costs; needs no cluster."""
-    from benchmarks.invariants.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.invariants.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
 
-    run_command(lambda: run_benchmark(scope, rounds, results, say))
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), rounds, results, say))
 
 
 @app.command()
@@ -252,35 +264,42 @@ def live(
     from benchmarks.live.benchmark import run_benchmark  # noqa: PLC0415
     from benchmarks.live.cell import SCOPES  # noqa: PLC0415
 
-    cells = [
-        cell
-        for cell in SCOPES[scope].cells
-        if cell.part in (part or LivePart) and only in cell.name
-    ]
-    run_command(lambda: run_benchmark(cells, scope, results, say))
+    def act() -> str:
+        chosen = find_scope(SCOPES, scope)
+        cells = [
+            cell
+            for cell in chosen.cells
+            if cell.part in (part or LivePart) and only in cell.name
+        ]
+        return run_benchmark(chosen, cells, results, say)
+
+    run_command(act)
 
 
 @app.command()
 def faults(
     *,
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(help="Try this one only; may be given more than once."),
+    ] = None,
     tries: Annotated[
         int | None, typer.Option(min=1, help="Of each; without, its own number.")
     ] = None,
     seed: Seed = 1,
-    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
     results: Results = RESULTS,
 ) -> None:
     """Break things on purpose, again and again, and count what is lost.
 
-    Exits with 1 if something was lost in a try, and with 3 if the tries could not go
-    on.
+    Resumable, and tries of several calls add up. Exits with 1 if something was lost in
+    a try, and with 3 if the tries could not go on.
     """
     from benchmarks.faults.benchmark import run_benchmark  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
 
     def act() -> str:
         check_tools()
-        return run_benchmark(folder, tries, seed, results, say)
+        return run_benchmark(scenario or (), tries, seed, results, say)
 
     run_command(act)
 

@@ -17,13 +17,13 @@ from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
-from stowage_testbed.cluster.containers import containers
 from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.kind.containers import containers
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.docker.engine import docker
 from stowage_testbed.helm.install import install_release
+from stowage_testbed.images.docker_engine import docker
 from stowage_testbed.text.figure import Figure, figure
 
 NODES = 10
@@ -99,7 +99,7 @@ def _memory_bytes(cluster: Cluster) -> int:
 def _in_containers(cluster: Cluster) -> Iterator[psutil.Process]:
     if cluster.backend is Backend.KWOK_BINARY:
         return
-    names = containers(cluster.backend, cluster.name)
+    names = containers(cluster.name)
     identities = docker("inspect", "--format", "{{.Id}}", *names).split()
     for process in psutil.process_iter():
         if _is_of(process.pid, identities):
@@ -116,7 +116,6 @@ def _is_of(pid: int, containers: Iterable[str]) -> bool:
 
 
 NAME = "bench-backends"
-ROUNDS = 3
 _MEGA = 1e6
 _TIMES = {
     "up_s": "control plane ready",

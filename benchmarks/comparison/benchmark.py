@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from benchmarks.command import Say, write_figures
-from benchmarks.comparison.scope import Scope
+from benchmarks.comparison.scope import ComparisonScope
 from benchmarks.harness.cost import harness_figures
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.rounds import ARMS, run_rounds
@@ -23,7 +23,9 @@ NAME = "bench-compare"
 COMPARISONS = "compare"
 
 
-def run_benchmark(scope: Scope, scenarios: Path, results: Path, say: Say) -> str:
+def run_benchmark(
+    scope: ComparisonScope, scenarios: Path, results: Path, say: Say
+) -> str:
     """Measure, write ``<results>/bench-compare.json``, return the table.
 
     Comparisons that are there already, in ``<results>/compare/``, are resumed.
@@ -47,7 +49,7 @@ def run_benchmark(scope: Scope, scenarios: Path, results: Path, say: Say) -> str
 
 
 def _compared(
-    scope: Scope, scenarios: Path, folder: Path, say: Say
+    scope: ComparisonScope, scenarios: Path, folder: Path, say: Say
 ) -> Iterator[Figure]:
     for planned in scope.comparisons:
         say(f"comparison {planned.name}")
@@ -57,7 +59,7 @@ def _compared(
         yield from comparison_figures(planned, result)
 
 
-def _in_process(scope: Scope, say: Say) -> Iterator[Figure]:
+def _in_process(scope: ComparisonScope, say: Say) -> Iterator[Figure]:
     nodes, pods, rounds = scope.score_cache
     case = Case(Workload.EQUAL, nodes, pods)
     with tempfile.TemporaryDirectory(prefix="sto-arms-") as folder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.scope import Scope, ScopeName
 from stowage_testbed.reproduce.scorecache import comparisons
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
 
@@ -29,42 +30,39 @@ class HarnessScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ComparisonScope(Scope):
     """What a run of the benchmark covers.
 
     Attributes
     ----------
-    name
-        Stands in the results.
     comparisons
         In this order.
     score_cache
         Nodes, pods and rounds of the score cache in process; equal pods.
     """
 
-    name: str
     comparisons: tuple[Planned, ...]
     harness: HarnessScope
     score_cache: tuple[int, int, int]
 
 
-DEFAULT = Scope(
-    name="default",
+DEFAULT = ComparisonScope(
+    name=ScopeName.DEFAULT,
     comparisons=comparisons.DEFAULT,
     # A burst varies by a tenth from round to round: many small ones tell more.
     harness=HarnessScope(nodes=1000, replicas=1000, rounds=5, many=10_000),
     score_cache=(5000, 10_000, 2),
 )
 
-FULL = Scope(
-    name="full",
+FULL = ComparisonScope(
+    name=ScopeName.FULL,
     comparisons=comparisons.FULL,
     harness=HarnessScope(nodes=1000, replicas=1000, rounds=20, many=10_000),
     score_cache=(5000, 20_000, 7),
 )
 
-SMOKE = Scope(
-    name="smoke",
+SMOKE = ComparisonScope(
+    name=ScopeName.SMOKE,
     comparisons=(
         Planned(
             "deployment-200-small",
@@ -79,5 +77,4 @@ SMOKE = Scope(
     score_cache=(100, 400, 1),
 )
 
-SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
-"""By the name that the command line gives them."""
+SCOPES = (SMOKE, DEFAULT, FULL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 from benchmarks.agreement.differential import compare_random_plans, running_verifiers
@@ -12,25 +13,25 @@ from benchmarks.faults.figures import (
     churn_curve,
     reliability_figures,
 )
+from benchmarks.faults.session import NAME, build_mark, run_faults, trial_journal
+from benchmarks.faults.settings import load_faults
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.faults.session import NAME, build_mark, run_faults, trial_journal
-from stowage_testbed.run.request import choose_faults
-
-FAULTS = ("faults/*",)
 
 
 def run_benchmark(
-    folder: Path, tries: int | None, seed: int, results: Path, say: Say
+    names: Collection[str], tries: int | None, seed: int, results: Path, say: Say
 ) -> str:
-    """Try every fault of a folder of scenarios; return the figures as a table.
+    """Try these faults, every one without a name; return the figures as a table.
 
     Raises
     ------
+    InputError
+        There is no fault of a name.
     StowageError
         Something was lost in a try, or the tries could not go on.
     """
-    chosen = choose_faults(FAULTS, folder=folder)
+    chosen = load_faults(names)
     try:
         failed = run_faults(chosen, seed, results, say, tries)
     finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from stowage_testbed.faults.trial import Trial
-from stowage_testbed.faults.workloads import CHURN_RATE, FASTEST_PER_S
+from benchmarks.faults.trial import Trial
+from benchmarks.faults.workloads import CHURN_RATE, FASTEST_PER_S
 from stowage_testbed.observe.plan import BROKEN_PHASES
 from stowage_testbed.text.figure import (
     Figure,

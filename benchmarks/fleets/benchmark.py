@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.command import Say, write_figures
 from benchmarks.fleets.figures import Answer, fleet_figures
 from benchmarks.fleets.fleet import price_micros
-from benchmarks.fleets.scope import MADE, Aim, Ask, Scope
+from benchmarks.fleets.scope import MADE, Aim, Ask, FleetScope
 from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.measurement import Call, measure
 from benchmarks.optimizer.record import Record
@@ -21,7 +21,9 @@ from stowage_testbed.toolchain.environment import fingerprint
 NAME = "fleets"
 
 
-def run_benchmark(scope: Scope, folder: Path | None, results: Path, say: Say) -> str:
+def run_benchmark(
+    scope: FleetScope, folder: Path | None, results: Path, say: Say
+) -> str:
     """Measure, write ``<results>/fleets.json``, return the table.
 
     Each call is on record before the next: a run that was interrupted goes on.

@@ -12,6 +12,7 @@ from benchmarks.fleets.openb import read_fleet
 from benchmarks.fleets.synthetic import make_fleet
 from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.session import SEARCHERS
+from benchmarks.scope import Scope, ScopeName
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
 MADE = "made"
@@ -85,7 +86,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FleetScope(Scope):
     """What is covered.
 
     Parameters
@@ -155,13 +156,17 @@ class Scope:
 FILLS = (0.95, 1.05, 0.90)
 LISTS = ("gpuspec25", "default", "gpushare100", "multigpu20", "cpu100")
 
-DEFAULT = Scope(
+DEFAULT = FleetScope(
+    ScopeName.DEFAULT,
     lists=LISTS, small=60, small_seeds=10, sizes=REAL_SIZES, seeds=3,
     made=(5000, 15_000), rivals=SEARCHERS, small_s=5.0, short_s=10.0, long_s=60.0,
     made_s=30.0,
 )  # fmt: skip
 
-SMOKE = Scope(
+SMOKE = FleetScope(
+    ScopeName.SMOKE,
     lists=LISTS[:1], small=60, small_seeds=1, sizes=(150,), seeds=1, made=(500,),
     rivals=SEARCHERS[:1], small_s=2.0, short_s=5.0, long_s=10.0, made_s=5.0,
 )  # fmt: skip
+
+SCOPES = (SMOKE, DEFAULT)

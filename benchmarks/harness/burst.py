@@ -25,7 +25,6 @@ from stowage_testbed.observe.audit import (
     AuditMark,
     read_audit_entries,
     read_binding_times_ns,
-    read_creation_times_ns,
 )
 from stowage_testbed.observe.receipt import NS_PER_S
 from stowage_testbed.run.arm import PodOverrides
@@ -126,7 +125,11 @@ def burst_duration_s(
         There are fewer or more.
     """
     entries = list(read_audit_entries(audit_log, start))
-    created_ns = read_creation_times_ns(entries, namespace)
+    created_ns = sorted(
+        entry.stage_ns
+        for entry in entries
+        if entry.creates("pods", "") and entry.namespace == namespace
+    )
     bound_ns = [
         stamp_ns
         for key, stamp_ns in read_binding_times_ns(entries).items()

@@ -13,6 +13,7 @@ from statistics import median
 
 from benchmarks.command import Say, write_figures
 from benchmarks.invariants.generated_run import GeneratedRun, Size
+from benchmarks.scope import Scope, ScopeName
 from stowage_testbed.invariants import check
 from stowage_testbed.text.figure import Figure, at_most, figure
 
@@ -22,11 +23,22 @@ MOST_BYTES = 2e9
 _MEGA = 1e6
 _KIBI = 1024
 
-SCOPES = {
-    "smoke": Size(nodes=100, pods=1000, plans=2, moves=100),
-    "default": Size(nodes=5000, pods=50_000, plans=10, moves=500),
-    "full": Size(nodes=5000, pods=50_000, plans=20, moves=2000),
-}
+
+@dataclass(frozen=True, slots=True)
+class InvariantScope(Scope):
+    """The run that is checked."""
+
+    size: Size
+
+
+SMOKE = InvariantScope(ScopeName.SMOKE, Size(nodes=100, pods=1000, plans=2, moves=100))
+DEFAULT = InvariantScope(
+    ScopeName.DEFAULT, Size(nodes=5000, pods=50_000, plans=10, moves=500)
+)
+FULL = InvariantScope(
+    ScopeName.FULL, Size(nodes=5000, pods=50_000, plans=20, moves=2000)
+)
+SCOPES = (SMOKE, DEFAULT, FULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +63,13 @@ class Cost:
     peak_bytes: int
 
 
-def run_benchmark(scope: str, rounds: int, results: Path, say: Say) -> str:
+def run_benchmark(scope: InvariantScope, rounds: int, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-invariants.json``, return the table.
 
     Parameters
     ----------
     scope
-        How large the run is, one of `SCOPES`.
+        How large the run is.
     rounds
         How often it is checked, each time in a new process.
     results
@@ -65,7 +77,7 @@ def run_benchmark(scope: str, rounds: int, results: Path, say: Say) -> str:
     say
         Receives a line for each round.
     """
-    size, costs = SCOPES[scope], list[Cost]()
+    size, costs = scope.size, list[Cost]()
     # A process that was forked would begin with the memory of this one.
     spawned = multiprocessing.get_context("spawn")
     for number in range(1, rounds + 1):
@@ -74,7 +86,7 @@ def run_benchmark(scope: str, rounds: int, results: Path, say: Say) -> str:
         say(f"round {number}: {cost.changes} changes checked in {cost.check_s:.1f} s")
         costs.append(cost)
     figures = list(invariant_figures(size, costs))
-    about = {"scope": scope, "cores": 1}
+    about = {"scope": scope.name, "cores": 1}
     every_round = [asdict(cost) for cost in costs]
     return write_figures(results / f"{NAME}.json", figures, about, rounds=every_round)
 

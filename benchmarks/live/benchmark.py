@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
-from benchmarks.live.cell import SCOPES, Cell
+from benchmarks.live.cell import Cell, LiveScope
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import Row
 from benchmarks.live.rounds import run_cell
@@ -19,8 +19,10 @@ from stowage_testbed.toolchain.environment import fingerprint
 NAME = "live"
 
 
-def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) -> str:
-    """Measure, write ``<results>/live.json``, return the table.
+def run_benchmark(
+    scope: LiveScope, cells: Sequence[Cell], results: Path, say: Say
+) -> str:
+    """Measure cells of a scope, write ``<results>/live.json``, return the table.
 
     Rows are kept below ``<results>/live``, a file for each build of scheduler and
     optimiser; a cell that is there is not measured again. The figures are of all cells
@@ -38,9 +40,9 @@ def run_benchmark(cells: Sequence[Cell], scope: str, results: Path, say: Say) ->
         if cell.name not in journal:
             journal.add(cell.name, tuple(run_cell(cell, say)))
     figures = list(_figures(scope, journal))
-    return write_figures(results / f"{NAME}.json", figures, {"scope": scope})
+    return write_figures(results / f"{NAME}.json", figures, {"scope": scope.name})
 
 
-def _figures(scope: str, journal: TaskJournal[Row]) -> Iterator[Figure]:
-    for cell in SCOPES[scope].cells:
+def _figures(scope: LiveScope, journal: TaskJournal[Row]) -> Iterator[Figure]:
+    for cell in scope.cells:
         yield from cell_figures(cell, journal.get(cell.name))

@@ -11,6 +11,8 @@ from enum import StrEnum
 from itertools import product
 from math import ceil
 
+from benchmarks.scope import Scope, ScopeName
+
 PODS_A_NODE = 10
 PODS_A_WORKLOAD = 25
 CPU_MILLI = 1000
@@ -147,10 +149,9 @@ SIZES = (100, 1000, FIVE_THOUSAND)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class LiveScope(Scope):
     """What a run of the benchmark covers."""
 
-    name: str
     cells: tuple[Cell, ...]
 
 
@@ -182,8 +183,8 @@ _DEFAULT_GRID = (
     (1000, 5, 10), (1000, 10, 0), (1000, 10, 100), (FIVE_THOUSAND, 5, 10),
 )  # fmt: skip
 
-SMOKE = Scope(
-    "smoke",
+SMOKE = LiveScope(
+    ScopeName.SMOKE,
     (
         case("60 nodes, 30 moves", 60, 6),
         replace(
@@ -193,10 +194,12 @@ SMOKE = Scope(
         grid_cell(100, 5, 10),
     ),
 )  # fmt: skip
-DEFAULT = Scope("default", (*_NAMED, *(grid_cell(*one) for one in _DEFAULT_GRID)))
-FULL = Scope(
-    "full", (*_NAMED, *(grid_cell(*one) for one in product(SIZES, PERCENTS, CHURNS)))
+DEFAULT = LiveScope(
+    ScopeName.DEFAULT, (*_NAMED, *(grid_cell(*one) for one in _DEFAULT_GRID))
+)
+FULL = LiveScope(
+    ScopeName.FULL,
+    (*_NAMED, *(grid_cell(*one) for one in product(SIZES, PERCENTS, CHURNS))),
 )
 
-SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
-"""By the name that the command line gives them."""
+SCOPES = (SMOKE, DEFAULT, FULL)

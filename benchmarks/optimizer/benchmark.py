@@ -22,7 +22,7 @@ from benchmarks.optimizer.readiness import (
     write_readiness,
 )
 from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import EVERY_PART, Part, Scope
+from benchmarks.optimizer.scope import EVERY_PART, OptimizerScope, Part
 from benchmarks.optimizer.session import Session
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.instances.case import Family
@@ -34,7 +34,7 @@ NAME = "bench-optimizer"
 
 
 def run_benchmark(
-    scope: Scope,
+    scope: OptimizerScope,
     strategy: str,
     results: Path,
     say: Say,

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.optimizer.fleet import LIMIT_S, FleetCall
 from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.measurement import measure
-from benchmarks.optimizer.scope import OVERHEAD_CELL, Arm, Scope
+from benchmarks.optimizer.scope import OVERHEAD_CELL, Arm, OptimizerScope
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.optimizer_service.service import RunningService, running_service
@@ -45,7 +45,7 @@ class Readiness:
         """Return the samples as JSON values."""
         return asdict(self)
 
-    def covers(self, scope: Scope) -> bool:
+    def covers(self, scope: OptimizerScope) -> bool:
         """Return whether there are as many samples as ``scope`` asks for."""
         calls = len(self.overhead_s)
         return (
@@ -70,7 +70,7 @@ def write_readiness(path: Path, readiness: Readiness) -> None:
     write_whole(path, json.dumps(readiness.document()))
 
 
-def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def starts(scope: OptimizerScope) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return cold and warm start times; each pair has a code cache of its own."""
     cold: list[float] = []
     warm: list[float] = []
@@ -83,7 +83,7 @@ def starts(scope: Scope) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def overheads(
-    scope: Scope, strategy: str, library: Library, service: RunningService
+    scope: OptimizerScope, strategy: str, library: Library, service: RunningService
 ) -> tuple[float, ...]:
     """Return what calls at 32 nodes cost beside their solve; the first is left out."""
     case = Case(Family.PAPER, OVERHEAD_CELL, 0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.optimizer.measurement import Call
+from benchmarks.scope import Scope, ScopeName
 from stowage_optimizer.cli.solve_options import POLICIES
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
@@ -70,13 +71,11 @@ OVERHEAD_CELL = Cell(32, 8, 4, 95)
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class OptimizerScope(Scope):
     """What a run of the benchmark covers.
 
     Parameters
     ----------
-    name
-        Stands in the results.
     cells, large_cells
         Cells of the two grids, and cells of the large instances.
     instances
@@ -96,7 +95,6 @@ class Scope:
         Nodes of the largest cluster, and calls about it.
     """
 
-    name: str
     cells: tuple[Cell, ...]
     large_cells: tuple[Cell, ...]
     instances: dict[Family, int]
@@ -127,8 +125,8 @@ class Scope:
                 yield Case(Family.LARGE, cell, number)
 
 
-DEFAULT = Scope(
-    name="default",
+DEFAULT = OptimizerScope(
+    name=ScopeName.DEFAULT,
     cells=grid(),
     large_cells=LARGE_CELLS,
     # The rival's ten seconds are what takes the time.
@@ -136,8 +134,8 @@ DEFAULT = Scope(
     searched=10,
 )
 
-FULL = Scope(
-    name="full",
+FULL = OptimizerScope(
+    name=ScopeName.FULL,
     cells=grid(),
     large_cells=LARGE_CELLS,
     instances={Family.PAPER: 10, Family.MIX: 10, Family.LARGE: 3},
@@ -146,8 +144,8 @@ FULL = Scope(
     calls=100,
 )
 
-SMOKE = Scope(
-    name="smoke",
+SMOKE = OptimizerScope(
+    name=ScopeName.SMOKE,
     cells=SMALL_CELLS,
     large_cells=(Cell(50, 8, 1, 95),),
     instances={Family.PAPER: 1, Family.MIX: 1, Family.LARGE: 1},
@@ -162,5 +160,4 @@ SMOKE = Scope(
     fleet_calls=2,
 )
 
-SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
-"""By the name that the command line gives them."""
+SCOPES = (SMOKE, DEFAULT, FULL)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.measurement import measure
 from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import EVERY_PART, Arm, Part, Scope
+from benchmarks.optimizer.scope import EVERY_PART, Arm, OptimizerScope, Part
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.instances.case import Case
 from stowage_testbed.optimizer_service.service import RunningService
@@ -38,7 +38,7 @@ class Session:
         Receives a line for each step.
     """
 
-    scope: Scope
+    scope: OptimizerScope
     strategy: str
     library: Library
     journal: Journal[Record]

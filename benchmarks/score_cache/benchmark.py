@@ -8,12 +8,12 @@ from pathlib import Path
 from benchmarks.command import Say, write_figures
 from benchmarks.score_cache.figures import score_cache_figures
 from benchmarks.score_cache.outcome import Outcome
-from benchmarks.score_cache.rounds import ARMS, Scope, run_rounds
+from benchmarks.score_cache.rounds import ARMS, CacheScope, run_rounds
 
 NAME = "bench-score-cache"
 
 
-def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
+def run_benchmark(scope: CacheScope, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-score-cache.json``, return the table.
 
     Raises

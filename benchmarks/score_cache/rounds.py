@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from benchmarks.scope import Scope, ScopeName
 from benchmarks.score_cache.outcome import Outcome, outcome_of
 from benchmarks.score_cache.workload import Case, Workload
 from stowage_testbed.simulate import Simulator, find_profile
@@ -78,13 +79,11 @@ ARMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CacheScope(Scope):
     """What a run of the benchmark covers.
 
     Attributes
     ----------
-    name
-        Stands in the results.
     sizes
         Nodes, and the pods that arrive there.
     workloads
@@ -93,7 +92,6 @@ class Scope:
         How often each arm runs each case.
     """
 
-    name: str
     sizes: tuple[tuple[int, int], ...]
     workloads: tuple[Workload, ...]
     rounds: int
@@ -107,12 +105,15 @@ class Scope:
 
 EVERYTHING = tuple(Workload)
 
-SMOKE = Scope("smoke", ((100, 400),), EVERYTHING, 1)
-DEFAULT = Scope("default", ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3)
-FULL = Scope("full", ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7)
+SMOKE = CacheScope(ScopeName.SMOKE, ((100, 400),), EVERYTHING, 1)
+DEFAULT = CacheScope(
+    ScopeName.DEFAULT, ((100, 2000), (1000, 5000), (5000, 10000)), EVERYTHING, 3
+)
+FULL = CacheScope(
+    ScopeName.FULL, ((100, 5000), (1000, 10000), (5000, 20000)), EVERYTHING, 7
+)
 
-SCOPES = {one.name: one for one in (SMOKE, DEFAULT, FULL)}
-"""By the name that the command line gives them."""
+SCOPES = (SMOKE, DEFAULT, FULL)
 
 
 TIMEOUT_S = 600.0

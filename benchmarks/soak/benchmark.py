@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
+from benchmarks.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
+from benchmarks.faults.processes import ELECTION
+from benchmarks.faults.trial import Trial
 from benchmarks.live.cluster import SELDOM_RENEWED
 from benchmarks.live.meter import METRICS_VALUES
 from benchmarks.soak.cluster import SoakCluster
@@ -28,9 +31,6 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.faults.cluster import LONGEST_BACKOFF_S, PATIENCE_S
-from stowage_testbed.faults.processes import ELECTION
-from stowage_testbed.faults.trial import Trial
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.invariant_checks import WATCHED
@@ -113,7 +113,8 @@ def _run_piece(
     with (
         running_cluster(cluster),
         cluster.api_client() as api,
-        Observer(api, patience_s=PATIENCE_S) as observer,
+        Observer(api) as observer,
+        observer.patient(PATIENCE_S),
     ):
         run = RunContext(cluster, api, observer, tag=folder.name)
         serving = switch_release(run, PROFILE, optimizer_enabled=True, values=_VALUES)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from benchmarks.faults.workloads import budget_manifest
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.nodes import create_nodes
-from stowage_testbed.faults.workloads import budget_manifest
 from stowage_testbed.helm import Release
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.pod import ObservedPod, read_pod

@@ -1,4 +1,4 @@
-"""What happens in a turn: ordinary things, and the faults of `scenarios/faults`.
+"""What happens in a turn: ordinary things, and the faults of `benchmarks.faults`.
 
 Each is drawn at random, and registers with the fault context what ends it.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from benchmarks.faults.context import FaultContext
+from benchmarks.faults.kinds import KINDS
+from benchmarks.faults.workloads import budget_manifest, reservation_manifest
 from benchmarks.soak.cluster import HIGH, NAMESPACE, SoakCluster
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import ApiRefusedError
-from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
-from stowage_testbed.faults.context import FaultContext
-from stowage_testbed.faults.kinds import KINDS
-from stowage_testbed.faults.workloads import budget_manifest, reservation_manifest
+from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.manual_plan import make_manual_plan

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.faults.trial import Trial
 from benchmarks.soak.slopes import Point
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.base.whole_file import write_whole
-from stowage_testbed.faults.trial import Trial
 from stowage_testbed.toolchain import choose_minor, tool_build
 from stowage_testbed.toolchain.environment import fingerprint
 

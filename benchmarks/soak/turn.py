@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.faults.context import FaultContext, NothingToHitError
+from benchmarks.faults.kinds import KINDS
+from benchmarks.faults.moment import recovered
+from benchmarks.faults.settings import FaultSettings
+from benchmarks.faults.trial import Seen, Trial, begin_try, end_try
 from benchmarks.soak.cluster import NAMESPACE, SoakCluster
 from benchmarks.soak.events import ORDINARY
 from stowage_testbed.base.wait import WaitTimeoutError
-from stowage_testbed.faults.context import FaultContext, NothingToHitError
-from stowage_testbed.faults.kinds import KINDS
-from stowage_testbed.faults.moment import recovered
-from stowage_testbed.faults.trial import Seen, Trial, begin_try, end_try
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.problem import catch_problem
-from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.model import Scenario
 
 MOST_LARGE = 5
@@ -75,9 +75,9 @@ class Turn:
             description="",
             nodes=(),
             workload=(),
-            fault=FaultSettings(fault, "executing"),
         )
-        seen = begin_try(self.soak_cluster.run, scenario, self.soak_cluster.release)
+        release = self.soak_cluster.release
+        seen = begin_try(self.soak_cluster.run, scenario, release, fault)
         seen.environment = self.soak_cluster.environment
         return seen
 
@@ -88,6 +88,7 @@ class Turn:
             soak_cluster.environment,
             soak_cluster.release,
             seen.scenario,
+            FaultSettings(seen.fault, "executing"),
             soak_cluster.rng,
             facts=seen.facts,
         )

@@ -18,7 +18,7 @@ from benchmarks.upstream.cases import Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import Harness
 from benchmarks.upstream.profiles import Profile
-from benchmarks.upstream.scope import SCOPES, Scope
+from benchmarks.upstream.scope import SCOPES, UpstreamScope
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.toolchain.environment import fingerprint
@@ -27,7 +27,7 @@ NAME = "upstream"
 
 
 def run_benchmark(
-    scope: Scope, profiles: Sequence[Profile], results: Path, say: Say
+    scope: UpstreamScope, profiles: Sequence[Profile], results: Path, say: Say
 ) -> str:
     """Measure, write ``<results>/upstream.json``, return the table.
 
@@ -88,7 +88,7 @@ class _Session:
 
     def __init__(
         self,
-        scope: Scope,
+        scope: UpstreamScope,
         harness: Harness,
         folder: Path,
         socket: Callable[[], Path],

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from benchmarks.scope import Scope, ScopeName
 from benchmarks.upstream.cases import Case
 
 
-class ScopeName(StrEnum):
-    """How much is measured."""
-
-    SMOKE = "smoke"
-    SHORT = "short"
-    DEFAULT = "default"
-    FULL = "full"
-
-
 @dataclass(frozen=True, slots=True)
-class Scope:
+class UpstreamScope(Scope):
     """What a run covers.
 
     Attributes
     ----------
-    name
-        Stands in the results.
     rounds
         How often each profile is measured in each case.
     sizes
@@ -37,7 +26,6 @@ class Scope:
         Longest time of one process.
     """
 
-    name: ScopeName
     rounds: int
     sizes: Mapping[str, Mapping[str, int]] | None = field(default_factory=dict)
     small: bool = False
@@ -49,9 +37,8 @@ class Scope:
 
     def size_name(self) -> str:
         """Return the size of the measured cases, as the figures say it."""
-        return {ScopeName.SMOKE: "5 nodes", ScopeName.FULL: "upstream's size"}.get(
-            self.name, f"{NODES:,} nodes"
-        )
+        sizes = {"smoke": "5 nodes", "full": "upstream's size"}
+        return sizes.get(self.name, f"{NODES:,} nodes")
 
 
 NODES = 1000
@@ -69,8 +56,8 @@ FURTHER = {
     "SchedulingWithMixedChurn": {"initNodes": NODES, "measurePods": 2000},
 }
 
-SMOKE = Scope(ScopeName.SMOKE, 1, {"SchedulingBasic": {}})
-SHORT = Scope(ScopeName.SHORT, 3, HEADLINES)
-DEFAULT = Scope(ScopeName.DEFAULT, 3, {**HEADLINES, **FURTHER}, small=True)
-FULL = Scope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
-SCOPES = {one.name: one for one in (SMOKE, SHORT, DEFAULT, FULL)}
+SMOKE = UpstreamScope(ScopeName.SMOKE, 1, {"SchedulingBasic": {}})
+SHORT = UpstreamScope(ScopeName.SHORT, 3, HEADLINES)
+DEFAULT = UpstreamScope(ScopeName.DEFAULT, 3, {**HEADLINES, **FURTHER}, small=True)
+FULL = UpstreamScope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
+SCOPES = (SMOKE, SHORT, DEFAULT, FULL)

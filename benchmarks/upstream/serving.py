@@ -19,7 +19,7 @@ from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.compare.arms.kube_scheduler import SCHEDULER_NAME, default_arm
+from stowage_testbed.compare.arms.default import SCHEDULER_NAME, default_arm
 from stowage_testbed.helm import install_release
 
 NODES = NodePool(

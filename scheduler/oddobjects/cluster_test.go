@@ -64,9 +64,13 @@ func (g generator) node(number int) *v1.Node {
 		Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("8"),
 			v1.ResourceMemory: resource.MustParse("32Gi"), v1.ResourcePods: resource.MustParse("110")}},
 	}
-	if once, again := g.seldom(), g.seldom(); !once && !again {
-		return node
+	if once, again := g.seldom(), g.seldom(); once || again {
+		g.addOddity(node)
 	}
+	return node
+}
+
+func (g generator) addOddity(node *v1.Node) {
 	switch g.IntN(6) {
 	case 0:
 		node.Labels = g.labels(1 + g.IntN(3000))
@@ -85,7 +89,6 @@ func (g generator) node(number int) *v1.Node {
 	case 5:
 		node.DeletionTimestamp, node.Finalizers = &metav1.Time{Time: time.Unix(2000, 0)}, []string{"example.com/never"}
 	}
-	return node
 }
 
 func (g generator) budget(number int) *policyv1.PodDisruptionBudget {

@@ -39,8 +39,9 @@ func oddMetadata(g generator, pod *v1.Pod) {
 	case 2:
 		pod.Annotations = map[string]string{v1.PodDeletionCost: oneOf(g, "-2147483648", "2147483647", "0")}
 	case 3:
-		pod.Annotations = map[string]string{oneOf(g, "stowage.dev/do-not-move", "karpenter.sh/do-not-disrupt",
-			"cluster-autoscaler.kubernetes.io/safe-to-evict", v1.MirrorPodAnnotationKey): oneOf(g, "", "true", "\xff", "false")}
+		pod.Annotations = map[string]string{oneOf(g, "stowage.dev/do-not-move", "stowage.dev/reservation-allocated",
+			"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/safe-to-evict", v1.MirrorPodAnnotationKey): oneOf(g,
+			"", "true", "\xff", "false", "{", `{"uid":{}}`)}
 	case 4:
 		pod.Labels = map[string]string{"statefulset.kubernetes.io/pod-name": pod.Name[:min(63, len(pod.Name))],
 			"controller-revision-hash": g.value()}

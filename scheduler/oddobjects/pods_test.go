@@ -16,6 +16,16 @@ const ourScheduler = "default-scheduler"
 
 // pod is one of a few workloads, on one of the nodes or waiting, and odd in a few ways.
 func (g generator) pod(number int, node string) *v1.Pod {
+	pod := g.plainPod(number, node)
+	if g.often() {
+		for range 1 + g.IntN(2) {
+			oneOf(g, oddities...).add(g, pod)
+		}
+	}
+	return pod
+}
+
+func (g generator) plainPod(number int, node string) *v1.Pod {
 	workload, yes := fmt.Sprintf("workload-%d", g.IntN(12)), true
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -35,18 +45,22 @@ func (g generator) pod(number int, node string) *v1.Pod {
 	if node == "" {
 		pod.Status = v1.PodStatus{Phase: v1.PodPending}
 	}
-	if g.often() {
-		for range 1 + g.IntN(2) {
-			oneOf(g, oddities...)(g, pod)
-		}
-	}
 	return pod
 }
 
-var oddities = []func(generator, *v1.Pod){
-	oddRequests, oddRequests, oddContainers, oddPodResources, oddStatus, oddNodeAffinity, oddNodeAffinity, oddPodAffinity,
-	oddPodAffinity, oddSpread, oddTolerations, oddPorts, oddPriority, oddMetadata, oddMetadata, oddOwner, oddLife,
-	oddVolumes, oddNeeds, oddSelf,
+// oddity is one way of being odd.
+type oddity struct {
+	name string
+	add  func(generator, *v1.Pod)
+}
+
+// oddities are all of them; those with many forms are drawn more often.
+var oddities = []oddity{
+	{"requests", oddRequests}, {"requests", oddRequests}, {"containers", oddContainers}, {"pod-resources", oddPodResources},
+	{"status", oddStatus}, {"node-affinity", oddNodeAffinity}, {"node-affinity", oddNodeAffinity}, {"pod-affinity", oddPodAffinity},
+	{"pod-affinity", oddPodAffinity}, {"spread", oddSpread}, {"tolerations", oddTolerations}, {"ports", oddPorts},
+	{"priority", oddPriority}, {"metadata", oddMetadata}, {"metadata", oddMetadata}, {"owner", oddOwner}, {"life", oddLife},
+	{"volumes", oddVolumes}, {"needs", oddNeeds}, {"self", oddSelf},
 }
 
 func oddRequests(g generator, pod *v1.Pod) { pod.Spec.Containers[0].Resources = g.requirements() }

@@ -1,1 +1,1 @@
-"""What Kubernetes demands of a placement, one file a constraint."""
+"""What Kubernetes demands of a placement: of nodes, of the pods of one, of several."""

@@ -25,8 +25,6 @@ from stowage_optimizer.model.node import (
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.snapshot import Snapshot
 
-LARGEST = 2**63 - 1
-
 Amounts = tuple[int, ...]
 """One amount a dimension, in the order of `dimensions`."""
 

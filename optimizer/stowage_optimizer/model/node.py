@@ -30,10 +30,6 @@ class Resources:
     pods: int = 0
     extended: Mapping[str, int] = field(default_factory=dict)
 
-    def amount(self, name: str) -> int:
-        """Return the amount of the resource ``name``; 0 if it is not there."""
-        return self.amounts().get(name, 0)
-
     def amounts(self) -> dict[str, int]:
         """Return every amount by name, extended resources under their own."""
         return {

@@ -1,1 +1,1 @@
-"""The strategies, the stages after them (`pipeline`), and what they share."""
+"""The strategies, one file or folder each, and their register."""

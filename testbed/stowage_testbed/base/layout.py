@@ -51,11 +51,6 @@ def images_folder() -> Path:
     return cache_folder() / "images"
 
 
-def docker_folder() -> Path:
-    """Return the folder of the Docker engine that Stowage itself can start."""
-    return cache_folder() / "docker"
-
-
 def go_environment() -> dict[str, str]:
     """Return the environment that keeps Go's caches inside the cache folder."""
     cache = cache_folder()

@@ -10,7 +10,7 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
-from stowage_testbed.cli.scenario import SCENARIOS, Folder
+from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
@@ -19,9 +19,12 @@ DEFAULT_ROUNDS = 3
 @app.command()
 def compare(
     scenario: Annotated[
-        str, typer.Argument(help="A scenario with steps that measures a window.")
-    ],
+        str | None,
+        typer.Argument(help="A scenario with steps that measures a window."),
+    ] = None,
     *,
+    trace: Trace = None,
+    speed: Speed = 1.0,
     arms: Annotated[
         str,
         typer.Option(
@@ -92,12 +95,18 @@ def compare(
         split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
+    from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
 
     with reading_input():
+        if (scenario is None) is (trace is None):
+            raise InputError("name a scenario, or a trace with --trace")
         if repeat is not None and until_decided is not None:
             raise InputError("--repeat and --until-decided exclude each other")
-        chosen = choose_scenario(scenario, folder, variant)
+        if trace is not None:
+            chosen = make_scenario_of_trace(trace, RESULTS, speed)
+        else:
+            chosen = choose_scenario(scenario or "", folder, variant)
         request = CompareRequest(
             scenario=chosen,
             arms=tuple(choose_arms(split_words(arms), arm_file or (), kubernetes)),

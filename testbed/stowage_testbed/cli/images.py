@@ -10,7 +10,6 @@ import typer
 from tabulate import tabulate
 
 from stowage_testbed.cli.main import Minor, app
-from stowage_testbed.docker.engine import check_engine
 from stowage_testbed.images.archive import (
     Archive,
     built_archive,
@@ -19,6 +18,7 @@ from stowage_testbed.images.archive import (
 )
 from stowage_testbed.images.build import build_image
 from stowage_testbed.images.docker_archive import differing_files
+from stowage_testbed.images.docker_engine import check_engine
 from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
 
 images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import Minor, app, reading_input
-from stowage_testbed.cli.scenario import SCENARIOS, Folder
+from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
 from stowage_testbed.cluster.backend import Backend
 
 Asked = Annotated[
@@ -26,6 +27,8 @@ Asked = Annotated[
 def run(
     scenarios: Asked = None,
     *,
+    trace: Trace = None,
+    speed: Speed = 1.0,
     folder: Folder = SCENARIOS,
     variant: Annotated[
         str | None, typer.Option(help="Only this variant; `default` is the plain run.")
@@ -56,7 +59,7 @@ def run(
     kubernetes: Minor = None,
     results: Annotated[
         Path, typer.Option(help="Folder of the results bundles.")
-    ] = Path("results"),
+    ] = RESULTS,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", help="Write the run as JSON; - is standard output."),
@@ -76,12 +79,18 @@ def run(
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
     from stowage_testbed.run.session import check_tools  # noqa: PLC0415
     from stowage_testbed.run.workers.number import choose_jobs  # noqa: PLC0415
+    from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():
-        chosen = choose_scenarios(
-            scenarios or (), folder=folder, variant=variant, labels=label or ()
-        )
+        if trace is None:
+            chosen = choose_scenarios(
+                scenarios or (), folder=folder, variant=variant, labels=label or ()
+            )
+        elif scenarios:
+            raise InputError("name scenarios, or a trace with --trace")
+        else:
+            chosen = (make_scenario_of_trace(trace, results, speed),)
         if cluster is not None:
             kubernetes = existing_cluster(cluster).check_minor(kubernetes)
         check_tools(backend, kubernetes)

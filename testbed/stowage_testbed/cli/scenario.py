@@ -16,6 +16,7 @@ from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.schema import write_editor_schema
 from stowage_testbed.scenario.starter import SCHEMA_FILE, write_starter
+from stowage_testbed.scenario.steps.action import show_count
 
 SCENARIOS = Path("scenarios")
 
@@ -39,6 +40,20 @@ Folder = Annotated[
         help="Folder in which names are looked up, before those that come with Stowage."
     ),
 ]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        help="What `stowage record` wrote, in place of a scenario; its nodes are those "
+        "that were recorded."
+    ),
+]
+Speed = Annotated[
+    float,
+    typer.Option(min=0.001, help="How many times as fast as the trace was recorded."),
+]
+RESULTS = Path("results")
+"""Where scenarios of traces are written, and bundles."""
+
 Labels = Annotated[
     list[str] | None, typer.Option("--label", help="Only scenarios with this label.")
 ]
@@ -106,6 +121,75 @@ def new(
             "editors complete it with: stowage scenario schema --write "
             f"{folder / SCHEMA_FILE}"
         )
+
+
+@scenario_app.command("from-cluster")
+def from_cluster(
+    *,
+    out: Annotated[
+        Path, typer.Option(help="Folder to write to; its name is the topic.")
+    ],
+    context: Annotated[
+        str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
+    ] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
+            "cluster; may be given more than once."
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Take the objects of this kind along, with its definition, as in "
+            "Queue or acme.com/v1/Queue; may be given more than once.",
+        ),
+    ] = None,
+    neutral: Annotated[
+        bool,
+        typer.Option(
+            "--neutral",
+            help="Other names, labels and values in the place of the cluster's own.",
+        ),
+    ] = False,
+) -> None:
+    """Write a scenario that begins as a cluster is now, and expects what is so now.
+
+    Only lists are asked of the API server. Pods are bound where they are; what waits
+    has to wait for the same reasons.
+    """
+    # The client takes long to import, which other commands need not wait for.
+    from stowage_testbed.capture.capture import capture, make_neutral  # noqa: PLC0415
+    from stowage_testbed.capture.reading import (  # noqa: PLC0415
+        read_cluster,
+        read_lists,
+    )
+    from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
+
+    kinds = include or ()
+    found = (
+        read_lists(file, kinds) if file else read_cluster(context, kubeconfig, kinds)
+    )
+    captured = capture(found)
+    if neutral:
+        captured = make_neutral(captured)
+    path = write_scenario(captured, out)
+    (scenario,) = select([str(path)], folder=out.parent)
+    waiting = sum(len(one.pending) for one in captured.workloads)
+    typer.echo(
+        f"wrote {path}: {show_count(captured.pods, 'pod')} of "
+        f"{show_count(len(scenario.workload), 'workload')} on "
+        f"{show_count(len(captured.nodes.names), 'node')} of "
+        f"{show_count(len(captured.nodes.pools), 'kind')}, {waiting} without a node"
+    )
+    for remark in captured.remarks:
+        typer.echo(f"not taken along: {remark}")
+    typer.echo(f"run it: stowage run {path}")
 
 
 @scenario_app.command()

@@ -11,7 +11,6 @@ class Backend(StrEnum):
     """How a control plane is run."""
 
     KWOK_BINARY = "kwok-binary"
-    KWOK_DOCKER = "kwok-docker"
     KIND = "kind"
 
 
@@ -25,40 +24,32 @@ class Need(StrEnum):
     """Control plane and release as processes of this machine, to be killed at will."""
 
 
-_NO_USAGE = (
-    "metrics-server runs as a process of this machine and must be reached by the API "
-    "server, which runs in a container here"
-)
-
 CANNOT: Mapping[Backend, Mapping[Need, str]] = MappingProxyType(
     {
         Backend.KWOK_BINARY: {},
-        Backend.KWOK_DOCKER: {
-            Need.USAGE: _NO_USAGE,
-            Need.PROCESSES: "the control plane runs in containers",
-        },
         Backend.KIND: {
-            Need.USAGE: _NO_USAGE,
+            Need.USAGE: (
+                "metrics-server runs as a process of this machine and must be reached "
+                "by the API server, which runs in a container here"
+            ),
             Need.PROCESSES: "the control plane and the release run in containers",
         },
     }
 )
 """Why a backend cannot give what it is asked for."""
 
-_FOR_KWOKCTL = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kubectl",
-    "kwok",
-    "kwokctl",
-    "helm",
-    "stowage-scheduler",
-)
 TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
     {
-        Backend.KWOK_BINARY: _FOR_KWOKCTL,
-        Backend.KWOK_DOCKER: _FOR_KWOKCTL,
+        Backend.KWOK_BINARY: (
+            "etcd",
+            "kube-apiserver",
+            "kube-controller-manager",
+            "kubectl",
+            "kwok",
+            "kwokctl",
+            "helm",
+            "stowage-scheduler",
+        ),
         Backend.KIND: ("kind", "kwok", "helm", "stowage-scheduler"),
     }
 )

@@ -6,13 +6,11 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.kind.cluster import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.kwok_docker import KwokDockerCluster
 from stowage_testbed.cluster.listing import cluster_missing, find_cluster
 from stowage_testbed.cluster.owner import read_owner
 
 _KINDS: dict[Backend, type[Cluster]] = {
     Backend.KWOK_BINARY: KwokBinaryCluster,
-    Backend.KWOK_DOCKER: KwokDockerCluster,
     Backend.KIND: KindCluster,
 }
 

@@ -13,7 +13,7 @@ from filelock import FileLock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process
-from stowage_testbed.cluster.containers import containers_run, remove_containers
+from stowage_testbed.cluster.kind.containers import containers_run, remove_containers
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import choose_ports
 from stowage_testbed.cluster.processes import end_gently, kill_processes
@@ -96,7 +96,7 @@ def remove_cluster(workdir: Path) -> None:
         end_gently(host_pods, _GENTLE_S)
     kill_processes(workdir.name, workdir)
     owner = read_owner(workdir)
-    if owner is not None:
+    if owner is not None and owner.backend is Backend.KIND:
         remove_containers(owner, workdir.name)
     shutil.rmtree(workdir, ignore_errors=True)
 

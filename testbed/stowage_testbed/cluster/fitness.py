@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
-from stowage_testbed.docker.engine import engine_unavailable_reason
-from stowage_testbed.docker.requirements import unstartable_reasons
 from stowage_testbed.images.archive import ImageMissingError, built_archive
+from stowage_testbed.images.docker_engine import engine_unavailable_reason
 from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import binary_file
@@ -30,7 +29,6 @@ class Fitness:
 def fitness_of(
     backend: Backend,
     engine: Callable[[], str] = engine_unavailable_reason,
-    startable: Callable[[], list[str]] = unstartable_reasons,
     *,
     minor: str | None = None,
 ) -> Fitness:
@@ -38,14 +36,12 @@ def fitness_of(
     of = choose_minor(minor)
     unavailable_reasons = [*_tool_unavailable_reasons(backend, of)]
     notes = [f"no {need}: {why}" for need, why in CANNOT[backend].items()]
-    if backend is not Backend.KWOK_BINARY and (why := engine()):
-        if reasons := startable():
-            unavailable_reasons.append(
-                f"no Docker engine answers ({why}): {'; '.join(reasons)}"
-            )
-        else:
-            notes.insert(0, "Docker is started for it: put `stowage docker --` before")
     if backend is Backend.KIND:
+        if why := engine():
+            unavailable_reasons.append(
+                f"no Docker engine answers ({why}): start one, or name one with "
+                "DOCKER_HOST"
+            )
         unavailable_reasons += _image_unavailable_reasons(of)
         notes.append(_node_note(of))
     return Fitness(backend, tuple(unavailable_reasons), tuple(notes))

@@ -10,16 +10,14 @@ from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.host_pods import start_host_pods
 from stowage_testbed.cluster.kwokctl_config import (
-    SOCKETS_ONLY,
     ExtraArgs,
-    binary_options,
     config_file,
     merged_arguments,
     metrics_arguments,
     render_config,
 )
 from stowage_testbed.cluster.listing import cluster_missing
-from stowage_testbed.cluster.metrics.objects import serve_usage_api
+from stowage_testbed.cluster.metrics_server.objects import serve_usage_api
 from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
@@ -66,12 +64,7 @@ class KwokBinaryCluster(Cluster):
         return Startup(self.workdir, config, ports, self._timeout_s)
 
     def _start(self, owner: Owner) -> None:
-        text = render_config(
-            self.minor,
-            binary_options(self.minor, owner.ports),
-            self._arguments(),
-            SOCKETS_ONLY,
-        )
+        text = render_config(self.minor, owner.ports, self._arguments())
         config_file(self.workdir).write_text(text, "utf-8")
         startup = self._startup(owner.ports)
         startup.start()
@@ -92,7 +85,7 @@ class KwokBinaryCluster(Cluster):
         self, startup: Startup, ports: Ports, resolution_s: int
     ) -> None:
         # It takes long to import, and few clusters need it.
-        from stowage_testbed.cluster.metrics.server import MetricsServer  # noqa: PLC0415
+        from stowage_testbed.cluster.metrics_server.server import MetricsServer  # noqa: PLC0415
 
         server = MetricsServer(
             self.workdir, ports.kwok_controller, resolution_s, self._timeout_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -26,13 +26,6 @@ FAKE_NODE_VALUE = "fake"
 ExtraArgs = Mapping[str, Mapping[str, str]]
 """Arguments by component, then by name without dashes."""
 
-Options = Mapping[str, object]
-"""kwokctl's options that depend on its runtime."""
-
-Folders = Mapping[str, Mapping[Path, str]]
-"""Where containers see folders of this machine, which they may write to; by component.
-"""
-
 FAKE_NODES_ONLY: Mapping[str, str] = {
     "manage-all-nodes": "false",
     "manage-nodes-with-annotation-selector": (
@@ -55,7 +48,7 @@ ETCD_ARGUMENTS: Mapping[str, str] = {"unsafe-no-fsync": "true"}
 ETCD_SOCKET = "etcd.sock"
 ETCD_PEER_SOCKET = "etcd-peer.sock"
 
-SOCKETS_ONLY: ExtraArgs = {
+_SOCKETS_ONLY: ExtraArgs = {
     ETCD: {
         "listen-client-urls": f"unix://{ETCD_SOCKET}",
         "listen-peer-urls": f"unix://{ETCD_PEER_SOCKET}",
@@ -65,11 +58,6 @@ SOCKETS_ONLY: ExtraArgs = {
 """Etcd asks nobody who they are, and whoever writes a pod into it has a command run as
 this user: it listens in the cluster's folder, which nobody else may enter. The names
 are relative to that folder, as a socket's path may have no more than 107 characters."""
-
-LOGS_INSIDE = "/var/log/stowage"
-"""Where containers of the API server see the cluster's logs: the folder and not the one
-file, as kwokctl and kubeadm would have it, since a file that is mounted cannot be
-renamed when it has become too long."""
 
 # One instance needs no election, which costs seconds at the start.
 CONTROLLER_ARGUMENTS: Mapping[str, str] = {"leader-elect": "false"}
@@ -84,18 +72,12 @@ _EXTRA_ARGS: ExtraArgs = {
 }
 
 
-def render_config(
-    minor: str,
-    options: Options,
-    extra_args: ExtraArgs,
-    replaced: ExtraArgs | None = None,
-    folders: Folders | None = None,
-) -> str:
+def render_config(minor: str, ports: Ports, extra_args: ExtraArgs) -> str:
     """Return the configuration of a cluster of a minor: options, arguments, stages.
 
-    ``extra_args`` and ``folders`` come on top of kwokctl's own; ``replaced`` are
-    arguments that kwokctl gives as well, with other values.
+    ``extra_args`` come on top of kwokctl's own.
     """
+    arguments = merged_arguments(_EXTRA_ARGS, extra_args)
     config = {
         "apiVersion": "config.kwok.x-k8s.io/v1alpha1",
         "kind": "KwokctlConfiguration",
@@ -107,12 +89,10 @@ def render_config(
             "disableQPSLimits": True,
             "disable": ["kube-scheduler"],
             "kubeAuditPolicy": str(AUDIT_POLICY),
-            "kubectlBinary": str(tool_path("kubectl", minor)),
-            **options,
+            **_binaries(minor),
+            **_ports(ports),
         },
-        "componentsPatches": _patches(
-            merged_arguments(_EXTRA_ARGS, extra_args), replaced or {}, folders or {}
-        ),
+        "componentsPatches": [_patch(component, arguments) for component in arguments],
     }
     return yaml.safe_dump(config) + "---\n" + STAGES.read_text(encoding="utf-8")
 
@@ -122,31 +102,23 @@ def config_file(workdir: Path) -> Path:
     return workdir / "kwokctl.yaml"
 
 
-def binary_options(minor: str, ports: Ports) -> Options:
-    """Return the options of the binary runtime."""
+def _binaries(minor: str) -> Mapping[str, str]:
     return {
         "runtime": "binary",
+        "kubectlBinary": str(tool_path("kubectl", minor)),
         "etcdBinary": str(tool_path("etcd", minor)),
         "kubeApiserverBinary": str(tool_path("kube-apiserver", minor)),
         "kubeControllerManagerBinary": str(tool_path("kube-controller-manager", minor)),
         "kwokControllerBinary": str(tool_path("kwok")),
+    }
+
+
+def _ports(ports: Ports) -> Mapping[str, int]:
+    return {
         "kubeApiserverPort": ports.kube_apiserver,
         "etcdPort": ports.etcd,
         "etcdPeerPort": ports.etcd_peer,
         "kubeControllerManagerPort": ports.kube_controller_manager,
-        "kwokControllerPort": ports.kwok_controller,
-    }
-
-
-def docker_options(ports: Ports, images: Mapping[str, str]) -> Options:
-    """Return the options of the docker runtime, where only two publish a port."""
-    return {
-        "runtime": "docker",
-        "etcdImage": images[ETCD],
-        "kubeApiserverImage": images[API_SERVER],
-        "kubeControllerManagerImage": images[CONTROLLER_MANAGER],
-        "kwokControllerImage": images[KWOK],
-        "kubeApiserverPort": ports.kube_apiserver,
         "kwokControllerPort": ports.kwok_controller,
     }
 
@@ -182,23 +154,16 @@ def merged_arguments(*layers: ExtraArgs) -> ExtraArgs:
     return arguments
 
 
-def _patches(
-    extra: ExtraArgs, replaced: ExtraArgs, folders: Folders
-) -> Sequence[Mapping[str, object]]:
-    return [
-        {
-            "name": component,
-            "extraArgs": [
-                *_arguments(extra, component),
-                *({**one, "override": True} for one in _arguments(replaced, component)),
-            ],
-            "extraVolumes": [
-                {"hostPath": str(folder), "mountPath": inside, "readOnly": False}
-                for folder, inside in folders.get(component, {}).items()
-            ],
-        }
-        for component in {**extra, **replaced}
-    ]
+def _patch(component: str, extra: ExtraArgs) -> Mapping[str, object]:
+    # kwokctl gives these itself, with other values.
+    replaced = _arguments(_SOCKETS_ONLY, component)
+    return {
+        "name": component,
+        "extraArgs": [
+            *_arguments(extra, component),
+            *({**one, "override": True} for one in replaced),
+        ],
+    }
 
 
 def _arguments(layer: ExtraArgs, component: str) -> Iterator[Mapping[str, object]]:

@@ -19,7 +19,7 @@ from stowage_testbed.cluster.claim import (
     remove_drafts,
 )
 from stowage_testbed.cluster.owner import read_owner
-from stowage_testbed.docker.engine import EngineUnreachableError
+from stowage_testbed.images.docker_engine import EngineUnreachableError
 
 State = Literal["up", "owned", "leftover"]
 

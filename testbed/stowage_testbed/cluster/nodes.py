@@ -65,7 +65,12 @@ def _delete_leases(objects: Objects, names: Collection[str]) -> None:
     for lease in objects.list_all("Lease", _LEASES):
         name = lease["metadata"]["name"]
         if name in names:
-            objects.delete("Lease", name, namespace=_LEASES)
+            delete_lease(objects, name)
+
+
+def delete_lease(objects: Objects, node: str) -> None:
+    """Delete the lease of a node that had this name before, for the same reason."""
+    objects.delete("Lease", node, namespace=_LEASES)
 
 
 def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:

@@ -83,6 +83,14 @@ def kill_one(process: psutil.Process) -> None:
         return
 
 
+def resume(process: psutil.Process) -> None:
+    """Let a stopped process go on; harmless if it runs, or has ended meanwhile."""
+    try:
+        process.resume()
+    except psutil.NoSuchProcess:
+        return
+
+
 def end_gently(process: psutil.Process, timeout_s: float) -> None:
     """Ask a process to end, and wait for that at most ``timeout_s``."""
     try:

@@ -57,6 +57,7 @@ class Supervisor:
         self._processes = WatchedProcesses(self._workdir)
         self._containers = EndedContainers(self._workdir)
         self._needs_pods = 0
+        self._expects_containers = False
         self._stopped, self._stop = os.pipe()
         self._thread = threading.Thread(target=self._run, name="supervisor")
 
@@ -91,6 +92,16 @@ class Supervisor:
             yield
         finally:
             self._needs_pods -= 1
+
+    @contextmanager
+    def expecting_container_ends(self) -> Iterator[None]:
+        """Take the end of a container for none, in the block."""
+        self._expects_containers = True
+        try:
+            yield
+        finally:
+            self._containers.new()
+            self._expects_containers = False
 
     def look_for_cause(self) -> None:
         """Look whether a process has ended, which may be why something fails."""
@@ -152,7 +163,7 @@ class Supervisor:
             return self._processes.expects(component)
 
     def _ended_container(self) -> StowageError | None:
-        if not self._needs_pods:
+        if not self._needs_pods or self._expects_containers:
             return None
         for ended in self._containers.new():
             name = f"container {ended.container} of pod {ended.pod}"
@@ -286,6 +297,15 @@ def needing_host_pods(cluster: Cluster) -> Iterator[None]:
     """
     supervisor = _supervisors.get(cluster.workdir)
     with supervisor.needing_pods() if supervisor else contextlib.nullcontext():
+        yield
+
+
+@contextmanager
+def expecting_container_ends(cluster: Cluster) -> Iterator[None]:
+    """Take the end of a container that is needed for none, in the block."""
+    supervisor = _supervisors.get(cluster.workdir)
+    expecting = supervisor.expecting_container_ends() if supervisor else None
+    with expecting or contextlib.nullcontext():
         yield
 
 

@@ -1,1 +1,4 @@
-"""Container images, built from the package registries alone and without any engine."""
+"""Container images and the engine that runs them.
+
+They are built from the package registries alone and without any engine.
+"""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.docker.engine import (
+from stowage_testbed.images.content import content_key
+from stowage_testbed.images.docker_archive import read_manifest
+from stowage_testbed.images.docker_engine import (
     DockerCommandError,
     docker,
     engine_unavailable_reason,
     image_id,
 )
-from stowage_testbed.images.content import content_key
-from stowage_testbed.images.docker_archive import read_manifest
 from stowage_testbed.images.recipe import Recipe, recipes_home
 
 

@@ -26,7 +26,7 @@ from stowage_optimizer.cli.probe import probe
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.docker.engine import image_id
+from stowage_testbed.images.docker_engine import image_id
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.optimizer_service.service import last_answer
 

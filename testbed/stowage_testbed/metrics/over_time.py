@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 import numpy as np
 
-from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import RunRecord, Span, find_waiting_span
 
 
@@ -67,24 +66,3 @@ def count_waiting(record: RunRecord) -> StepLine:
     """Return how many pods had no node, from the window's start to its end."""
     spans = (find_waiting_span(pod, record.window_s) for pod in record.pods)
     return add_up((span, 1) for span in spans if span is not None)
-
-
-def measure_waiting(record: RunRecord) -> Iterator[Metric]:
-    """Yield average over time and peak.
-
-    By Little's law the average is the rate of arrivals times the mean time waited, so
-    that runs are only to be compared by it where their windows are alike.
-    """
-    line, n = count_waiting(record), len(record.pods)
-    timed = record.window_s > 0
-    yield Metric(
-        "waiting_mean_pods",
-        line.mean(record.window_s) if timed else None,
-        "pods",
-        "lower",
-        n,
-        # Each of the waits may be off by so much.
-        n * record.resolution_s / record.window_s if timed else 0.0,
-        "" if timed else "no time passed",
-    )
-    yield Metric("waiting_peak_pods", line.peak, "pods", "lower", n, 1.0)

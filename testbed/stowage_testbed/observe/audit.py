@@ -211,15 +211,6 @@ def read_binding_times_ns(entries: Iterable[AuditEntry]) -> dict[str, int]:
     }
 
 
-def read_creation_times_ns(entries: Iterable[AuditEntry], namespace: str) -> list[int]:
-    """Return when pods of a namespace were created with success, in order."""
-    return sorted(
-        entry.stage_ns
-        for entry in entries
-        if entry.creates("pods", "") and entry.namespace == namespace
-    )
-
-
 class _Target(msgspec.Struct):
     resource: str = ""
     subresource: str = ""

@@ -90,6 +90,13 @@ RETRY_S = 0.1
 LONGEST_RETRY_S = 1.0
 
 
+@dataclass(slots=True)
+class Patience:
+    """How long the server may be away before a watch counts as broken."""
+
+    seconds: float = 0.0
+
+
 class Follower:
     """Follows a source, whose list was already taken, until it is stopped.
 
@@ -101,8 +108,8 @@ class Follower:
         Where changes go.
     clock
         Stamps a new list.
-    patience_s
-        How long the server may be away before the watch counts as broken.
+    patience
+        Read when the server is away.
     """
 
     def __init__(
@@ -111,13 +118,13 @@ class Follower:
         stream: Stream,
         arrivals: Arrivals,
         clock: ReceiptClock,
-        patience_s: float = 0.0,
+        patience: Patience,
     ) -> None:
         self._source = source
         self._stream = stream
         self._arrivals = arrivals
         self._clock = clock
-        self._patience_s = patience_s
+        self._patience = patience
         self._stopping = threading.Event()
         self._lost = False
         self._thread = threading.Thread(
@@ -142,7 +149,7 @@ class Follower:
             try:
                 self._follow_once()
             except (StowageError, HTTPError, OSError) as error:
-                if began.seconds_since(heard) >= self._patience_s:
+                if began.seconds_since(heard) >= self._patience.seconds:
                     self._fail(error)
                     return
                 self._lose(str(error))

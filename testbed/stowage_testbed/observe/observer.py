@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from kubernetes import client
@@ -19,6 +20,7 @@ from stowage_testbed.observe.follower import (
     Arrivals,
     Broken,
     Follower,
+    Patience,
     Relisted,
     Stopped,
 )
@@ -53,8 +55,6 @@ class Observer:
         What to watch from the start; `watch` adds more.
     clock
         Stamps the changes.
-    patience_s
-        How long the server may be away before a watch counts as broken.
     """
 
     def __init__(
@@ -62,9 +62,8 @@ class Observer:
         api: client.ApiClient,
         sources: Iterable[Source] = CORE_SOURCES,
         clock: ReceiptClock | None = None,
-        patience_s: float = 0.0,
     ) -> None:
-        self._patience_s = patience_s
+        self._patience = Patience()
         self._api = api
         self._sources = tuple(sources)
         self._store = BodyStore()
@@ -104,8 +103,17 @@ class Observer:
             self._take(listed)
             self._changed.notify_all()
         self._followers[source.kind] = Follower(
-            source, stream, self._arrivals, self.clock, self._patience_s
+            source, stream, self._arrivals, self.clock, self._patience
         )
+
+    @contextmanager
+    def patient(self, patience_s: float) -> Iterator[None]:
+        """Let the server be away for so long in the block."""
+        former, self._patience.seconds = self._patience.seconds, patience_s
+        try:
+            yield
+        finally:
+            self._patience.seconds = former
 
     def forget(self, kind: str) -> None:
         """Watch a kind no longer: its definition goes, and the watch would break."""

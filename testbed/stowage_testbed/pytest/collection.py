@@ -44,8 +44,6 @@ class ScenarioFile(pytest.File):
         except StowageError as error:
             raise self.CollectError(str(error)) from error
         for scenario in scenarios:
-            if scenario.fault is not None:
-                continue  # for `stowage fault`, which tries it again and again
             if FULL in scenario.labels and not self._is_asked_for():
                 continue  # takes long
             item: pytest.Function = pytest.Function.from_parent(

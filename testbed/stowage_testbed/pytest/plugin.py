@@ -64,9 +64,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--stowage-backend",
         metavar="BACKEND",
         default="kwok-binary",
-        choices=["kwok-binary", "kwok-docker", "kind"],
-        help="how the session's own cluster is run: kwok-binary (default), "
-        "kwok-docker or kind; `stowage doctor` shows which work here",
+        choices=["kwok-binary", "kind"],
+        help="how the session's own cluster is run: kwok-binary (default) or kind; "
+        "`stowage doctor` shows which work here",
     )
     group.addoption(
         "--stowage-kubernetes",

@@ -13,14 +13,17 @@ from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.hpa.settings import Timing
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.interrupt import Interrupt
 from stowage_testbed.scenario.steps.measuring import Overload
 
 
 def find_missing(backend: Backend, scenario: Scenario) -> str:
     """Return why a scenario cannot run on a kind of cluster; empty if it can."""
-    why = CANNOT[backend].get(Need.USAGE)
-    overloads = any(isinstance(step.action, Overload) for step in scenario.steps)
-    return f"{backend} has no {Need.USAGE}: {why}" if overloads and why else ""
+    for need, kind in ((Need.USAGE, Overload), (Need.PROCESSES, Interrupt)):
+        why = CANNOT[backend].get(need)
+        if why and any(isinstance(step.action, kind) for step in scenario.steps):
+            return f"{backend} has no {need}: {why}"
+    return ""
 
 
 def make_cluster(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.values import merge_values
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
@@ -36,6 +38,8 @@ class Harness:
     is_released
         Whether the steps choose the release that serves. Otherwise something serves
         already, `release` changes nothing, and `pack` waits until the pods are at rest.
+    serving_release
+        The release that serves, once a step has brought it.
     is_judged
         Whether the invariants, and what a scenario expects of its metrics, are checked
         at the end.
@@ -46,6 +50,7 @@ class Harness:
     is_supervised = True
     is_released = True
     is_judged = True
+    serving_release: ReleaseOnCluster | None = None
 
     def before(self, context: StepContext, step: Step) -> None:
         """Do what comes before a step; what goes wrong is the step's error."""
@@ -63,6 +68,22 @@ class Harness:
         """
         del environment, recorder
         yield
+
+    def find_scheduler_pids(self) -> tuple[int, ...]:
+        """Return the processes of what places the pods.
+
+        Raises
+        ------
+        StowageError
+            Nothing of this machine does, as far as is known.
+        """
+        serving = self.serving_release
+        pid = serving.process_ids().get("scheduler") if serving else None
+        if pid is None:
+            raise StowageError(
+                "no scheduler of a release runs here; have a step `release` before"
+            )
+        return (pid,)
 
     def release(
         self,
@@ -89,6 +110,7 @@ class Harness:
             values=merge_values(of_optimizer, release.values),
             may_keep=may_keep,
         )
+        self.serving_release = serving.release
         recorder.note_release(serving)
         for source in WATCHED:
             context.observer.watch(source)

@@ -20,11 +20,6 @@ APART = frozenset({FULL, METRICS})
 """Labels of scenarios that run only if they are asked for: those that take long, and
 those that need a cluster that measures usage."""
 
-_NOTHING = (
-    "no scenario was chosen; name a file, a folder or a name that `stowage scenario "
-    "list` prints"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
@@ -88,11 +83,9 @@ def choose_scenarios(
     own name.
     """
     found = select(asked, folder=folder, labels=labels)
-    # A fault is no run with an expected end: `stowage fault` tries it again and again.
-    chosen = tuple(item for item in found if item.fault is None)
     named = {item.name for word in asked for item in found if _is_meant(word, item)}
     apart = APART - set(labels)
-    chosen = tuple(i for i in chosen if not apart & set(i.labels) or i.name in named)
+    chosen = tuple(i for i in found if not apart & set(i.labels) or i.name in named)
     if variant is not None:
         known = sorted({item.variant or DEFAULT_VARIANT for item in chosen})
         if variant not in known:
@@ -104,7 +97,10 @@ def choose_scenarios(
             item for item in chosen if (item.variant or DEFAULT_VARIANT) == variant
         )
     if not chosen:
-        raise InputError(_NOTHING)
+        raise InputError(
+            "no scenario was chosen; name a file, a folder or a name that `stowage "
+            "scenario list` prints"
+        )
     return chosen
 
 
@@ -114,18 +110,3 @@ def _is_meant(word: str, scenario: Scenario) -> bool:
     if path.suffix in {".yaml", ".yml"}:
         return scenario.path is not None and path.resolve() == scenario.path.resolve()
     return word in {scenario.name, scenario.scenario_id}
-
-
-def choose_faults(asked: Sequence[str], *, folder: Path) -> tuple[Scenario, ...]:
-    """Read and check every scenario with a fault that is meant.
-
-    Raises
-    ------
-    InputError
-        Nothing was chosen.
-    """
-    found = select(asked, folder=folder)
-    chosen = tuple(item for item in found if item.fault is not None)
-    if not chosen:
-        raise InputError(_NOTHING)
-    return chosen

@@ -97,8 +97,6 @@ def _write_steps(scenario: Scenario, deadlines: Deadlines) -> Iterator[str]:
     yield "Steps"
     for step in scenario.steps:
         yield from _write_step(scenario, step, deadlines)
-    if scenario.fault is not None:
-        yield f"Then a fault: {scenario.fault.do}, at the moment {scenario.fault.at}"
     if scenario.expect.metrics or is_measured(scenario):
         yield "Of the measured window"
     for name, bound in scenario.expect.metrics.items():

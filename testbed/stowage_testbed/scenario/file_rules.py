@@ -14,10 +14,10 @@ from stowage_testbed.scenario.document import Place
 from stowage_testbed.scenario.draft import Draft
 from stowage_testbed.scenario.expectation_rules import EXPECTATION_RULES
 from stowage_testbed.scenario.issues import DocumentIssue
+from stowage_testbed.scenario.name_rules import NAME_RULES
+from stowage_testbed.scenario.order_rules import ORDER_RULES
 from stowage_testbed.scenario.steps.applying import AskForPlan
 from stowage_testbed.scenario.steps.kinds import actions_of, list_replayed_nodes
-from stowage_testbed.scenario.steps.name_rules import NAME_RULES
-from stowage_testbed.scenario.steps.order_rules import ORDER_RULES
 from stowage_testbed.scenario.steps.scheduling import (
     RESERVING_PROFILES,
     Pack,

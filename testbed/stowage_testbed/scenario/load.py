@@ -164,7 +164,6 @@ def _make_scenario(path: Path, variant: str | None, made: Draft) -> Scenario:
         labels=file.labels if changed.labels is None else changed.labels,
         optimizer=file.optimizer,
         expect=file.expect,
-        fault=file.fault,
         instance=file.instance,
         objects=made.objects,
         steps=_make_steps(made, workload),

@@ -7,10 +7,10 @@ from functools import partial
 from math import ceil
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_annotations import ENDS_IN, LIFETIME, spell_duration
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.model import SCALED, Scenario, Workload
-from stowage_testbed.scenario.pod_annotations import ENDS_IN, LIFETIME, spell_duration
 
 CONTROLLER_LABEL = "stowage.dev/controller"
 """Label of pods and controllers of a workload that has several: the controller."""

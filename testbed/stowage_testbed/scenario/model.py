@@ -19,7 +19,6 @@ from stowage_testbed.cluster.node_pool import NodePool, ResourceName
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.scenario.expectations import Expectations
-from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, PodSpec, Texts
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Step
@@ -342,7 +341,6 @@ class Scenario:
     labels: tuple[str, ...] = ()
     optimizer: OptimizerSettings = OptimizerSettings()
     expect: Expectations = field(default_factory=Expectations)
-    fault: FaultSettings | None = None
     instance: InstanceSpec | None = None
     objects: Mapping[str, ObjectSpec] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()

@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal
 
 from stowage_testbed.declaration import form, setting
 from stowage_testbed.scenario.expectations import Expectations, MetricName
-from stowage_testbed.scenario.fault_settings import FaultSettings
 from stowage_testbed.scenario.manifest_forms import Anything, Filled, WrittenObject
 from stowage_testbed.scenario.model import (
     Arrival,
@@ -157,15 +156,6 @@ class ScenarioFile:
         OptimizerSettings,
         setting("How the optimiser is started and bounded, where one runs."),
     ] = field(default_factory=OptimizerSettings)
-    fault: Annotated[
-        FaultSettings | None,
-        setting(
-            "What goes wrong, and when. Such a scenario is not for `stowage run`: "
-            "`stowage fault` tries it again and again, and looks each time whether "
-            "anything was lost.",
-            only=HALVES,
-        ),
-    ] = None
     version: Annotated[
         Literal[1] | None,
         setting("Version of the scenario language; a scenario with steps names it."),

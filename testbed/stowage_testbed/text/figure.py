@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from math import ceil
 from statistics import quantiles
 from typing import Any
 
@@ -96,12 +95,6 @@ def figure(
 def share_percent(samples: Sequence[float]) -> float:
     """Return the mean of zeros and ones in percent."""
     return 100 * sum(samples) / len(samples)
-
-
-def percentile_95(samples: Sequence[float]) -> float:
-    """Return what 95 % of the samples do not exceed: the largest of a few."""
-    ordered = sorted(samples)
-    return ordered[ceil(0.95 * len(ordered)) - 1]
 
 
 def table(figures: Iterable[Figure]) -> str:

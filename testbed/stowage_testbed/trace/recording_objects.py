@@ -19,6 +19,7 @@ from stowage_testbed.trace.format import (
     Scaled,
 )
 from stowage_testbed.trace.reducing import CONTROLLERS, reduce_node, reduce_object
+from stowage_testbed.trace.reducing_pods import is_of_host
 
 Key = tuple[str, str, str]
 """Kind, namespace and name."""
@@ -37,7 +38,7 @@ class NodeRecording:
         """Take a node as it is now."""
         name, node = name_of(body), reduce_node(body)
         if HOST_LABEL in node.labels:
-            # Of a cluster of fake nodes the one that is none: the scheduler runs there.
+            # Of a testbed the one that is no fake node: the scheduler runs there.
             return
         if self._nodes.get(name) != node:
             self._nodes[name] = node
@@ -101,6 +102,9 @@ def _is_recorded(kind: str, body: JsonObject) -> bool:
             return bool(spec.get("selector"))
         case "Job" if _is_finished(body):
             return False
+    template = spec.get("template") or {}
+    if is_of_host(template.get("spec") or {}):
+        return False
     makers = {*CONTROLLERS, "Pod"}
     if kind == "PersistentVolumeClaim":
         # Who deletes a StatefulSet may have its claims go as well: it owns them then.

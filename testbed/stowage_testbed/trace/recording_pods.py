@@ -20,7 +20,7 @@ from stowage_testbed.trace.format import (
     PodTemplate,
 )
 from stowage_testbed.trace.reducing import find_owner
-from stowage_testbed.trace.reducing_pods import identify, reduce_pod
+from stowage_testbed.trace.reducing_pods import identify, is_of_host, reduce_pod
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -76,6 +76,8 @@ class PodRecording:
             It was there when recording began; one that is done is of no interest then.
         """
         key, uid = (namespace_of(body), name_of(body)), uid_of(body)
+        if is_of_host(body["spec"]):
+            return
         known = self._pods.get(key)
         if known is not None and known.uid != uid:
             yield from self._end(key, receipt, "deleted")

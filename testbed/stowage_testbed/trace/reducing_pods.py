@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_annotations import LIFETIME
+from stowage_testbed.hostpods.node import HOST_LABEL
 from stowage_testbed.trace.format import PodTemplate
 
 IMAGE = "pause"
@@ -56,6 +58,11 @@ _OWN_ANNOTATIONS = frozenset(
 UID_LABELS = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
 """Labels that the server gives the pods of each Job anew."""
 
+_TOPOLOGY_LABELS = frozenset(
+    {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
+)
+"""Labels that the server gives a pod when it is bound, as its node has them."""
+
 _ADMITTED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ADMITTED_S = 300
 _ID_BYTES = 4
@@ -93,19 +100,33 @@ def reduce_pod_spec(spec: Mapping[str, Any]) -> Manifest:
 
 
 def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
-    """Return what a pod is like; one that its node made keeps to that node."""
+    """Return what a pod is like; one that its node made keeps to that node.
+
+    How long a fake pod is to run is left out: its end tells how long it ran.
+    """
     metadata, spec = pod["metadata"], reduce_pod_spec(pod["spec"])
     node = pod["spec"].get("nodeName")
     if node and any(
         one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()
     ):
         spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
+    given = UID_LABELS | _TOPOLOGY_LABELS if node else UID_LABELS
     labels = {
         key: value
         for key, value in (metadata.get("labels") or {}).items()
-        if key not in UID_LABELS
+        if key not in given
     }
-    return PodTemplate(labels, keep_annotations(metadata), spec)
+    annotations = keep_annotations(metadata)
+    annotations.pop(LIFETIME, None)
+    return PodTemplate(labels, annotations, spec)
+
+
+def is_of_host(spec: Mapping[str, Any]) -> bool:
+    """Return whether a pod may be on the node of a testbed that is no fake one.
+
+    It is the scheduler's own, which a replay starts anew.
+    """
+    return any(one.get("key") == HOST_LABEL for one in spec.get("tolerations") or ())
 
 
 def identify(template: PodTemplate, salt: int = 0) -> str:

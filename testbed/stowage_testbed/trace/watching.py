@@ -11,7 +11,7 @@ from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.kinds import Kind, Kinds
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import Change
-from stowage_testbed.observe.follower import Arrivals, Follower
+from stowage_testbed.observe.follower import Arrivals, Follower, Patience
 from stowage_testbed.observe.raw_body import BodyStore
 from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.observe.source import Source, source_of
@@ -54,7 +54,7 @@ RECORDED: Mapping[str, str] = {
 SILENCE_S = 150.0
 """A server says something on each watch once a minute."""
 
-FOR_EVER_S = float("inf")
+FOR_EVER = Patience(float("inf"))
 _FORBIDDEN = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED})
 
 
@@ -110,7 +110,7 @@ def list_all(
 
 def follow(watched: Watched, arrivals: Arrivals, clock: ReceiptClock) -> Follower:
     """Begin to watch what was listed, for as long as it is not cancelled."""
-    return Follower(watched.source, watched.stream, arrivals, clock, FOR_EVER_S)
+    return Follower(watched.source, watched.stream, arrivals, clock, FOR_EVER)
 
 
 def _in_order_of_creation(change: Change) -> tuple[str, str, str]:

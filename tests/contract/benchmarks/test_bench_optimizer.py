@@ -9,12 +9,12 @@ import pytest
 
 from benchmarks.optimizer import benchmark
 from benchmarks.optimizer.benchmark import NAME, run_benchmark
-from benchmarks.optimizer.scope import Scope
+from benchmarks.optimizer.scope import OptimizerScope
 from stowage_testbed.instances.case import Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.toolchain.environment import fingerprint
 
-TINY = Scope(
+TINY = OptimizerScope(
     name="tiny",
     cells=(Cell(4, 4, 1, 95),),
     large_cells=(Cell(6, 4, 1, 105),),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.score_cache.benchmark import run_benchmark
-from benchmarks.score_cache.rounds import Scope
+from benchmarks.score_cache.rounds import CacheScope
 from benchmarks.score_cache.workload import Workload
 
-TINY = Scope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)
+TINY = CacheScope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)
 
 
 @pytest.fixture(scope="module")

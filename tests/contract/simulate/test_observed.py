@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stowage_testbed.faults.odd_objects import ODDITIES, odd_object, odd_pod
+from benchmarks.faults.odd_objects import (
+    MANY_LABELS,
+    chosen_of,
+    make_classes,
+    tame_budget,
+    tame_node,
+    tame_pod,
+)
 from stowage_testbed.simulate import (
     Instance,
     Question,
@@ -20,7 +26,6 @@ from stowage_testbed.simulate import (
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.reading import read_files
 
-SEED = 20261125
 NORMAL, NODES = 1000, 20
 
 
@@ -45,30 +50,24 @@ def _normal() -> list[dict[str, Any]]:
     return nodes + pods
 
 
-def _odd(rng: random.Random) -> list[dict[str, Any]]:
-    """Return each kind of odd object, as it would be listed."""
-    capacity = odd_object("capacity", rng)
-    made = [
-        *odd_object("classes", rng),
-        odd_object("namespace", rng, "odd"),
-        odd_object("node", rng, "odd-1"),
-        odd_object("node", rng, "odd-2") | {"status": {"allocatable": capacity}},
-        odd_object("budget", rng, "b", "odd"),
-        odd_object("budget-of-nobody", rng, "nobody", "normal"),
-    ]
-    for number, oddity in enumerate(ODDITIES):
-        pod = odd_pod(f"odd-{number}", "odd", oddity, rng)
-        status = {"status": pod.status} if pod.status else {}
-        pod.manifest["spec"].setdefault("schedulerName", "default-scheduler")
-        made.append(pod.manifest | status)
+def _odd() -> list[dict[str, Any]]:
+    """Return each chosen odd object, as it would be listed."""
+    made = [{"kind": "Namespace", "metadata": {"name": "odd", "labels": MANY_LABELS}}]
+    for number, pod in enumerate(chosen_of("Pod")):
+        made += [*make_classes(pod), tame_pod(pod, f"odd-{number}", "odd")]
+    for number, node in enumerate(chosen_of("Node")):
+        made.append(tame_node(node, f"odd-{number}") | {"status": node["status"]})
+    for number, budget in enumerate(chosen_of("PodDisruptionBudget")):
+        where = ("odd", "normal")[number % 2]
+        nobody = where == "normal"
+        made.append(tame_budget(budget, f"b-{number}", where, of_nobody=nobody))
     return made
 
 
 @pytest.fixture(scope="module")
 def inventory(tmp_path_factory: pytest.TempPathFactory) -> Inventory:
     file = tmp_path_factory.mktemp("observed") / "all.json"
-    items = _normal() + _odd(random.Random(SEED))  # noqa: S311 - not a secret
-    file.write_text(json.dumps({"kind": "List", "items": items}))
+    file.write_text(json.dumps({"kind": "List", "items": _normal() + _odd()}))
     return read_files([file])
 
 

@@ -17,7 +17,8 @@ from arm_environment import ArmEnvironment
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm, default_arm
+from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.compare.arms.kube_scheduler import KubeSchedulerArm
 
 pytestmark = pytest.mark.e2e
 
@@ -99,7 +100,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from stowage_testbed.api.client import new_api_client
 from stowage_testbed.cluster.interruption import ending_cleanly
-from stowage_testbed.compare.arms.kube_scheduler import default_arm
+from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.base.clock import SystemClock
 
 workdir, folder = map(Path, sys.argv[1:])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.comparison.benchmark import run_benchmark
-from benchmarks.comparison.scope import HarnessScope, Scope
+from benchmarks.comparison.scope import ComparisonScope, HarnessScope
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
 
 pytestmark = pytest.mark.e2e
@@ -22,7 +22,7 @@ BURST = Planned(
     arms=("default", "stowage-score-cache"),
     warm_up=0,
 )
-TINY = Scope("tiny", (BURST,), HarnessScope(2, 20, 1, 40), (20, 60, 1))
+TINY = ComparisonScope("tiny", (BURST,), HarnessScope(2, 20, 1, 40), (20, 60, 1))
 
 
 def test_every_part_leaves_its_figures(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stowage_testbed.docker.engine import engine_unavailable_reason
 from stowage_testbed.images.archive import built_archive, load_image
+from stowage_testbed.images.docker_engine import engine_unavailable_reason
 from stowage_testbed.images.recipe import recipe_of
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import psutil
 import pytest
 
+from benchmarks.engine.sysctls import NAMES, ROOT
 from stowage_testbed.base import layout
-from stowage_testbed.docker.engine import docker
-from stowage_testbed.docker.sysctls import NAMES, ROOT
+from stowage_testbed.images.docker_engine import docker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]
 
 SCENARIOS = ("paper/figure-1",)
 # As asserted without containers by `tests/e2e/scenarios`: placements are deterministic.
-BACKENDS = ("kwok-binary", "kwok-docker", "kind")
+BACKENDS = ("kwok-binary", "kind")
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +46,7 @@ def test_every_backend_passes_every_check(runs: dict[str, Any]) -> None:
         assert all(not one["skipped"] for one in document["scenarios"])
 
 
-@pytest.mark.parametrize("backend", BACKENDS[1:])
-def test_the_placements_are_those_without_containers(
-    runs: dict[str, Any], backend: str
-) -> None:
+def test_the_placements_are_those_without_containers(runs: dict[str, Any]) -> None:
     """A scenario's figures mean the same wherever it was run."""
     hashes = {
         name: [
@@ -59,7 +56,7 @@ def test_the_placements_are_those_without_containers(
         ]
         for name, document in runs.items()
     }
-    assert hashes[backend] == hashes["kwok-binary"]
+    assert hashes["kind"] == hashes["kwok-binary"]
 
 
 def test_nothing_is_left_of_them(runs: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.docker.engine import DockerCommandError, docker
+from stowage_testbed.images.docker_engine import DockerCommandError, docker
 from stowage_testbed.images.optimizer_container import OptimizerContainer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container]

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from benchmarks.engine.requirements import unstartable_reasons
+from benchmarks.engine.sysctls import NAMES, ROOT
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.docker.requirements import unstartable_reasons
-from stowage_testbed.docker.sysctls import NAMES, ROOT
 
 pytestmark = [
     pytest.mark.e2e,
@@ -23,6 +23,21 @@ pytestmark = [
         reason=f"no engine can be started: {unstartable_reasons()}",
     ),
 ]
+
+BESIDE_AN_ENGINE = ("python", "-m", "benchmarks", "docker", "--")
+
+# A cluster that is kept: the record of one whose node is a container.
+KEPT = """
+from stowage_testbed.base.layout import clusters_folder
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.owner import Owner, write_owner
+from stowage_testbed.cluster.ports import Ports
+
+folder = clusters_folder() / "one"
+folder.mkdir(parents=True)
+ports = Ports(1, 2, 3, 4, 5)
+write_owner(folder, Owner.this_process(ports, "id", Backend.KIND).as_kept())
+"""
 
 
 @pytest.fixture
@@ -58,7 +73,9 @@ def test_the_command_s_exit_code_is_passed_on_and_nothing_is_left(
     script = "docker network create forgotten && docker info >/dev/null && exit 7"
 
     done = subprocess.run(
-        ["stowage", "docker", "--", "sh", "-c", script], env=environment, check=False
+        [*BESIDE_AN_ENGINE, "sh", "-c", script],
+        env=environment,
+        check=False,
     )
 
     assert done.returncode == 7
@@ -67,12 +84,23 @@ def test_the_command_s_exit_code_is_passed_on_and_nothing_is_left(
     assert not list(Path("/sys/fs/cgroup").glob("**/stowage-docker/*/"))
 
 
+def test_no_cluster_is_remembered_whose_containers_went_with_the_engine(
+    environment: dict[str, str],
+) -> None:
+    """Nobody could remove it: no engine answers that knows of its containers."""
+    subprocess.run(
+        [*BESIDE_AN_ENGINE, "python", "-c", KEPT], env=environment, check=True
+    )
+
+    assert not Path(environment["STOWAGE_CACHE"], "clusters", "one").exists()
+
+
 def test_a_killed_command_line_takes_its_engine_along(
     environment: dict[str, str],
 ) -> None:
     """Nobody cleans up after SIGKILL, so that the kernel has to."""
     with subprocess.Popen(
-        ["stowage", "docker", "--", "sh", "-c", "echo up; exec sleep 60"],
+        [*BESIDE_AN_ENGINE, "sh", "-c", "echo up; exec sleep 60"],
         env=environment,
         stdout=subprocess.PIPE,
         start_new_session=True,

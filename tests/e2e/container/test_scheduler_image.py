@@ -7,8 +7,8 @@ import tarfile
 
 import pytest
 
-from stowage_testbed.docker.engine import DockerCommandError, docker
 from stowage_testbed.images.archive import built_archive
+from stowage_testbed.images.docker_engine import DockerCommandError, docker
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
 

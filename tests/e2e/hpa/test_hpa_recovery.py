@@ -14,7 +14,7 @@ from kubernetes.client import ApiClient, AuthorizationV1Api, CustomObjectsApi
 
 from stowage_testbed.cluster import Cluster
 from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.cluster.metrics.objects import USAGE, usage_object
+from stowage_testbed.cluster.metrics_server.objects import USAGE, usage_object
 from stowage_testbed.cluster.processes import processes_of
 from stowage_testbed.hpa.model.web_service import steady_state
 from stowage_testbed.hpa.record import HpaRecord

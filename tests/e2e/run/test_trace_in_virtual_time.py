@@ -67,9 +67,9 @@ def make_sample() -> Trace:
     for number in range(ROUNDS * PODS):
         turn, place = divmod(number, PODS)
         came_s = round(1 + turn * ROUND_S + place * APART_S, 3)
-        named = {"namespace": "sample", "name": f"pod-{number:03}"}
+        name = f"pod-{number:03}"
         kind = draw.randrange(len(REQUESTS))
-        pods.append(PodCame(t=came_s, of=f"kind-{kind}", **named))
+        pods.append(PodCame(t=came_s, of=f"kind-{kind}", namespace="sample", name=name))
         more = draw.choice((0, 1, 2, 4, None))
         if more is not None:
             ends = turn + more
@@ -77,7 +77,13 @@ def make_sample() -> Trace:
             ending[ends] += 1
             ran_s = round(ends_s - came_s, 3)
             pods.append(
-                PodEnded(t=round(ends_s, 3), how="succeeded", ran_s=ran_s, **named)
+                PodEnded(
+                    t=round(ends_s, 3),
+                    namespace="sample",
+                    name=name,
+                    how="succeeded",
+                    ran_s=ran_s,
+                )
             )
     lines = (*began, *sorted(pods, key=lambda line: line.t))
     return Trace(Header(1, "2026-01-01T00:00:00Z", "1.37.2"), lines)
@@ -132,5 +138,4 @@ def test_a_live_cluster_places_the_pods_of_a_trace_on_the_same_nodes(
     waited = [pod for pod in live if lives[pod].bound_s != lives[pod].arrived_s]
     assert len(waited) > SOME, "agreement means nothing where all find room at once"
     equal = [pod for pod, node in live.items() if lives[pod].node == node]
-    print("EQUAL", len(equal), len(live), len(waited))
     assert len(equal) >= EQUAL_SHARE * len(live)

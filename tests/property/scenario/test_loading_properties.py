@@ -82,6 +82,7 @@ steps:
   - cordon: node-0
   - uncordon: [node-0]
   - drain: {nodes: [node-1], timeout_s: 3}
+  - interrupt: {process: scheduler, how: stop, for_s: 3}
   - taint: {nodes: node-0, key: k, effect: NoSchedule}
   - untaint: {nodes: node-0, key: k}
   - add-nodes: {prefix: late, count: 1, cpu: 1, memory: 1G}

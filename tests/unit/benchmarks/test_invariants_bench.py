@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.invariants.benchmark import (
+    SMOKE,
     Cost,
     invariant_figures,
     run_benchmark,
@@ -61,7 +62,7 @@ def test_a_figure_that_falls_short_is_reported(tmp_path: Path) -> None:
 def test_it_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     """The memory of whoever asks is no part of the figure."""
     said: list[str] = []
-    run_benchmark("smoke", 1, tmp_path, said.append)
+    run_benchmark(SMOKE, 1, tmp_path, said.append)
     content = json.loads((tmp_path / "bench-invariants.json").read_text())
 
     assert len(said) == 1

@@ -95,7 +95,7 @@ def test_a_cell_that_was_not_measured_says_so() -> None:
 
 def test_every_cell_has_room_for_its_large_pods() -> None:
     """What no plan can place would measure how long one is looked for."""
-    for cell in (one for scope in SCOPES.values() for one in scope.cells):
+    for cell in (one for scope in SCOPES for one in scope.cells):
         pool, rest = divmod(cell.nodes, cell.rounds)
         asked = cell.large * cell.large_cpu_milli
         asked += pool * cell.pods_a_node * cell.steady_cpu_milli
@@ -109,6 +109,6 @@ def test_every_cell_has_room_for_its_large_pods() -> None:
 
 def test_no_two_cells_of_a_scope_have_one_name() -> None:
     """A name is how a cell is found in the journal."""
-    for scope in SCOPES.values():
+    for scope in SCOPES:
         names = [cell.name for cell in scope.cells]
         assert len(set(names)) == len(names)

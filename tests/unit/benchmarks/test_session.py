@@ -12,7 +12,7 @@ from bench_records import a_record
 
 from benchmarks.optimizer.library import Library
 from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import Part, Scope
+from benchmarks.optimizer.scope import OptimizerScope, Part
 from benchmarks.optimizer.session import SEARCHERS, Session
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
@@ -21,7 +21,7 @@ from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.optimizer_service.service import RunningService
 
-SCOPE = Scope(
+SCOPE = OptimizerScope(
     name="tiny",
     cells=(Cell(4, 4, 1, 95), Cell(4, 4, 2, 105)),
     large_cells=(Cell(50, 8, 1, 95),),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.faults.trial import Trial
 from benchmarks.soak.events import FAULTS, LASTING
 from benchmarks.soak.figures import figures_of
 from benchmarks.soak.pieces import (
@@ -22,7 +23,6 @@ from benchmarks.soak.pieces import (
 from benchmarks.soak.sampler import ALL_OBJECTS, OBJECTS_OF, objects_by_resource
 from benchmarks.soak.slopes import Point
 from stowage_testbed.base.journal import Journal
-from stowage_testbed.faults.trial import Trial
 from stowage_testbed.text.figure import Figure
 
 LENGTH_S, WARM_S = 2400.0, 900.0

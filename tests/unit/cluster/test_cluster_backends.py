@@ -16,14 +16,13 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.choice import existing_cluster, new_cluster
-from stowage_testbed.cluster.containers import project
 from stowage_testbed.cluster.fitness import fitness_of
 from stowage_testbed.cluster.kind.cluster import write_certificates
 from stowage_testbed.cluster.kind.config import render_config
 from stowage_testbed.cluster.listing import list_clusters, purge_clusters
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports
-from stowage_testbed.docker.engine import EngineUnreachableError
+from stowage_testbed.images.docker_engine import EngineUnreachableError
 
 PORTS = Ports(1, 2, 3, 4, 5)
 NOBODY = "unix:///nowhere/docker.sock"
@@ -77,7 +76,7 @@ def test_a_cluster_that_is_not_there_is_missing_on_any_backend() -> None:
 
 def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
     """With its folder gone, nobody would know of them when the engine is back."""
-    workdir = a_cluster("one", Backend.KWOK_DOCKER, NOBODY)
+    workdir = a_cluster("one", Backend.KIND, NOBODY)
 
     with pytest.raises(EngineUnreachableError, match="nowhere"):
         purge_clusters(everything=True)
@@ -87,24 +86,11 @@ def test_containers_of_an_engine_that_is_away_are_not_forgotten() -> None:
 
 def test_they_do_not_keep_others_from_being_purged() -> None:
     """Who needs no Docker should not be stopped by its absence."""
-    a_cluster("one", Backend.KWOK_DOCKER, NOBODY, dead=True)
+    a_cluster("one", Backend.KIND, NOBODY, dead=True)
     a_cluster("two", Backend.KWOK_BINARY, dead=True)
 
     assert purge_clusters() == ["two"]
     assert [entry.name for entry in list_clusters()] == ["one"]
-
-
-def test_those_of_an_engine_of_our_own_went_with_it() -> None:
-    """Nothing of it is left but the folder."""
-    own = f"unix://{layout.docker_folder()}/docker.sock"
-    a_cluster("one", Backend.KIND, own)
-
-    assert purge_clusters(everything=True) == ["one"]
-
-
-def test_names_in_docker_distinguish_backends() -> None:
-    """Two clusters of one name cannot be, but their leftovers can."""
-    assert project(Backend.KIND, "a") != project(Backend.KWOK_DOCKER, "a")
 
 
 class KindConfig:
@@ -171,20 +157,12 @@ def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) ->
 
 def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
     """One a call would take as many calls as there are causes."""
-    found = fitness_of(Backend.KIND, lambda: "no socket", lambda: ["no dockerd"])
+    found = fitness_of(Backend.KIND, lambda: "no socket")
 
     said = "\n".join(found.unavailable_reasons)
     assert "stowage tools install --group kind" in said
-    assert "no dockerd" in said
+    assert "no Docker engine answers (no socket)" in said
     assert "stowage images build scheduler" in said
-
-
-def test_an_engine_that_can_be_started_is_no_obstacle() -> None:
-    """It is started for the length of a command."""
-    found = fitness_of(Backend.KWOK_DOCKER, lambda: "no socket", list)
-
-    assert not any("Docker" in reason for reason in found.unavailable_reasons)
-    assert any("stowage docker --" in note for note in found.notes)
 
 
 def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
@@ -199,7 +177,7 @@ def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
 
 def test_measured_usage_is_refused_where_it_cannot_be_had() -> None:
     """Else an autoscaler would wait for it in vain."""
-    said = CliRunner().invoke(app, ["up", "x", "--metrics", "--backend", "kwok-docker"])
+    said = CliRunner().invoke(app, ["up", "x", "--metrics", "--backend", "kind"])
 
-    assert "kwok-docker has no usage" in str(said.exception)
+    assert "kind has no usage" in str(said.exception)
     assert list_clusters() == []

@@ -10,12 +10,9 @@ import pytest
 import yaml
 
 from stowage_testbed.cluster import kwokctl_config
-from stowage_testbed.cluster.components import CONTROL_PLANE
 from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_POLICY,
     ExtraArgs,
-    binary_options,
-    docker_options,
     merged_arguments,
     metrics_arguments,
     render_config,
@@ -33,7 +30,7 @@ def _no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rendered(extra: ExtraArgs) -> list[dict[str, Any]]:
     """Return the documents of one cluster's configuration."""
-    text = render_config("1.37", binary_options("1.37", PORTS), extra)
+    text = render_config("1.37", PORTS, extra)
     return list(yaml.safe_load_all(text))
 
 
@@ -158,25 +155,17 @@ def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
     assert server["requestheader-allowed-names"] == "kwok-admin"
 
 
-def test_a_container_s_log_lies_in_a_folder_that_is_mounted(tmp_path: Path) -> None:
-    """A file that is mounted cannot be renamed when it has become too long."""
-    images = dict.fromkeys(CONTROL_PLANE, "image")
-    inside = {"kube-apiserver": {"audit-log-path": "/logs/audit.log"}}
-    folders = {"kube-apiserver": {tmp_path: "/logs"}}
+def test_etcd_listens_in_the_cluster_s_folder_only(
+    documents: list[dict[str, Any]],
+) -> None:
+    """Whoever reaches it on a port has commands run as this user."""
+    patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
+    replaced = [one for one in patches["etcd"] if one.get("override")]
 
-    text = render_config("1.37", docker_options(PORTS, images), {}, inside, folders)
-
-    patches = {
-        patch["name"]: patch
-        for patch in next(yaml.safe_load_all(text))["componentsPatches"]
-    }
-    server = patches["kube-apiserver"]
-    assert server["extraVolumes"] == [
-        {"hostPath": str(tmp_path), "mountPath": "/logs", "readOnly": False}
-    ]
-    log = {"key": "audit-log-path", "value": "/logs/audit.log", "override": True}
-    assert log in server["extraArgs"]
-    assert patches["etcd"]["extraVolumes"] == []
+    assert {one["key"] for one in replaced} == {
+        "listen-client-urls", "listen-peer-urls",
+    }  # fmt: skip
+    assert all(one["value"].startswith("unix://") for one in replaced)
 
 
 def test_bindings_and_evictions_are_audited_with_their_body() -> None:

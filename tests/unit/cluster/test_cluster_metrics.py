@@ -14,9 +14,9 @@ from cryptography import x509
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
-from stowage_testbed.cluster.metrics import server
-from stowage_testbed.cluster.metrics.fake_kubelet import FakeKubelet
-from stowage_testbed.cluster.metrics.objects import read_manifests, usage_object
+from stowage_testbed.cluster.metrics_server import server
+from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
+from stowage_testbed.cluster.metrics_server.objects import read_manifests, usage_object
 from stowage_testbed.cluster.node_pool import NodePool, metrics_path
 from stowage_testbed.cluster.service_account import write_private
 from stowage_testbed.toolchain import ToolMissingError

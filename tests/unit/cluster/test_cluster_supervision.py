@@ -28,6 +28,7 @@ from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
     expect_ends,
+    expecting_container_ends,
     needing_host_pods,
     supervised,
     watch_again,
@@ -332,6 +333,27 @@ def test_a_container_that_served_is_missed_where_it_is_needed(cluster: Folder) -
 
     assert len(done) == 1
     assert "pod stowage-system/stowage-x has ended (killed by SIGKILL)" in str(error)
+
+
+def test_a_container_that_ends_on_purpose_ends_nothing(cluster: Folder) -> None:
+    """A step kills the scheduler; what ends after that is missed as ever."""
+    ended = EndedContainer("stowage-system/stowage-x", "scheduler", 137, "no.log")
+    record, done = EndedContainers(cluster.workdir), []
+
+    def lose() -> None:
+        with needing_host_pods(cluster):
+            with expecting_container_ends(cluster):
+                record.add(ended)
+                threading.Event().wait(0.5)
+            threading.Event().wait(0.5)
+            done.append("the first ended on purpose")
+            record.add(ended)
+            threading.Event().wait(FOREVER_S)
+
+    error = end_of(cluster, lose)
+
+    assert len(done) == 1
+    assert "pod stowage-system/stowage-x has ended" in str(error)
 
 
 class Doomed:

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from stowage_testbed.compare.arms.default import default_arm, plain_config
 from stowage_testbed.compare.arms.kube_scheduler import (
     BATCHING,
-    default_arm,
     installed_config,
-    plain_config,
     settings_of,
 )
 from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm

@@ -10,7 +10,7 @@ from comparisons import a_result
 from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
-from stowage_testbed.compare.curves import (
+from stowage_testbed.compare.html.curves import (
     RECOVERY_LOADS,
     distribution,
     loads_of,

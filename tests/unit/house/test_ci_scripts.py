@@ -157,7 +157,7 @@ def test_an_input_is_one_word_and_no_option(
     [
         (("x\npassed=true",), "control character"),
         (("x", "default\r,stowage"), "control character"),
-        (("x", "", "podman"), "choose kwok-binary, kwok-docker or kind"),
+        (("x", "", "podman"), "choose kwok-binary or kind"),
         (("", "default,stowage"), "name it"),
         (("x", "default,stowage", "kind"), "on kwok-binary only"),
     ],
@@ -173,23 +173,6 @@ def test_bad_input_is_refused_before_anything_runs(
     assert said in workspace.summary()
     assert workspace.outputs() == {"passed": "false"}
     assert workspace.calls() == []
-
-
-def test_arms_make_it_a_comparison(workspace: Workspace) -> None:
-    """One action for both, as the two are about one scenario."""
-    workspace.call("burst/deployment-200", "default,stowage")
-
-    assert workspace.calls()[1].startswith("compare|--arms|default,stowage|--results|")
-
-
-def test_the_backend_is_handed_on(workspace: Workspace) -> None:
-    """The default needs no word of it."""
-    workspace.call("a", "", "kind")
-    workspace.call("a", "", "kwok-binary")
-
-    runs = [line for line in workspace.calls() if line.startswith("run|")]
-    assert "|--backend|kind|--|a|" in runs[0]
-    assert "--backend" not in runs[1]
 
 
 def test_a_scenario_that_measures_usage_gets_its_tool(workspace: Workspace) -> None:
@@ -328,28 +311,6 @@ def test_a_base_is_named_by_what_its_tag_is_today(
     assert done.said == (f"image=python:3.11@{DIGEST}\n" if code == 0 else "")
 
 
-def test_a_site_is_not_written_over_another(tmp_path: Path) -> None:
-    """It would be made of two nights."""
-    (tmp_path / "site").mkdir()
-
-    done = call(
-        CI / "nightly-site", str(tmp_path), str(tmp_path / "site"), cwd=tmp_path
-    )
-
-    assert done.code == 2
-    assert "is there already" in done.errors
-
-
-def test_a_night_without_shards_has_no_site(tmp_path: Path) -> None:
-    """An empty page would say that nothing is known."""
-    done = call(
-        CI / "nightly-site", str(tmp_path), str(tmp_path / "site"), cwd=tmp_path
-    )
-
-    assert done.code == 2
-    assert "holds no shard" in done.errors
-
-
 GH = """#!/bin/sh
 case "$*" in
   *name=report*) cat "$ARTIFACTS" ;;
@@ -423,3 +384,23 @@ def test_without_a_night_the_pages_say_so(tmp_path: Path) -> None:
     site = pages_of(tmp_path)
 
     assert (site / "nightly" / "index.html").read_text() == "released\n"
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [
+        ("", [""]),
+        ("default@1.36,stowage, stowage-score-cache", ["", "1.36"]),
+        ("default,koordinator", ["compare", ""]),
+        ("yunikorn@1.36", ["compare", "", "1.36"]),
+    ],
+)
+def test_the_action_builds_schedulers_of_others_only_to_compare_with_them(
+    tmp_path: Path, arms: str, words: list[str]
+) -> None:
+    """They take minutes; the names of the arms tell whether they are wanted."""
+    of_action = call(CI / "action-tools", "key", arms, cwd=tmp_path)
+    wanted = call(CI / "tools-key", *words, cwd=tmp_path)
+
+    assert (of_action.code, of_action.said) == (0, wanted.said)
+    assert "key=" in wanted.said

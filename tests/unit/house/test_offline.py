@@ -86,15 +86,6 @@ def test_what_set_up_has_built_is_there_until_the_last_test() -> None:
     assert [file for file in built if not is_held(file)] == []
 
 
-def test_the_targets_that_tests_name_are_there() -> None:
-    """A way out that leads nowhere is worse than none."""
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-
-    assert {"go-modules", "test-tools"} <= set(
-        re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
-    )
-
-
 def test_no_test_installs_a_tool() -> None:
     """Building one takes minutes, and its modules are fetched on the way."""
     installing = [

@@ -1,4 +1,7 @@
-"""What CI does, a person can do by hand; and what it may do is little."""
+"""What CI does, a person can do by hand; and what it may do is little.
+
+Pins, triggers, credentials and too many permissions are zizmor's, in `ci/lint`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ import yaml
 ROOT = Path(__file__).parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONS = sorted([ROOT / "action.yml", *ROOT.glob(".github/actions/*/action.yml")])
-PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 VERSION_BESIDE = re.compile(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 MAKE = re.compile(
     r"make (?P<target>[a-z0-9-]+)( KINDS=(?P<kinds>\w+))?"
@@ -26,16 +28,12 @@ SCRIPT = re.compile(
     r"(?P<quote>\"\$GITHUB_ACTION_PATH/)?(?P<path>ci/[\w.-]+)(?(quote)\")"
     r"( [\w./*=-]+| \"[\w./*-]*(\$[A-Z_]+[\w./*-]*)+\")*"
 )
-UNTRUSTED = {"pull_request_target", "workflow_run", "issue_comment"}
-"""Events that run with rights to the repository on what a stranger wrote."""
-
 Document = Mapping[Any, Any]
 
 COMMIT = "0a" * 20
 PIN = f"{COMMIT} # v1.2.3"
 
 GOOD = f"""
-on: [push]
 permissions: {{}}
 jobs:
   one:
@@ -43,7 +41,6 @@ jobs:
     permissions: {{contents: read}}
     steps:
       - uses: actions/checkout@{PIN}
-        with: {{persist-credentials: false}}
       - uses: $/.github/actions/prepare
       - run: make e2e BACKEND="$BACKEND"
       - run: ci/script "$SHARD/$SHARDS" results/a-1
@@ -109,9 +106,6 @@ def action_issues(text: str, repository: Repository) -> list[str]:
 
 
 def _of_workflow(workflow: Document, repository: Repository) -> Iterator[str]:
-    # To YAML 1.1 the word `on` is a truth value.
-    events = workflow[True]
-    yield from (f"is triggered by {event}" for event in UNTRUSTED & set(events))
     if workflow.get("permissions") != {}:
         yield "does not begin without permissions"
     for name, job in workflow["jobs"].items():
@@ -123,8 +117,6 @@ def _of_workflow(workflow: Document, repository: Repository) -> Iterator[str]:
             yield f"job {name}: lacks timeout-minutes"
         if called is not None and not repository.has_workflow(called):
             yield f"job {name}: there is no workflow {called} here"
-        if job.get("permissions") in ("read-all", "write-all"):
-            yield f"job {name}: has all permissions"
         for step in job.get("steps", ()):
             yield from (f"job {name}: {it}" for it in _of_step(step, repository))
 
@@ -133,7 +125,9 @@ def _of_step(step: Document, repository: Repository) -> Iterator[str]:
     if "run" in step:
         yield from _of_run(step["run"], repository)
     else:
-        yield from _of_uses(step["uses"], step.get("with") or {}, repository)
+        uses = step["uses"]
+        if uses.startswith("$/") and not repository.has_action(uses[2:]):
+            yield f"uses: {uses}: there is no action.yml"
 
 
 def _of_run(run: str, repository: Repository) -> Iterator[str]:
@@ -146,16 +140,6 @@ def _of_run(run: str, repository: Repository) -> Iterator[str]:
             yield f"run: {run}: there is no such script, or it is not executable"
     else:
         yield f"run: {run}: is neither a make target nor one script of ci/"
-
-
-def _of_uses(uses: str, given: Document, repository: Repository) -> Iterator[str]:
-    if uses.startswith("$/"):
-        if not repository.has_action(uses.removeprefix("$/")):
-            yield f"uses: {uses}: there is no action.yml"
-    elif PINNED.fullmatch(uses) is None:
-        yield f"uses: {uses}: is not pinned to a commit"
-    if uses.startswith("actions/checkout@") and given.get("persist-credentials", True):
-        yield "checkout leaves its credentials behind"
 
 
 def _of_lines(text: str) -> Iterator[str]:
@@ -266,20 +250,14 @@ BROKEN = [
     ('"$SHARD/$SHARDS"', "$(whoami)", "neither a make target"),
     ("results/a-1", "results/a-1 && curl x", "neither a make target"),
     ('"$SHARD/$SHARDS"', "$SHARD", "neither a make target"),
-    (PIN, "v4 # v4.0.0", "not pinned"),
-    (PIN, COMMIT[:39] + " # v1.2.3", "not pinned"),
     (PIN, COMMIT, "which version"),
     ("$/.github/actions/prepare", "$/.github/actions/other", "no action.yml"),
-    ("$/.github/actions/prepare", "./.github/actions/prepare", "not pinned"),
     ("    timeout-minutes: 5\n", "", "lacks timeout-minutes"),
     ("    permissions: {pages: write}\n", "", "lacks permissions"),
     ("workflows/called.yml", "workflows/other.yml", "no workflow"),
     ("    permissions: {contents: read}\n", "", "lacks permissions"),
-    ("{contents: read}", "write-all", "all permissions"),
     ("permissions: {}\n", "", "without permissions"),
     ("permissions: {}\n", "permissions: {contents: write}\n", "without"),
-    ("{persist-credentials: false}", "{fetch-depth: 0}", "credentials"),
-    ("[push]", "[push, pull_request_target]", "pull_request_target"),
 ]
 BROKEN_ACTIONS = [
     ('"$SCENARIO"', "${{ inputs.scenario }}", "neither a make target"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 from run_records import a_record, by_name, pod_on
 
+from stowage_testbed.metrics import catalogue
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.record import read_record, write_record
 
 RATIOS = {"ratio", "index"}
+_FAMILY = re.compile(r"^def (\w+)\(record: RunRecord\) -> Iterator\[Metric\]:", re.M)
 SPELLED_OUT = {"pods/s": "pods_per_s"}
 
 
@@ -18,6 +22,18 @@ def test_every_record_has_the_same_metrics_in_the_same_order() -> None:
     empty, full = a_record(nodes=[], window_s=0.0), a_record([pod_on("a", bound=1.0)])
 
     assert [m.name for m in metrics_of(empty)] == [m.name for m in metrics_of(full)]
+
+
+def test_no_family_of_metrics_is_left_out() -> None:
+    """The catalogue knows the function of a file by the file's name alone."""
+    found = {
+        (file.stem, name)
+        for file in Path(catalogue.__file__).parent.glob("*.py")
+        for name in _FAMILY.findall(file.read_text("utf-8"))
+    }
+
+    assert len(found) > 5
+    assert {(file, name) for file, name in found if name != f"measure_{file}"} == set()
 
 
 def test_a_name_carries_its_unit() -> None:

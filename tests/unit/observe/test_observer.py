@@ -84,10 +84,29 @@ def test_looking_at_a_large_state_takes_a_tenth_of_the_time() -> None:
 def test_waits_for_a_server_that_is_away_for_a_while() -> None:
     """A fault that restarts the API server must not end the watch of what it does."""
     server = WatchServer()
-    with serving(server) as api, Observer(api, [PODS], patience_s=SOON_S) as observer:
+    with (
+        serving(server) as api,
+        Observer(api, [PODS]) as observer,
+        observer.patient(SOON_S),
+    ):
         server.hang_up()
         server.send("ADDED", a_pod("new", node="n1", version="2"))
         observer.wait_for("the pod", bound(1), timeout_s=SOON_S)
+
+
+def test_patience_lasts_for_a_block(server: WatchServer, api: client.ApiClient) -> None:
+    """A step that stops the API server must not hide that it ends later on."""
+    away = {"code": 500, "message": "etcd has left"}
+    with Observer(api, [PODS]) as observer:
+        with observer.patient(SOON_S):
+            server.send("ERROR", away)
+            server.end_connection()
+            server.send("ADDED", a_pod("new", node="n1", version="2"))
+            observer.wait_for("the pod", bound(1), timeout_s=SOON_S)
+        server.send("ERROR", away)
+
+        with pytest.raises(StowageError, match="etcd has left"):
+            observer.wait_for("another pod", bound(2), timeout_s=SOON_S)
 
 
 def test_quiet_counts_from_what_was_done_last(

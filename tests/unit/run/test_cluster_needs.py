@@ -53,21 +53,28 @@ def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
     assert "--variant" in str(caught.value)
 
 
-@pytest.mark.parametrize("backend", [Backend.KWOK_DOCKER, Backend.KIND])
-def test_a_scenario_is_reported_what_a_backend_lacks(backend: Backend) -> None:
+def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
     """It is skipped with that reason, instead of failing after minutes."""
     recovery = variants("hpa/recovery")[None]
     plain = variants("burst/deployment-200")[None]
 
-    assert find_missing(backend, recovery).startswith(f"{backend} has no usage: ")
-    assert find_missing(backend, plain) == ""
+    assert find_missing(Backend.KIND, recovery).startswith("kind has no usage: ")
+    assert find_missing(Backend.KIND, plain) == ""
     assert find_missing(Backend.KWOK_BINARY, recovery) == ""
+
+
+def test_only_processes_of_this_machine_are_interrupted() -> None:
+    """A process in a container cannot be stopped from here."""
+    interrupted = variants("interruptions/mid-burst")[None]
+
+    assert "has no processes: " in find_missing(Backend.KIND, interrupted)
+    assert find_missing(Backend.KWOK_BINARY, interrupted) == ""
 
 
 def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
     """Else its periods would be asked of a backend that measures nothing."""
     recovery = variants("hpa/recovery")
 
-    cluster = make_cluster("one", recovery.values(), Backend.KWOK_DOCKER)
+    cluster = make_cluster("one", recovery.values(), Backend.KIND)
 
-    assert cluster.backend is Backend.KWOK_DOCKER
+    assert cluster.backend is Backend.KIND

@@ -260,6 +260,17 @@ def test_pods_that_a_node_made_keep_to_it() -> None:
     assert spec["tolerations"] == [{"operator": "Exists"}]
 
 
+def test_a_bound_pod_is_like_one_that_waits() -> None:
+    """The server labels it with the zone of its node when it is bound."""
+    zone = {"topology.kubernetes.io/zone": "a"}
+    labels = {"app": "shop", **zone}
+    bound = {"metadata": {"labels": labels}, "spec": {"nodeName": "n"}}
+    waiting = {"metadata": {"labels": labels}, "spec": {}}
+
+    assert reduce_pod(bound).labels == {"app": "shop"}
+    assert reduce_pod(waiting).labels == labels
+
+
 def test_a_node_keeps_what_it_offers_and_who_may_use_it() -> None:
     """The taint of a cordon follows from it."""
     cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

@@ -21,25 +21,24 @@ from stowage_testbed.cluster.components import (
     log_file,
     spawn_component,
 )
-from stowage_testbed.cluster.container_startup import Container, ContainerStartup
-from stowage_testbed.cluster.containers import create_network, project
 from stowage_testbed.cluster.host_pods import ReleaseLocation
 from stowage_testbed.cluster.kind.config import render_config
+from stowage_testbed.cluster.kind.containers import create_network, kind_name
 from stowage_testbed.cluster.kind.images import (
     ReleaseImages,
     node_image,
     release_images,
 )
 from stowage_testbed.cluster.kind.node import prepare_node
+from stowage_testbed.cluster.kind.startup import KIND, NodeStartup
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODES_ONLY, STAGES
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
 from stowage_testbed.cluster.ports import LOOPBACK, Ports
 from stowage_testbed.cluster.processes import marked_environment
 from stowage_testbed.cluster.service_account import write_private
-from stowage_testbed.docker.engine import check_engine
+from stowage_testbed.images.docker_engine import check_engine
 from stowage_testbed.toolchain import tool_path
 
-KIND = "kind"
 LEASE_S = 200
 """As kwokctl says: a fake node does not die, and each renewal is a request."""
 
@@ -65,11 +64,11 @@ class KindCluster(Cluster):
 
     @property
     def _node(self) -> str:
-        return f"{self._project}-control-plane"
+        return f"{self._kind_name}-control-plane"
 
     @property
-    def _project(self) -> str:
-        return project(self.backend, self.name)
+    def _kind_name(self) -> str:
+        return kind_name(self.name)
 
     def _check(self) -> None:
         check_engine()
@@ -77,12 +76,10 @@ class KindCluster(Cluster):
     def _start(self, owner: Owner) -> None:
         images = release_images(self.minor)
         self._create(node_image(self.minor), images, owner)
-        node = Container(self._node, KIND)
-        startup = ContainerStartup(self.workdir, [node], owner.ports, self._timeout_s)
+        startup = NodeStartup(self.workdir, self._node, owner.ports, self._timeout_s)
         images.bring(self._node, self._kind)
         _start_kwok(self.workdir, self.kubeconfig, owner.ports)
-        port = owner.ports.kube_apiserver
-        startup.settle(startup.await_api(lambda: ApiProbe.of(self.workdir, port)))
+        startup.settle(ApiProbe.of(self.workdir, owner.ports.kube_apiserver))
         with self.api_client() as api:
             address = prepare_node(Objects(api), self._node, self._timeout_s)
         write_owner(self.workdir, replace(owner, node_address=address))
@@ -93,16 +90,18 @@ class KindCluster(Cluster):
         config = self.workdir / "kind.yaml"
         port = owner.ports.kube_apiserver
         text = render_config(
-            self._project, image, port, self.audit_log, images.archives
+            self._kind_name, image, port, self.audit_log, images.archives
         )
         config.write_text(text, encoding="utf-8")
-        create_network(self.backend, self.name)
+        create_network(self.name)
         create = ["create", "cluster", "--config", str(config), "--retain"]
         self._kind([*create, "--kubeconfig", str(self.kubeconfig)])
         write_certificates(self.kubeconfig, self.workdir)
 
     def _kind(self, arguments: Sequence[str]) -> None:
-        _run_kind(self.workdir, self._project, [*arguments, "--name", self._project])
+        _run_kind(
+            self.workdir, self._kind_name, [*arguments, "--name", self._kind_name]
+        )
 
 
 def _run_kind(workdir: Path, network: str, arguments: Sequence[str]) -> None:

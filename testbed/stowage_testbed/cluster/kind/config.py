@@ -12,11 +12,15 @@ from stowage_testbed.cluster.kwokctl_config import (
     AUDIT_POLICY,
     CONTROLLER_ARGUMENTS,
     ETCD_ARGUMENTS,
-    LOGS_INSIDE,
 )
 from stowage_testbed.cluster.ports import LOOPBACK
 
 _POLICY_INSIDE = "/etc/kubernetes/audit-policy.yaml"
+
+_LOGS_INSIDE = "/var/log/stowage"
+"""Where the API server's container sees the cluster's logs: the folder and not the one
+file, as kubeadm would have it, since a file that is mounted cannot be renamed when it
+has become too long."""
 
 # As kwokctl starts them with `disableQPSLimits`: no scenario should measure these.
 _NO_LIMITS_API_SERVER = {
@@ -49,7 +53,7 @@ def render_config(
         "image": image,
         "extraMounts": [
             _mount(AUDIT_POLICY, _POLICY_INSIDE, read_only=True),
-            _mount(audit_log.parent, LOGS_INSIDE, read_only=False),
+            _mount(audit_log.parent, _LOGS_INSIDE, read_only=False),
             *(
                 _mount(file, inside, read_only=True)
                 for inside, file in archives.items()
@@ -82,7 +86,7 @@ def _mount(host: Path, inside: str, *, read_only: bool) -> Mapping[str, object]:
 def _cluster(audit_log: str) -> Mapping[str, object]:
     audit = {
         "audit-policy-file": _POLICY_INSIDE,
-        "audit-log-path": f"{LOGS_INSIDE}/{audit_log}",
+        "audit-log-path": f"{_LOGS_INSIDE}/{audit_log}",
     }
     return {
         "kind": "ClusterConfiguration",
@@ -90,7 +94,7 @@ def _cluster(audit_log: str) -> Mapping[str, object]:
             "extraArgs": _list({**audit, **AUDIT_ARGUMENTS, **_NO_LIMITS_API_SERVER}),
             "extraVolumes": [
                 _volume("audit-policy", _POLICY_INSIDE, "File", read_only=True),
-                _volume("audit-log", LOGS_INSIDE, "Directory", read_only=False),
+                _volume("audit-log", _LOGS_INSIDE, "Directory", read_only=False),
             ],
         },
         "controllerManager": {

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stowage_testbed.docker.engine import docker, image_id
 from stowage_testbed.images.archive import (
     ImageMissingError,
     built_archive,
     is_published,
     load_image,
 )
+from stowage_testbed.images.docker_engine import docker, image_id
 from stowage_testbed.images.recipe import RecipesMissingError, recipe_of, recipes
 
 _INSIDE = "/stowage/images"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.host_pods import HOST_TAINT
-from stowage_testbed.docker.engine import docker
+from stowage_testbed.images.docker_engine import docker
 
 _SCHEDULER_MANIFEST = "/etc/kubernetes/manifests/kube-scheduler.yaml"
 _SCHEDULER = "kube-scheduler"

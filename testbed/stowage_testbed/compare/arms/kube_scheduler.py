@@ -1,4 +1,4 @@
-"""The arm `default`, and what it has in common with Koordinator's scheduler."""
+"""What arms with kube-scheduler's flags and configuration file have in common."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK, port_beside
-from stowage_testbed.compare.arms.account import KUBECONFIG, STOCK_SCHEDULER, Rights
+from stowage_testbed.compare.arms.account import KUBECONFIG, Rights
 from stowage_testbed.compare.arms.build import digest
 from stowage_testbed.compare.arms.program import Program, http_readiness
 from stowage_testbed.compare.arms.serving import own_folder, serving
@@ -23,22 +23,12 @@ from stowage_testbed.toolchain.manifest import load_manifest
 
 Config = dict[str, Any]
 
-API_VERSION = "kubescheduler.config.k8s.io/v1"
 DEFAULT_LIMITS = ClientLimits(qps=50.0, burst=100)
 DEFAULT_PARALLELISM = 16
 BATCHING = "OpportunisticBatching"
 """The gate that lets a later pod take from the ranking made for an equal one before."""
 WITHOUT_BATCHING = frozenset({"1.34"})
 """Minors that do not know the gate, and refuse to start with it."""
-
-
-def plain_config(scheduler_name: str) -> Config:
-    """Return the configuration that leaves every setting at its default."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"schedulerName": scheduler_name}],
-    }
 
 
 def installed_config(
@@ -179,22 +169,3 @@ class KubeSchedulerArm:
         ]
         ready = partial(http_readiness, f"https://{LOOPBACK}:{port}{self.ready_path}")
         return Program("scheduler", command, {}, ready)
-
-
-NAME = "default"
-SCHEDULER_NAME = "default-scheduler"
-
-
-def default_arm() -> KubeSchedulerArm:
-    """Return the arm."""
-    return KubeSchedulerArm(
-        name=NAME,
-        tool="kube-scheduler",
-        pod_overrides=PodOverrides(SCHEDULER_NAME),
-        config=partial(plain_config, SCHEDULER_NAME),
-        rights=partial(Rights, STOCK_SCHEDULER),
-        # On by default, and off among equals: the other arms cannot have it, since
-        # their plugins or their framework lack it.
-        gates=lambda limits: {BATCHING: limits is None},
-        equal_flags=(f"--feature-gates={BATCHING}=false",),
-    )

@@ -12,7 +12,7 @@ from stowage_testbed.run.arm import Arm
 from stowage_testbed.toolchain import choose_minor
 
 ARMS: Mapping[str, str] = {
-    "default": "kube_scheduler:default_arm",
+    "default": "default:default_arm",
     "stowage": "stowage:stowage_arm",
     "stowage-score-cache": "stowage:score_cache_arm",
     "koordinator": "koordinator:koordinator_arm",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from stowage_testbed.compare.curves import Line, distribution, loads_of
+from stowage_testbed.compare.html.curves import Line, distribution, loads_of
 from stowage_testbed.compare.result import Result
 from stowage_testbed.metrics.columns import list_node_columns, list_pod_columns
 from stowage_testbed.metrics.latency import LATENCIES

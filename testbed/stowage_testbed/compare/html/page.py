@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from stowage_testbed.compare.curves import LATENCY_MEANINGS, loads_of
+from stowage_testbed.compare.html.curves import LATENCY_MEANINGS, loads_of
 from stowage_testbed.compare.html.data import (
     Placements,
     latency_lines,

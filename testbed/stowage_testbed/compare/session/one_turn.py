@@ -109,12 +109,17 @@ class ArmHarness(Harness):
         self._warm_up_pods = warm_up_pods
         self.pod_overrides = arm.pod_overrides
         self.configuration = ""
+        self._pids: tuple[int, ...] = ()
 
     @property
     def footprint(self) -> Footprint:
         """Memory and CPU time in the window."""
         meter = self.window_listener
         return meter.footprint if isinstance(meter, WindowMeter) else UNKNOWN
+
+    def find_scheduler_pids(self) -> tuple[int, ...]:
+        """Return the arm's processes."""
+        return self._pids
 
     @contextmanager
     def serving(
@@ -138,7 +143,8 @@ class ArmHarness(Harness):
                 warm_up(self._context, self._arm.pod_overrides, pods, namespace)
             watch_plans(self._context)
             self.configuration = running.configuration
-            meter = self.window_listener = WindowMeter(running.pids)
+            self._pids = running.pids
+            meter = self.window_listener = WindowMeter(self._pids)
             try:
                 yield
             finally:

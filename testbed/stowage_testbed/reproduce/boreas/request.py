@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.compare.arms.kube_scheduler import default_arm
+from stowage_testbed.compare.arms.default import default_arm
 from stowage_testbed.compare.arms.stowage import PROFILE, StowageArm
 from stowage_testbed.reproduce.boreas.scenes import RUNS, Scene, scenes
 from stowage_testbed.run.arm import Arm

@@ -9,6 +9,7 @@ from functools import partial
 from http import HTTPStatus
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.cluster.nodes import delete_lease
 from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.keeping_times import note_lateness, pace
@@ -19,6 +20,11 @@ MAY_BE_REFUSED = frozenset(
     {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
 )
 """A quota may be full that was not then, and what is changed may be gone already."""
+
+
+LONGEST_TURN_S = 10.0
+"""How long one request waits for the one before about the same object, which is never
+sent where the replay ends early."""
 
 
 def replay_recorded(context: StepContext, recorded: RecordedReplay) -> None:
@@ -85,7 +91,7 @@ class _Replaying:
     ) -> None:
         try:
             if before is not None:
-                before.wait()
+                before.wait(LONGEST_TURN_S)
             self._do(deed)
         except ApiRefusedError as error:
             self._note(error)
@@ -97,6 +103,8 @@ class _Replaying:
         objects, namespace = context.objects, context.namespace
         match deed.do:
             case "create":
+                if deed.kind == "Node":
+                    delete_lease(objects, deed.name)
                 self.create(deed.body)
             case "patch":
                 objects.patch(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stowage_testbed.api.client import Manifest
-from stowage_testbed.scenario.pod_annotations import LIFETIME, spell_lifetime
+from stowage_testbed.api.pod_annotations import spell_lifetime
 from stowage_testbed.trace.format import (
     Line,
     PodBound,
@@ -78,11 +78,10 @@ def make_pod(name: str, template: PodTemplate, life: Life, speed: float) -> Mani
     if life.node:
         # Who opened the gates is not recorded.
         spec.pop("schedulingGates", None)
-    annotations = {k: v for k, v in template.annotations.items() if k != LIFETIME}
     metadata = {
         "name": name,
         "labels": dict(template.labels),
-        "annotations": annotations,
+        "annotations": dict(template.annotations),
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     runs_s = life.runs_s

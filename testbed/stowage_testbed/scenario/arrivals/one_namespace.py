@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -51,14 +52,22 @@ class OneNamespace:
         The labels of each namespace.
     used
         The namespaces of which there is anything.
+    objects
+        All that there are; those of StatefulSets know what their claims are called.
     """
 
     def __init__(
-        self, labels: Mapping[str, Mapping[str, str]], used: Collection[str]
+        self,
+        labels: Mapping[str, Mapping[str, str]],
+        used: Collection[str],
+        objects: Iterable[Manifest] = (),
     ) -> None:
         self._labels = labels
         self.apart = len(used) > 1
-        self._claim_templates: dict[str, list[tuple[str, str]]] = {}
+        self._claim_templates: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for one in objects:
+            if one["kind"] == "StatefulSet":
+                self._note_claims(one)
 
     def name(self, namespace: str, name: str, longest: int = LONGEST_NAME) -> str:
         """Return what an object of a namespace is called."""
@@ -69,13 +78,16 @@ class OneNamespace:
         """Return what a pod without a controller is called."""
         return self.name(namespace, name, _LONGEST_POD_NAME)
 
+    def has_maker(self, claim: Manifest) -> bool:
+        """Return whether a StatefulSet makes a claim."""
+        metadata = claim["metadata"]
+        return self._find_maker(metadata["namespace"], metadata["name"]) is not None
+
     def rewrite(self, manifest: Manifest) -> Manifest:
         """Return an object as it is in the one namespace."""
         metadata = dict(manifest["metadata"])
         namespace = metadata.pop("namespace", "")
         kind, name = manifest["kind"], metadata["name"]
-        if kind == "StatefulSet":
-            self._note_claims(manifest, namespace)
         if kind == "PersistentVolumeClaim":
             metadata["name"] = self._name_claim(namespace, name)
         elif namespace:
@@ -147,20 +159,26 @@ class OneNamespace:
         own = self._name_claim(namespace, claim["claimName"])
         return {**volume, "persistentVolumeClaim": {**claim, "claimName": own}}
 
-    def _note_claims(self, controller: Manifest, namespace: str) -> None:
-        names = self._claim_templates.setdefault(namespace, [])
+    def _note_claims(self, controller: Manifest) -> None:
+        metadata = controller["metadata"]
+        names = self._claim_templates[metadata["namespace"]]
         for one in controller["spec"].get("volumeClaimTemplates") or ():
-            pair = (one["metadata"]["name"], controller["metadata"]["name"])
-            if pair not in names:
-                names.append(pair)
+            names.append((one["metadata"]["name"], metadata["name"]))
 
     def _name_claim(self, namespace: str, name: str) -> str:
         """Return what a claim is called; a StatefulSet's by the StatefulSet's name."""
+        maker = self._find_maker(namespace, name)
+        if maker is None:
+            return self.name(namespace, name)
+        template, controller, number = maker
+        return f"{template}-{self.name(namespace, controller)}-{number}"
+
+    def _find_maker(self, namespace: str, name: str) -> tuple[str, str, str] | None:
         for template, controller in self._claim_templates.get(namespace, ()):
             pattern = f"{re.escape(f'{template}-{controller}')}-([0-9]+)"
             if found := re.fullmatch(pattern, name):
-                return f"{template}-{self.name(namespace, controller)}-{found[1]}"
-        return self.name(namespace, name)
+                return template, controller, found[1]
+        return None
 
     def _rewrite_affinity(self, affinity: Manifest, namespace: str) -> Manifest:
         changed = {}

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_annotations import spell_lifetime
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.bare_pods import (
@@ -21,6 +22,14 @@ from stowage_testbed.scenario.arrivals.node_changes import (
     make_node_manifest,
     make_node_patches,
 )
+from stowage_testbed.scenario.arrivals.object_changes import (
+    BINDINGS,
+    Key,
+    keep_binding,
+    make_merge_patch,
+    name_key,
+    name_kind,
+)
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
 from stowage_testbed.scenario.arrivals.recorded import (
     Deed,
@@ -28,7 +37,6 @@ from stowage_testbed.scenario.arrivals.recorded import (
     FirstState,
     RecordedReplay,
 )
-from stowage_testbed.scenario.pod_annotations import spell_lifetime
 from stowage_testbed.trace.format import (
     Line,
     Node,
@@ -42,9 +50,6 @@ from stowage_testbed.trace.format import (
     Template,
 )
 from stowage_testbed.trace.reading import Trace
-
-Key = tuple[str, str, str]
-"""Kind, namespace and name, as recorded."""
 
 FIRST_KINDS = frozenset({"PriorityClass", "RuntimeClass"})
 """Without these the server refuses pods: they are made before anything else."""
@@ -95,11 +100,10 @@ class _Maker:
         speed: float,
     ) -> None:
         self._speed = speed
-        self._one = OneNamespace(namespaces, _list_namespaces(lines))
+        objects = [line.object for line in lines if isinstance(line, ObjectSeen)]
+        self._one = OneNamespace(namespaces, _list_namespaces(lines), objects)
         self._lives = pair_lives(lines)
-        self._controllers = {
-            _name_key(line.object) for line in lines if isinstance(line, ObjectSeen)
-        }
+        self._controllers = {name_key(one) for one in objects}
         self._ran = _collect_runs(self._lives.values())
         self._templates: dict[str, PodTemplate] = {}
         self._nodes: dict[str, Node] = {}
@@ -174,24 +178,38 @@ class _Maker:
             self._first_nodes.append(manifest)
 
     def _take_object(self, line: ObjectSeen) -> None:
-        given, key = line.object, _name_key(line.object)
+        given, key = line.object, name_key(line.object)
         kind, namespace, _ = key
-        if kind == "Namespace" or (self._one.apart and kind in _PER_NAMESPACE):
+        if self._is_others(line):
             return
         now = self._finish_object(key, self._one.rewrite(given))
         name, before = now["metadata"]["name"], self._objects.get(key)
+        if before is not None and kind in BINDINGS:
+            now = keep_binding(before, now)
         self._objects[key] = now
         if not namespace:
-            self._wide[_name_kind(now), name] = None
+            self._wide[name_kind(now), name] = None
         if kind in FIRST_KINDS:
             self._classes.setdefault(f"{kind}/{name}", now)
         elif before is not None:
-            change = make_merge_patch(before, now)
-            self._add(line.t, "patch", _name_kind(now), name, body=change)
+            if change := make_merge_patch(before, now):
+                self._add(line.t, "patch", name_kind(now), name, body=change)
         elif line.t:
-            self._add(line.t, "create", _name_kind(now), name, body=now)
+            self._add(line.t, "create", name_kind(now), name, body=now)
         else:
             self._first_objects.append(now)
+
+    def _is_others(self, line: ObjectSeen) -> bool:
+        """Return whether the run itself, or a controller of it, makes an object."""
+        given = line.object
+        match given["kind"]:
+            case "Namespace":
+                return True
+            case "PersistentVolumeClaim" if self._one.has_maker(given):
+                # One that was bound then has its volume, whose binding is recorded.
+                return bool(line.t) or "volumeName" not in given["spec"]
+            case kind:
+                return self._one.apart and kind in _PER_NAMESPACE
 
     def _finish_object(self, key: Key, made: Manifest) -> Manifest:
         """Return an object whose pods count as a workload, and end if a Job's did."""
@@ -211,13 +229,13 @@ class _Maker:
         change = {"spec": {"replicas": line.replicas}}
         self._objects[key] = {**made, "spec": {**made["spec"], **change["spec"]}}
         name = made["metadata"]["name"]
-        self._add(line.t, "patch", _name_kind(made), name, body=change)
+        self._add(line.t, "patch", name_kind(made), name, body=change)
 
     def _remove(self, line: ObjectGone) -> None:
         made = self._objects.pop((line.kind, line.namespace, line.name), None)
         if made is not None and line.kind not in FIRST_KINDS:
             name = made["metadata"]["name"]
-            self._add(line.t, "delete", _name_kind(made), name)
+            self._add(line.t, "delete", name_kind(made), name)
 
     def _take_pod(self, line: PodCame) -> None:
         life, owner = self._lives[id(line)], line.owner
@@ -265,20 +283,7 @@ class _Maker:
                     "metadata": {"name": name},
                     "value": one.spec.get("priority", 0),
                 }
-                self._wide[_name_kind(self._classes[key]), name] = None
-
-
-def make_merge_patch(before: Manifest, now: Manifest) -> Manifest:
-    """Return the change from one object to the other (RFC 7396)."""
-    change: Manifest = {key: None for key in before if key not in now}
-    for key, value in now.items():
-        old = before.get(key)
-        if isinstance(old, dict) and isinstance(value, dict):
-            if inner := make_merge_patch(old, value):
-                change[key] = inner
-        elif old != value:
-            change[key] = value
-    return change
+                self._wide[name_kind(self._classes[key]), name] = None
 
 
 def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
@@ -295,15 +300,6 @@ def _collect_runs(lives: Iterable[Life]) -> Mapping[Key, list[float]]:
 def _label(pod: Manifest, name: str) -> Manifest:
     has = (pod.get("metadata") or {}).get("labels") or {}
     return pod if WORKLOAD_LABEL in has else add_labels(pod, {WORKLOAD_LABEL: name})
-
-
-def _name_key(manifest: Manifest) -> Key:
-    metadata = manifest["metadata"]
-    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
-
-
-def _name_kind(manifest: Manifest) -> str:
-    return f"{manifest['apiVersion']}/{manifest['kind']}"
 
 
 def _list_namespaces(lines: Sequence[Line]) -> set[str]:

@@ -1,1 +1,4 @@
-"""The steps of a scenario: each kind in one place, and what must hold among them."""
+"""The kinds of steps: what each is given in a scenario, and says of itself.
+
+Its effect stands in the file of the same name in `stowage_testbed.run.steps`.
+"""

@@ -3,65 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TypeVar
 
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
 from stowage_testbed.scenario.arrivals.trace import TracedPod
 from stowage_testbed.scenario.steps.action import Action, Step
-from stowage_testbed.scenario.steps.applying import (
-    Apply,
-    ApplyInTurn,
-    AskForPlan,
-    Delete,
-    Evict,
-    Scale,
-    Usage,
-)
-from stowage_testbed.scenario.steps.arriving import Burst, Replay
-from stowage_testbed.scenario.steps.drain import Drain
-from stowage_testbed.scenario.steps.measuring import Measure, Overload
-from stowage_testbed.scenario.steps.nodes import (
-    AddNodes,
-    Cordon,
-    RemoveNodes,
-    TaintNodes,
-    Uncordon,
-    UntaintNodes,
-)
-from stowage_testbed.scenario.steps.placing import Place
-from stowage_testbed.scenario.steps.scheduling import Pack, Release
-from stowage_testbed.scenario.steps.waiting import Check, Checkpoint, Wait
+from stowage_testbed.scenario.steps.applying import AskForPlan
+from stowage_testbed.scenario.steps.arriving import Replay
+from stowage_testbed.scenario.steps.nodes import AddNodes
 
-ACTIONS: dict[str, type[Action]] = {
-    action.kind: action
-    for action in (
-        Release,
-        Apply,
-        ApplyInTurn,
-        Place,
-        Delete,
-        Scale,
-        Burst,
-        Replay,
-        Wait,
-        Evict,
-        Cordon,
-        Uncordon,
-        Drain,
-        TaintNodes,
-        UntaintNodes,
-        AddNodes,
-        RemoveNodes,
-        Usage,
-        AskForPlan,
-        Pack,
-        Overload,
-        Measure,
-        Checkpoint,
-        Check,
-    )
-}
+
+def _list_kinds() -> Iterator[type[Action]]:
+    """Yield the kinds of steps, file by file of this folder, as they stand there."""
+    folder = Path(__file__).parent
+    for name in sorted(file.name for file in iter_modules([str(folder)])):
+        file = import_module(f"{__package__}.{name}")
+        classes = [thing for thing in vars(file).values() if isinstance(thing, type)]
+        for one in classes:
+            # What a file imports is declared elsewhere.
+            own = one.__module__ == file.__name__ and "kind" in vars(one)
+            if own and issubclass(one, Action):
+                yield one
+
+
+ACTIONS: dict[str, type[Action]] = {action.kind: action for action in _list_kinds()}
 """Each kind by its key in a file, in the order in which the schema lists them."""
 
 ActionT = TypeVar("ActionT", bound=Action)

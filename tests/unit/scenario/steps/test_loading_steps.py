@@ -12,6 +12,7 @@ from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.applying import Apply, Evict, Scale, Usage
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.drain import Drain
+from stowage_testbed.scenario.steps.interrupt import Interrupt
 from stowage_testbed.scenario.steps.nodes import Cordon, TaintNodes
 from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.steps.waiting import Check, Wait
@@ -44,6 +45,7 @@ steps:
   - drain: {nodes: node-0, timeout_s: 9}
   - taint: {nodes: [node-0], key: k, effect: NoSchedule}
   - usage: {workload: web, cpu: 250m}
+  - interrupt: {process: kwok, how: kill, for_s: 3}
   - check: {placed: {min: 1}, objects: {lone: {phase: Running, there: true}}}
 expect:
   end: {pending: {}}
@@ -66,7 +68,7 @@ def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> N
     assert [(s.number, s.kind, s.line) for s in steps][:4] == [
         (1, "apply", 14), (2, "apply", 15), (3, "scale", 16), (4, "burst", 17),
     ]  # fmt: skip
-    assert [step.action for step in steps][:10] == [
+    assert [step.action for step in steps][:11] == [
         # All but task: a controller would take the burst's pods for its own.
         Apply(("web", "db")),
         Apply(("lone",)),
@@ -83,8 +85,9 @@ def test_every_step_is_read_with_its_place_and_its_defaults(tmp_path: Path) -> N
         Drain(("node-0",), 9),
         TaintNodes(("node-0",), "k", "NoSchedule"),
         Usage("web", cpu_milli=250),
+        Interrupt("kwok", "kill", 3.0),
     ]
-    check = steps[10].action
+    check = steps[11].action
     assert isinstance(check, Check)
     assert check.expect.placed == Bounds(1, None)
     assert check.expect.objects == {"lone": ExpectedObject(phase="Running")}

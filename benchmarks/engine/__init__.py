@@ -1,0 +1,1 @@
+"""A Docker engine for the length of a command, where a machine runs none."""

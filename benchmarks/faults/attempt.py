@@ -1,0 +1,187 @@
+"""One try of one fault; the cluster is empty before it and after it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.faults.cluster import FaultCluster
+from benchmarks.faults.context import FaultContext
+from benchmarks.faults.kinds import KINDS
+from benchmarks.faults.moment import moment_of, recovered
+from benchmarks.faults.settings import Fault
+from benchmarks.faults.trial import Seen, Trial, begin_try, end_try
+from stowage_testbed.observe.condition import UnreachableStateError
+from stowage_testbed.observe.receipt import Receipt
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.manual_plan import execute_manual_plan
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.implied_steps import make_steps
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn
+
+QUIET_MARGIN_S = 0.7
+"""Beyond the settle time, so that a plan that is to come shows itself."""
+
+
+class Attempt(Harness, Listener):
+    """Carries one try out: the steps, and the fault after those that bring pods.
+
+    Everything drawn comes from the try's number, the suite's seed and the fault's
+    name. The evidence of a try that fails goes to a folder of results.
+    """
+
+    # What a fault makes of the release is what is tried.
+    is_supervised = False
+    is_released = False
+    is_judged = False
+
+    def __init__(
+        self,
+        cluster: FaultCluster,
+        fault: Fault,
+        number: int,
+        seed: int,
+        results: Path,
+    ) -> None:
+        self._run = cluster.run
+        self._settings, scenario = fault.settings, fault.scenario
+        self._scenario = replace(scenario, steps=bringing_steps(scenario))
+        self._number = number
+        self._seed = seed
+        self._results = results
+        release = cluster.release_for(fault)
+        self._seen = begin_try(cluster.run, self._scenario, release, self._settings.do)
+        self._settled: Collection[str] = ()
+        self._context: FaultContext
+        self._trial: Trial
+
+    def run(self) -> Trial:
+        """Try it and clear the cluster; what goes wrong is part of the trial."""
+        run_scenario(self._run, self._scenario, self._number, self, self)
+        with self._fault_context(self._seen) as context:
+            KINDS[context.settings.do].after(context)
+        return self._trial
+
+    @contextmanager
+    def serving(
+        self, environment: ScenarioEnvironment, recorder: RunRecorder
+    ) -> Iterator[None]:
+        """Have a fault ready; the release that it needs serves already."""
+        del recorder
+        self._seen.environment = environment
+        with self._fault_context(self._seen) as self._context:
+            yield
+
+    def before(self, context: StepContext, step: Step) -> None:
+        """Prepare the fault before the last pods come."""
+        if step != self._scenario.steps[-1]:
+            return
+        KINDS[self._context.settings.do].before(self._context)
+        self._settled = self._run.observer.read(
+            lambda state: {p.uid for p in state.pods(context.namespace) if p.bound}
+        )
+
+    def after(self, context: StepContext, step: Step) -> None:
+        """Let the fault happen when its moment comes, and wait for the recovery."""
+        if step != self._scenario.steps[-1]:
+            return
+        fault, seen = self._context, self._seen
+        if self._moment_comes():
+            fault.clock.pause(fault.rng.uniform(*fault.settings.after_s))
+            seen.injected = self._now()
+            KINDS[fault.settings.do].inject(fault)
+            fault.clock.pause(fault.rng.uniform(*fault.settings.lasts_s))
+            fault.end_fault()
+            seen.ended = self._now()
+        self._await_recovery()
+        self._ask_again()
+
+    def scenario_finished(self, outcome: ScenarioOutcome, material: Material) -> None:
+        """Take the records, and make the trial of them."""
+        self._seen.error = outcome.error
+        self._seen.changes += material.changes
+        self._trial = end_try(
+            self._run, self._seen, self._number, self._seed, self._results
+        )
+
+    @contextmanager
+    def _fault_context(self, seen: Seen) -> Iterator[FaultContext]:
+        rng = random.Random(  # noqa: S311 - to be repeated, not to be secret
+            f"{self._seed}/{self._scenario.scenario_id}/{self._number}"
+        )
+        context = FaultContext(
+            run=self._run,
+            environment=seen.environment or ScenarioEnvironment("", ()),
+            release=seen.release,
+            scenario=self._scenario,
+            settings=self._settings,
+            rng=rng,
+            facts=seen.facts,
+        )
+        try:
+            yield context
+        finally:
+            # Also when something else went wrong: nothing may stay stopped or barred.
+            context.end_fault()
+
+    def _moment_comes(self) -> bool:
+        """Wait for the moment of the fault; return whether it came."""
+        fault = self._context
+        try:
+            self._run.observer.wait_for(
+                f"the moment of the fault ({fault.settings.at})",
+                moment_of(fault.settings, fault.namespace, self._settled),
+                timeout_s=self._run.timeouts.plan_s(self._scenario),
+            )
+        except UnreachableStateError:
+            return False
+        return True
+
+    def _await_recovery(self) -> None:
+        fault = self._context
+        self._run.observer.wait_for(
+            "the cluster to recover",
+            recovered(fault.namespace, fault.release.namespace),
+            timeout_s=self._run.timeouts.plan_s(self._scenario),
+            quiet_s=self._scenario.optimizer.settle_s + QUIET_MARGIN_S,
+            quiet_kinds=("Pod", "PackingPlan"),
+            quiet_after=self._seen.ended,
+        )
+
+    def _ask_again(self) -> None:
+        """Ask for a second plan where nothing better can exist."""
+        plans = self._run.observer.read(lambda state: state.plans())
+        if plans and plans[-1].optimal:
+            second = execute_manual_plan(self._run, self._scenario)
+            self._await_recovery()
+            self._seen.second_plan = second.moves + second.evictions
+
+    def _now(self) -> Receipt:
+        return self._run.observer.clock.now()
+
+
+def bringing_steps(scenario: Scenario) -> tuple[Step, ...]:
+    """Return the steps until the last pods come, which a plan is made for.
+
+    Of workloads that come in turn the last is a step of its own.
+    """
+    steps = scenario.steps
+    last = max(n for n, one in enumerate(steps) if isinstance(one.action, Apply))
+    action = steps[last].action
+    before = [one.action for one in steps[:last]]
+    if isinstance(action, ApplyInTurn):
+        return make_steps(
+            (*before, ApplyInTurn(action.names[:-1]), Apply(action.names[-1:]))
+        )
+    return steps[: last + 1]

@@ -1,0 +1,203 @@
+"""What one fault acts on: cluster, plan, random generator, and what ends it again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from benchmarks.faults.settings import FaultSettings
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.helm import Release
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.settled import pods_gone
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.scenario.manifests import make_controller
+from stowage_testbed.scenario.model import Scenario, Workload
+
+
+class NothingToHitError(StowageError):
+    """The plan that lives has nothing of the kind that a fault is about."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the plan has no {what}; choose another moment or workload")
+
+
+@dataclass(slots=True)
+class FaultContext:
+    """All that a fault needs.
+
+    Parameters
+    ----------
+    run, environment, release
+        The cluster, the scenario's part of it, and the release under test.
+    scenario, settings
+        The world as it was asked for, and what goes wrong in it.
+    rng
+        Every random choice of the fault comes from it.
+    facts
+        What a fault records about itself, by name.
+    """
+
+    run: RunContext
+    environment: ScenarioEnvironment
+    release: Release
+    scenario: Scenario
+    settings: FaultSettings
+    rng: random.Random
+    clock: Clock = field(default_factory=SystemClock)
+    facts: dict[str, float] = field(default_factory=dict)
+    _undo: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def objects(self) -> Objects:
+        """Requests to the API server."""
+        return self.run.objects
+
+    @property
+    def namespace(self) -> str:
+        """The scenario's namespace."""
+        return self.environment.namespace
+
+    def on_end(self, end_fault: Callable[[], object]) -> None:
+        """Register what is done when the fault ends; the last one is done first."""
+        self._undo.callback(end_fault)
+
+    def end_fault(self) -> None:
+        """End the fault; harmless if it has ended."""
+        self._undo.close()
+
+    def write_until_end(self, file: Path, text: str, after: str) -> None:
+        """Write what a process reads; ``after`` stands there when the fault ends."""
+        self.on_end(partial(file.write_text, after, "utf-8"))
+        file.write_text(text, "utf-8")
+
+    def way(self, *known: str) -> str:
+        """Return the way that was asked for, the first one without.
+
+        Raises
+        ------
+        InputError
+            It is none of those.
+        """
+        way = self.settings.way or known[0]
+        if way not in known:
+            ways = ", ".join(sorted(known))
+            raise InputError(
+                f"fault {self.settings.do!r} has no way {way!r}; there are: {ways}"
+            )
+        return way
+
+    def create(self, manifest: Manifest, *, or_keep: bool = False) -> JsonObject:
+        """Create an object, as `Objects.create`; it is gone when the fault ends."""
+        metadata = manifest["metadata"]
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        delete = partial(self.objects.delete, manifest["kind"], name)
+        self.on_end(partial(delete, namespace=namespace))
+        return self.objects.create(manifest, or_keep=or_keep)
+
+    def remove_namespace(self, namespace: str) -> None:
+        """Remove a namespace of the fault, and wait until its pods are gone."""
+        for kind in ("ReplicaSet", "Pod"):
+            self.objects.delete_all(kind, namespace)
+        self.run.observer.wait_for(
+            f"the pods of {namespace} to go",
+            pods_gone(namespace),
+            timeout_s=self.run.timeouts.cleanup_s,
+        )
+        self.objects.delete("Namespace", namespace)
+
+    def apply(self, workload: Workload) -> None:
+        """Create one more workload."""
+        self.objects.create(make_controller(workload, self.namespace))
+
+    def plan(self) -> JsonObject:
+        """Return the newest plan.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none.
+        """
+        body = self.run.observer.read(_newest_plan)
+        if body is None:
+            raise NothingToHitError("status, for there is no plan")
+        return body
+
+    def status(self) -> JsonObject:
+        """Return the status of the newest plan; as `plan` raises."""
+        status: JsonObject = self.plan().get("status") or {}
+        return status
+
+    def planned_node(self, role: str) -> str:
+        """Return a node of the newest plan, drawn among those of the role.
+
+        Parameters
+        ----------
+        role
+            ``source`` and ``target``: where pods leave and where they go to;
+            ``bystander``: a node that the plan has nothing to do with.
+
+        Raises
+        ------
+        NothingToHitError
+            There is none, or none any more.
+        """
+        names = self.run.observer.read(
+            lambda state: planned_nodes(state, self.environment.nodes, role)
+        )
+        if not names:
+            raise NothingToHitError(f"{role} node")
+        return self.rng.choice(names)
+
+    def moved_owner(self) -> str:
+        """Return the name of a ReplicaSet of which the plan moves a pod.
+
+        Raises
+        ------
+        NothingToHitError
+            It moves none.
+        """
+        moves = self.status().get("moves") or ()
+        if not moves:
+            raise NothingToHitError("moves")
+        pod: str = self.rng.choice(moves)["pod"]
+        return pod.partition("/")[2].rpartition("-")[0]
+
+
+def planned_nodes(state: State, nodes: Iterable[str], role: str) -> list[str]:
+    """Return the names of the nodes that have the role in the newest plan.
+
+    A plan that has ended may name nodes that have gone since; they are left out.
+    """
+    plan = _newest_plan(state)
+    if plan is None:
+        return []
+    status = plan.get("status") or {}
+    moves, placements = status.get("moves") or (), status.get("placements") or ()
+    sources = {move["fromNode"] for move in moves}
+    targets = {move["toNode"] for move in moves}
+    placed = {placement["node"] for placement in placements}
+    named = {
+        "source": sources,
+        "target": targets,
+        "bystander": set(nodes) - sources - targets - placed,
+    }[role]
+    there = {body["metadata"]["name"] for body in state.bodies("Node")}
+    return sorted(named & there)
+
+
+def _newest_plan(state: State) -> JsonObject | None:
+    plans = state.plans()
+    if not plans:
+        return None
+    bodies = state.bodies("PackingPlan")
+    return next(body for body in bodies if body["metadata"]["uid"] == plans[-1].uid)

@@ -1,0 +1,238 @@
+"""Faults by a tenant that forges the identity of others, to get their room.
+
+A plan knows the pods that it expects by their UID or their controller's, a reservation
+its owners by labels, names and namespaces, and an annotation tells both which pod has
+taken what. A tenant can write all of that except the UID and the namespace.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from benchmarks.faults.context import FaultContext, NothingToHitError
+from benchmarks.faults.tenant import (
+    must_be_forbidden,
+    settle_tenant,
+    tenant_namespace,
+    tenant_objects,
+)
+from benchmarks.faults.workloads import reservation_manifest
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.invariants.reserved import TAKEN
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.condition import ConditionResult
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.state import State
+from stowage_testbed.scenario.manifests import make_controller
+from stowage_testbed.scenario.model import Workload
+
+PLAN, RESERVATION, STATUS = "plan", "reservation", "status"
+WAYS = (PLAN, RESERVATION, STATUS)
+EXPECTED = "expected"
+"""For whom room is reserved; it does not come."""
+
+RESERVED = "3G"
+REPLICAS = 2
+SIZE = Workload("forged", REPLICAS, Resources(cpu=100, memory=2 * 10**9))
+"""Fits nowhere but into room that is held for others."""
+
+
+def prepare_forgery(context: FaultContext) -> None:
+    """Let there be a tenant, and a reservation for others."""
+    way = context.way(*WAYS)
+    settle_tenant(context, plans=way == STATUS)
+    name = _reservation_name(context)
+    context.create(_reservation(context))
+    context.run.observer.wait_for(
+        f"room to be reserved by {name}", partial(_is_available, name), timeout_s=HANG_S
+    )
+
+
+def forge(context: FaultContext) -> None:
+    """Try to take room that a plan or a reservation holds, with its owner's labels.
+
+    Raises
+    ------
+    NothingToHitError
+        There is nothing to imitate.
+    StowageError
+        The API server let the tenant do what it has no right to.
+    """
+    way, tenant = context.way(*WAYS), tenant_objects(context)
+    context.on_end(partial(_nothing_taken, context))
+    if way == RESERVATION:
+        _as_owners(context, tenant)
+        return
+    plan = context.plan()
+    _as_planned(context, tenant, plan)
+    if context.status().get("phase") != "Executing":
+        raise NothingToHitError("step left once the forged pods have come")
+    if way == STATUS:
+        _as_scheduler(context, tenant, plan)
+
+
+def _as_planned(context: FaultContext, tenant: Objects, plan: JsonObject) -> None:
+    """Come as the replacements of pods that the plan moves, to where they go."""
+    moves = (plan.get("status") or {}).get("moves") or ()
+    if not moves:
+        raise NothingToHitError("moves")
+    taken = _taken(plan)
+    for number, move in enumerate(moves):
+        owner = move["pod"].partition("/")[2].rpartition("-")[0]
+        labels = {WORKLOAD_LABEL: owner}
+        pod = _pod(context, f"{owner}-{number}", labels, taken, move["toNode"])
+        reference = _reference(owner, move["ownerUID"])
+        pod["metadata"]["ownerReferences"] = [reference]
+        tenant.create(pod)
+    tenant.create(_namesake(context, context.moved_owner(), {}, taken))
+
+
+def _as_owners(context: FaultContext, tenant: Objects) -> None:
+    """Come as those for whom room is reserved, to where it is."""
+    body = _reservation_body(context)
+    taken, node = _taken(body), body["status"]["nodeName"]
+    labels = {"app": EXPECTED}
+    tenant.create(_pod(context, EXPECTED, labels, taken, node))
+    tenant.create(_namesake(context, EXPECTED, labels, taken))
+
+
+def _as_scheduler(context: FaultContext, tenant: Objects, plan: JsonObject) -> None:
+    """Write a plan as the scheduler does, with the tenant's pods in it."""
+    name, status = plan["metadata"]["name"], dict(plan.get("status") or {})
+    forged = {
+        "apiVersion": "stowage.dev/v1alpha1",
+        "kind": "PackingPlan",
+        "metadata": {
+            "generateName": "plan-",
+            "labels": dict(plan["metadata"].get("labels") or {}),
+        },
+        "spec": {
+            "executionMode": "Execute",
+            "trigger": "Manual",
+            "timeLimitSeconds": 1,
+        },
+        "status": {**status, "phase": "Executing", "moves": [], "placements": []},
+    }
+    made = tenant.create(forged)
+    if made.get("status"):
+        raise StowageError("the API server took the status of a plan from a tenant")
+    own = made["metadata"]["name"]
+    for target in (name, own):
+        must_be_forbidden(
+            "write the status of a plan",
+            partial(
+                tenant.patch,
+                "PackingPlan",
+                target,
+                {"status": {"phase": "Executing"}},
+                subresource="status",
+            ),
+        )
+    must_be_forbidden(
+        "abort the plan of another",
+        partial(tenant.patch, "PackingPlan", name, {"spec": {"abort": True}}),
+    )
+    must_be_forbidden(
+        "write the status of a reservation",
+        partial(
+            tenant.patch,
+            "Reservation",
+            _reservation_name(context),
+            {"status": {"phase": "Failed"}},
+            subresource="status",
+        ),
+    )
+
+
+def _nothing_taken(context: FaultContext) -> None:
+    """Look whether any forged pod has got a node: there is no room but others'."""
+    namespace = tenant_namespace(context)
+    pods = context.run.observer.read(lambda state: state.all_pods(namespace))
+    placed = [f"{pod.key} on {pod.node}" for pod in pods if pod.bound]
+    if placed:
+        raise StowageError(f"forged pods got room of others: {', '.join(placed)}")
+
+
+def _pod(
+    context: FaultContext, name: str, labels: dict[str, str], taken: str, node: str
+) -> Manifest:
+    """Return a forged pod that may only go to one node."""
+    template = make_controller(SIZE, "")["spec"]["template"]
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    spec = {**template["spec"], "affinity": {"nodeAffinity": required}}
+    made = make_manifest("v1", "Pod", name, tenant_namespace(context), spec=spec)
+    made["metadata"] |= {"labels": labels, "annotations": {TAKEN: taken}}
+    return made
+
+
+def _namesake(
+    context: FaultContext, name: str, labels: dict[str, str], taken: str
+) -> Manifest:
+    """Return a controller that has the name of another one."""
+    made = make_controller(replace(SIZE, name=name), tenant_namespace(context))
+    template = made["spec"]["template"]["metadata"]
+    template["labels"] |= labels
+    template["annotations"] = {TAKEN: taken}
+    return made
+
+
+def _reference(name: str, uid: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": name,
+        "uid": uid,
+        "controller": True,
+    }
+
+
+def _taken(of: JsonObject) -> str:
+    """Return what the scheduler writes into a pod that took room from an object."""
+    metadata = of["metadata"]
+    return json.dumps({"name": metadata["name"], "uid": metadata["uid"]})
+
+
+def _reservation_name(context: FaultContext) -> str:
+    return f"{EXPECTED}-{context.namespace}"
+
+
+def _reservation(context: FaultContext) -> Manifest:
+    controller = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": EXPECTED,
+        "namespace": context.namespace,
+    }
+    labelled = {"matchLabels": {"app": EXPECTED}}
+    pod = {"kind": "Pod", "name": EXPECTED, "namespace": context.namespace}
+    owners: list[Manifest] = [
+        {"controller": controller, "labelSelector": labelled},
+        {"object": pod},
+    ]
+    requests = {"cpu": "100m", "memory": RESERVED}
+    return reservation_manifest(_reservation_name(context), requests, owners)
+
+
+def _is_available(name: str, state: State) -> ConditionResult:
+    phases = {
+        body["metadata"]["name"]: (body.get("status") or {}).get("phase", "")
+        for body in state.bodies("Reservation")
+    }
+    return ConditionResult(
+        phases.get(name) == "Available", f"reservations are {phases}"
+    )
+
+
+def _reservation_body(context: FaultContext) -> JsonObject:
+    name = _reservation_name(context)
+    bodies = context.run.observer.read(lambda state: state.bodies("Reservation"))
+    return next(body for body in bodies if body["metadata"]["name"] == name)

@@ -1,0 +1,110 @@
+"""All tries of some faults, one after the other on one cluster; resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchmarks.faults.attempt import Attempt
+from benchmarks.faults.cluster import FaultCluster, open_fault_cluster
+from benchmarks.faults.settings import Fault
+from benchmarks.faults.trial import Trial
+from stowage_testbed.base.journal import Journal
+from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.toolchain import choose_minor, tool_build
+from stowage_testbed.toolchain.environment import fingerprint
+
+NAME = "reliability"
+PATIENCE = 2
+"""Attempts for each try that is asked for: a moment may be missed."""
+
+_MARK_LENGTH = 12
+
+
+def run_faults(
+    faults: Sequence[Fault],
+    seed: int,
+    results: Path,
+    say: Callable[[str], None],
+    tries: int | None = None,
+) -> list[Trial]:
+    """Try each fault as often as is asked, and return the tries that failed.
+
+    Parameters
+    ----------
+    seed
+        Everything that is drawn comes from it.
+    results
+        Folder of the results. What was tried before with the same scheduler and
+        optimiser is kept there and counts.
+    say
+        Receives a line for each step.
+    tries
+        Of each fault; its own number without.
+    """
+    for name in purge_clusters():
+        say(f"leftover cluster {name}: removed")
+    name = f"fault-{secrets.token_hex(3)}"
+    say(f"cluster {name}: up")
+    with open_fault_cluster(name, (results,)) as cluster:
+        suite = Suite(cluster, trial_journal(results), seed, results / NAME, say, tries)
+        all_tries = [trial for one in faults for trial in suite.tries_of(one)]
+    return [trial for trial in all_tries if not trial.passed]
+
+
+def trial_journal(results: Path) -> Journal[Trial]:
+    """Return the tries so far with the scheduler and the optimiser of now."""
+    return Journal(results / NAME / f"trials-{build_mark()}.jsonl", Trial)
+
+
+def build_mark() -> str:
+    """Return a short hash of the scheduler and the optimiser that are tried."""
+    scheduler = tool_build("stowage-scheduler", choose_minor())
+    digest = hashlib.sha256(f"{scheduler} {fingerprint()}".encode()).hexdigest()
+    return digest[:_MARK_LENGTH]
+
+
+def on_fresh_nodes(fault: Fault, number: int) -> Fault:
+    """Return the fault in a world with node names of its own.
+
+    KWOK may overlook a node that comes back under a name that was used just before:
+    pods that are bound to it are then never started.
+    """
+    pools = (
+        replace(pool, name_prefix=f"{pool.name_prefix}-{number}")
+        for pool in fault.scenario.nodes
+    )
+    return replace(fault, scenario=replace(fault.scenario, nodes=tuple(pools)))
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """How faults are tried; the parameters are those of `run_faults`."""
+
+    cluster: FaultCluster
+    journal: Journal[Trial]
+    seed: int
+    evidence: Path
+    say: Callable[[str], None]
+    tries: int | None = None
+
+    def tries_of(self, fault: Fault) -> Iterator[Trial]:
+        """Yield the tries of a fault: the known ones, then those that are left."""
+        wanted = fault.settings.tries if self.tries is None else self.tries
+        number = struck = 0
+        for trial in self.journal.records():
+            if (trial.scenario, trial.seed) == (fault.scenario.name, self.seed):
+                yield trial
+                struck += trial.struck
+                number = max(number, trial.number)
+        while struck < wanted and number < PATIENCE * wanted:
+            number += 1
+            fresh = on_fresh_nodes(fault, number)
+            trial = Attempt(self.cluster, fresh, number, self.seed, self.evidence).run()
+            self.journal.add(trial)
+            self.say(trial.in_words())
+            struck += trial.struck
+            yield trial

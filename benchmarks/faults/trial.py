@@ -1,0 +1,350 @@
+"""One try of a fault: what was observed, and what it shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.moment import STAGES
+from benchmarks.faults.processes import RESTARTED, hold_s
+from stowage_testbed.helm import Release
+from stowage_testbed.invariants import History, check
+from stowage_testbed.invariants.eviction import SCHEDULER
+from stowage_testbed.observe.audit import (
+    BEGINNING,
+    AuditEntry,
+    AuditMark,
+    AuditReader,
+    find_audit_end,
+    read_audit_entries,
+)
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.environment import ScenarioEnvironment
+from stowage_testbed.run.steps.observed_moment import observe_state
+from stowage_testbed.scenario.check import check_state
+from stowage_testbed.scenario.model import Scenario
+
+SHOWN = 10
+"""Violations and failures that are shown in a line; the journal has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One try.
+
+    Parameters
+    ----------
+    scenario, fault, number, seed
+        What was tried; ``seed`` is the suite's.
+    limit_s
+        Of one solve.
+    struck
+        Whether the moment came, so that there was a fault at all.
+    violations
+        What must always hold and did not.
+    failures
+        What was expected of the scenario and did not come, or the error that ended it.
+    phases
+        How the plans ended, in their order.
+    evictions
+        Granted in the whole try.
+    writes
+        Evictions and bindings by the scheduler while the fault lasted.
+    refusals
+        Requests of the scheduler to write anything that the API server answered with
+        429 or an error of its own while the fault lasted.
+    scheduler_restarts, optimizer_restarts
+        Of the containers, in the whole try.
+    held_s
+        How long the pod that came in the middle waited for a decision, or None.
+    resumed_s
+        From the start of the scheduler's successor to the end of the plan that its
+        predecessor left open, or to the first that it did for it; None without one.
+    recovered_s
+        From the fault to the last change of a pod before recovery.
+    second_plan
+        Moves and evictions of a plan asked for at the end; None if no optimum was
+        proved before.
+    took_s
+        The whole try.
+    facts
+        What the fault noted of itself.
+    """
+
+    scenario: str
+    fault: str
+    number: int
+    seed: int
+    limit_s: float
+    struck: bool
+    violations: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+    evictions: int = 0
+    writes: int = 0
+    refusals: int = 0
+    scheduler_restarts: int = 0
+    optimizer_restarts: int = 0
+    held_s: float | None = None
+    resumed_s: float | None = None
+    recovered_s: float | None = None
+    second_plan: int | None = None
+    took_s: float = 0.0
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was lost and everything came as expected."""
+        return not self.violations and not self.failures and not self.second_plan
+
+    def document(self) -> dict[str, Any]:
+        """Return the try as JSON values."""
+        return asdict(self)
+
+    def in_words(self) -> str:
+        """Return the try in a line."""
+        name = f"{self.scenario} {self.number}"
+        wrong = (*self.violations, *self.failures)
+        if self.second_plan:
+            wrong = (*wrong, f"a second plan disrupts {self.second_plan} pods")
+        if wrong:
+            more = len(wrong) - SHOWN
+            shown = (*wrong[:SHOWN], *([f"and {more} more"] if more > 0 else ()))
+            return f"{name}: FAILED: {'; '.join(shown)}"
+        how = f"plans {', '.join(self.phases) or 'none'}" if self.struck else "missed"
+        return f"{name}: {how}, {self.took_s:.1f} s"
+
+
+_DOING = {("pods", "eviction"), ("pods", "binding")}
+
+
+@dataclass(slots=True)
+class Seen:
+    """The observations of a try; filled in while it runs.
+
+    Attributes
+    ----------
+    scenario, release, fault, began
+        What is tried, on what, what goes wrong in it, and since when.
+    restarts
+        Of the release's containers, by then.
+    changes
+        Everything the watches saw, first what was there.
+    finished_plans
+        Plans that had ended before, by uid.
+    audit_start, entries
+        Where the API server's audit log was then, and what it has since.
+    injected, ended
+        When the fault began and ended; None if it never did.
+    facts
+        What the fault recorded about itself.
+    error
+        What ended the try early.
+    second_plan
+        Pods that a plan asked for at the end disrupts; None if none was asked for.
+    """
+
+    scenario: Scenario
+    release: Release
+    fault: str
+    began: Receipt
+    restarts: Mapping[str, int]
+    changes: list[Change]
+    finished_plans: frozenset[str] = frozenset()
+    audit_start: AuditMark = BEGINNING
+    environment: ScenarioEnvironment | None = None
+    entries: tuple[AuditEntry, ...] = ()
+    injected: Receipt | None = None
+    ended: Receipt | None = None
+    facts: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+    second_plan: int | None = None
+
+
+def restarts(state: State, namespace: str) -> dict[str, int]:
+    """Return how often each container of the release has been started again."""
+    counts: dict[str, int] = {}
+    for body in state.bodies("Pod", namespace):
+        for status in (body.get("status") or {}).get("containerStatuses") or ():
+            name = status["name"]
+            counts[name] = counts.get(name, 0) + status["restartCount"]
+    return counts
+
+
+def begin_try(
+    run: RunContext, scenario: Scenario, release: Release, fault: str
+) -> Seen:
+    """Begin to observe a try: what there is, and all that comes."""
+    observer, namespace = run.observer, release.namespace
+    return Seen(
+        scenario=scenario,
+        release=release,
+        fault=fault,
+        began=observer.clock.now(),
+        restarts=observer.read(lambda state: restarts(state, namespace)),
+        changes=observer.restart_journal(),
+        finished_plans=observer.read(
+            lambda state: frozenset(p.uid for p in state.plans() if p.finished)
+        ),
+        audit_start=find_audit_end(run.cluster.audit_log),
+    )
+
+
+def end_try(
+    run: RunContext, seen: Seen, number: int, seed: int, results: Path
+) -> Trial:
+    """Return a try's result; of one that failed, keep the evidence in a folder."""
+    seen.changes += run.observer.take_journal()
+    log = run.cluster.audit_log
+    seen.entries = tuple(read_audit_entries(log, seen.audit_start))
+    trial = trial_of(run, seen, number, seed)
+    if not trial.passed:
+        lines = AuditReader(log, seen.audit_start).lines()
+        keep_evidence(results, trial, seen, lines)
+    return trial
+
+
+def trial_of(context: RunContext, seen: Seen, number: int, seed: int) -> Trial:
+    """Return the trial's result."""
+    history = History(tuple(seen.changes), seen.entries)
+    namespace = seen.environment.namespace if seen.environment else ""
+    return Trial(
+        scenario=seen.scenario.scenario_id,
+        fault=seen.fault,
+        limit_s=seen.scenario.optimizer.time_limit_s,
+        number=number,
+        seed=seed,
+        struck=seen.injected is not None,
+        violations=tuple(v.in_words() for v in check(history)),
+        failures=(seen.error,) if seen.error else tuple(_failures(context, seen)),
+        phases=_phases(seen),
+        evictions=len(history.evictions),
+        writes=_writes(seen),
+        refusals=_refusals(seen),
+        scheduler_restarts=_grown(context, seen, "scheduler"),
+        optimizer_restarts=_grown(context, seen, "optimizer"),
+        held_s=hold_s(seen.changes, namespace),
+        resumed_s=_resumed_s(seen),
+        recovered_s=_recovered_s(seen, namespace),
+        second_plan=seen.second_plan,
+        took_s=context.observer.clock.now().seconds_since(seen.began),
+        facts=dict(seen.facts),
+    )
+
+
+def _failures(context: RunContext, seen: Seen) -> Iterator[str]:
+    """Yield the expectations of the scenario that do not hold at the end."""
+    if seen.environment is None:
+        return
+    namespace, scenario = seen.environment.namespace, seen.scenario
+    after = context.observer.read(
+        lambda state: observe_state(state, scenario, namespace)
+    )
+    # What a fault brings in beside the workload does not count.
+    own = {workload.name for workload in scenario.workload}
+    after = replace(after, pods=tuple(p for p in after.pods if p.workload in own))
+    expect = scenario.expect
+    for result in check_state(expect.optimizer, after, expect.tolerance):
+        if not result.passed:
+            yield result.message
+
+
+def _phases(seen: Seen) -> tuple[str, ...]:
+    """Return the last phase of each plan of the try, in order of first sight."""
+    phases: dict[str, str] = {}
+    for change in seen.changes:
+        if change.kind == "PackingPlan" and change.verb is not Verb.DELETED:
+            phases[change.uid] = (change.body.get("status") or {}).get("phase", "")
+    return tuple(phases[uid] for uid in phases if uid not in seen.finished_plans)
+
+
+def _writes(seen: Seen) -> int:
+    """Count what the scheduler did to the cluster while the fault lasted."""
+    return sum((entry.resource, entry.subresource) in _DOING for entry in _asked(seen))
+
+
+def _refusals(seen: Seen) -> int:
+    """Count what the server would not let the scheduler write meanwhile."""
+    return sum(
+        entry.code == HTTPStatus.TOO_MANY_REQUESTS
+        or entry.code >= HTTPStatus.INTERNAL_SERVER_ERROR
+        for entry in _asked(seen)
+    )
+
+
+def _asked(seen: Seen) -> Iterator[AuditEntry]:
+    """Yield the scheduler's requests that were answered while the fault lasted."""
+    if seen.injected is None or seen.ended is None:
+        return
+    low, high = seen.injected.wall_ns, seen.ended.wall_ns
+    for entry in seen.entries:
+        if low <= entry.stage_ns <= high and entry.user.endswith(SCHEDULER):
+            yield entry
+
+
+def _grown(context: RunContext, seen: Seen, container: str) -> int:
+    """Return how often a container was started again in the try."""
+    now = context.observer.read(lambda state: restarts(state, seen.release.namespace))
+    return now.get(container, 0) - seen.restarts.get(container, 0)
+
+
+def _resumed_s(seen: Seen) -> float | None:
+    """Return how long the scheduler's successor took to do something for the plan."""
+    restarted_s = seen.facts.get(RESTARTED)
+    if restarted_s is None:
+        return None
+    open_plans: set[str] = set()
+    for change in seen.changes:
+        if change.kind != "PackingPlan":
+            continue
+        at_s = change.receipt.wall_ns / NS_PER_S
+        if at_s < restarted_s:
+            (open_plans.add if _is_open(change) else open_plans.discard)(change.uid)
+        elif change.uid in open_plans:
+            return at_s - restarted_s
+    return None
+
+
+def _is_open(change: Change) -> bool:
+    phase = (change.body.get("status") or {}).get("phase", "")
+    return phase in STAGES
+
+
+def _recovered_s(seen: Seen, namespace: str) -> float | None:
+    """Return the time from the fault to the last change of a pod."""
+    if seen.injected is None or seen.error:
+        return None
+    later = [
+        change.receipt
+        for change in seen.changes
+        if change.kind == "Pod"
+        and change.namespace == namespace
+        and change.receipt > seen.injected
+    ]
+    return max(later).seconds_since(seen.injected) if later else 0.0
+
+
+def keep_evidence(
+    results: Path, trial: Trial, seen: Seen, audit_lines: Iterable[bytes]
+) -> Path:
+    """Write the evidence into a folder of its own, and return the folder."""
+    name = f"{trial.scenario.replace('/', '-')}-{trial.seed}-{trial.number}"
+    folder = results / "failed" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "trial.json").write_text(json.dumps(trial.document(), indent=1), "utf-8")
+    with (folder / "changes.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(change.record()) + "\n" for change in seen.changes)
+    with (folder / "audit.jsonl").open("wb") as file:
+        file.writelines(audit_lines)
+    for container, log in seen.release.log_files().items():
+        if log.is_file():
+            shutil.copyfile(log, folder / f"{container}.log")
+    return folder

@@ -1,0 +1,158 @@
+"""Faults of workloads and their budgets, and other pods in their way."""
+
+from __future__ import annotations
+
+import threading
+
+from benchmarks.faults.context import FaultContext
+from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.api.client import ApiRefusedError, Manifest
+from stowage_testbed.api.objects import make_manifest
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.scenario.manifests import make_priority_class
+from stowage_testbed.scenario.model import Workload
+
+NAME = "fault"
+SECOND = "fault-too"
+
+
+def create_budget(context: FaultContext) -> None:
+    """Create a budget that allows nothing any more, or two for the same pods.
+
+    No eviction is granted of a pod that two budgets select.
+    """
+    owner = context.moved_owner()
+    names = {"one": (NAME,), "two": (NAME, SECOND)}[context.way("one", "two")]
+    for name in names:
+        context.create(budget_manifest(name, context.namespace, owner))
+
+
+def allow_one(context: FaultContext) -> None:
+    """Create a budget under which a plan can be carried out, pod by pod."""
+    owner = context.scenario.workload[0].name
+    context.create(budget_manifest(NAME, context.namespace, owner, max_unavailable=1))
+
+
+def shrink_budget(context: FaultContext) -> None:
+    """Let the budget allow nothing any more."""
+    context.objects.patch(
+        "PodDisruptionBudget",
+        NAME,
+        {"spec": {"maxUnavailable": 0}},
+        namespace=context.namespace,
+    )
+
+
+def budget_manifest(
+    name: str, namespace: str, owner: str, *, max_unavailable: int = 0
+) -> Manifest:
+    """Return a disruption budget of a workload's pods."""
+    selector = {"matchLabels": {WORKLOAD_LABEL: owner}}
+    spec = {"selector": selector, "maxUnavailable": max_unavailable}
+    return make_manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)
+
+
+def reservation_manifest(
+    name: str, requests: Manifest, owners: list[Manifest], ttl: str = ""
+) -> Manifest:
+    """Return a reservation of what one container requests, for its owners' pods."""
+    container = {"name": "main", "image": "pause", "resources": {"requests": requests}}
+    spec: Manifest = {"template": {"spec": {"containers": [container]}}}
+    spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
+    return make_manifest("stowage.dev/v1alpha1", "Reservation", name, spec=spec)
+
+
+QUOTA = "fault"
+
+
+def change_owner(context: FaultContext) -> None:
+    """Scale a ReplicaSet of which the plan moves a pod, or delete it."""
+    owner, namespace = context.moved_owner(), context.namespace
+    way = context.way("fewer", "more", "none", "gone")
+    if way == "gone":
+        context.objects.delete("ReplicaSet", owner, namespace=namespace)
+        return
+    asked = context.run.observer.read(
+        lambda state: {
+            body["metadata"]["name"]: int(body["spec"]["replicas"])
+            for body in state.bodies("ReplicaSet", namespace)
+        }
+    )[owner]
+    replicas = {"fewer": asked - 1, "more": asked + 1, "none": 0}[way]
+    context.objects.patch(
+        "ReplicaSet", owner, {"spec": {"replicas": replicas}}, namespace=namespace
+    )
+
+
+def limit_pods(context: FaultContext) -> None:
+    """Let a quota bar every replacement until the fault ends."""
+    spec = {"hard": {"pods": "1"}}
+    context.create(
+        make_manifest("v1", "ResourceQuota", QUOTA, context.namespace, spec=spec)
+    )
+
+
+HIGHER = 10
+FASTEST_PER_S = 50
+CHURN_RATE = "churn, changes a second"
+"""The fact that says how fast pods came and went."""
+
+
+def compete(context: FaultContext) -> None:
+    """Create rivals for the room that a plan frees, of equal or of higher priority."""
+    priority = {"equal": 0, "higher": HIGHER}[context.way("equal", "higher")]
+    if priority:
+        context.objects.create(make_priority_class(priority), or_keep=True)
+    context.apply(
+        Workload("rival", 2, Resources(cpu=100, memory=2 * 10**9), priority=priority)
+    )
+
+
+def churn(context: FaultContext) -> None:
+    """Create and delete small pods, at a random rate, until the fault ends."""
+    rate_per_s = context.rng.randint(1, FASTEST_PER_S)
+    context.facts[CHURN_RATE] = rate_per_s
+    over = threading.Event()
+    thread = threading.Thread(
+        target=_come_and_go, args=(context, rate_per_s, over), name="churn", daemon=True
+    )
+
+    def end() -> None:
+        over.set()
+        thread.join()
+
+    context.on_end(end)
+    thread.start()
+
+
+def _come_and_go(context: FaultContext, rate_per_s: int, over: threading.Event) -> None:
+    """Create pods and delete them in turn, and leave none."""
+    number, there = 0, list[str]()
+    while not over.wait(1 / rate_per_s):
+        if len(there) > number % 3:
+            _delete(context, there.pop(0))
+        else:
+            number += 1
+            name = f"churn-{number}"
+            if _create(context, name):
+                there.append(name)
+    for name in there:
+        _delete(context, name)
+
+
+def _create(context: FaultContext, name: str) -> bool:
+    """Create a small pod without an owner; return whether it was admitted."""
+    requests = {"cpu": "1m", "memory": "1M"}
+    container = {"name": "c", "image": "pause", "resources": {"requests": requests}}
+    spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    try:
+        context.objects.create(
+            make_manifest("v1", "Pod", name, context.namespace, spec=spec)
+        )
+    except ApiRefusedError:
+        return False
+    return True
+
+
+def _delete(context: FaultContext, name: str) -> None:
+    context.objects.delete("Pod", name, namespace=context.namespace, at_once=True)

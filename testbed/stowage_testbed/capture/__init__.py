@@ -1,0 +1,1 @@
+"""From a cluster to a scenario that has what scheduling on it depends on."""

@@ -1,0 +1,226 @@
+"""A cluster as a scenario: everything that was found, in its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.kinds import DEFINITION
+from stowage_testbed.capture.namespaces import label_pods
+from stowage_testbed.capture.neutral import Words
+from stowage_testbed.capture.nodes import (
+    HOSTNAME,
+    NOT_READY,
+    CapturedNodes,
+    capture_nodes,
+)
+from stowage_testbed.capture.objects import (
+    capture_objects,
+    rename_nodes,
+    settle_runtime_class,
+)
+from stowage_testbed.capture.reading import FURTHER, Found
+from stowage_testbed.capture.workloads import (
+    CapturedWorkload,
+    capture_pods,
+    list_namespaces,
+)
+from stowage_testbed.cluster.host_pods import HOST_TAINT
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.trace.format import PodTemplate
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_TOLERATE_SILENCE = {"key": NOT_READY, "operator": "Exists"}
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What a scenario has of a cluster.
+
+    Attributes
+    ----------
+    objects
+        Manifests in an order in which they can be made.
+    remarks
+        What the scenario lacks, in words that name nothing of the cluster.
+    """
+
+    nodes: CapturedNodes
+    workloads: tuple[CapturedWorkload, ...]
+    objects: tuple[Manifest, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def pods(self) -> int:
+        """How many pods there are."""
+        return sum(len(one.pods) for one in self.workloads)
+
+
+def capture(found: Found) -> Capture:
+    """Return what scheduling depends on, nodes and workloads under their new names."""
+    pods = capture_pods(found)
+    workloads = [settle_runtime_class(one, found) for one in pods.workloads]
+    nodes = capture_nodes(found.of("Node"), set(_list_keys(found, workloads)))
+    namespaces = list_namespaces(workloads)
+    several = namespaces if len(namespaces) > 1 else []
+    objects = capture_objects(found, workloads, nodes.names, several)
+    remarks = [*pods.remarks, *objects.remarks]
+    remarks += [f"{kind}s, which may not be listed" for kind in found.unread]
+    if several:
+        labels = {
+            one["metadata"]["name"]: one["metadata"].get("labels") or {}
+            for one in found.of("Namespace")
+        }
+        known = {name: labels.get(name, {}) for name in {*namespaces, *labels}}
+        workloads = [label_pods(one, known) for one in workloads]
+    silent = any(
+        taint.key == NOT_READY for pool in nodes.pools for taint in pool.taints
+    )
+    workloads = [_settle(one, nodes, silent=silent) for one in workloads]
+    return Capture(nodes, tuple(workloads), tuple(objects.manifests), tuple(remarks))
+
+
+def make_neutral(captured: Capture) -> Capture:
+    """Return the same cluster in words that say nothing of whose it is."""
+    plain = Words()
+    pools, names = list[NodePool](), dict[str, str]()
+    for pool in captured.nodes.pools:
+        new = replace(
+            pool,
+            name_prefix=plain.name(pool.name_prefix, "kind"),
+            labels=plain.labels(pool.labels),
+            taints=tuple(
+                Taint(plain.key(t.key), t.effect, plain.value(t.key, t.value))
+                for t in pool.taints
+            ),
+            zones=tuple(plain.value(ZONE_LABEL, zone) for zone in pool.zones),
+        )
+        pools.append(new)
+        names |= dict(zip(pool.node_names(), new.node_names(), strict=True))
+    nodes = CapturedNodes(
+        tuple(pools),
+        {old: names[one] for old, one in captured.nodes.names.items()},
+        tuple(names[one] for one in captured.nodes.cordoned),
+    )
+    plain.keep(names.values())
+    own = names | dict(_pair_claim_names(captured.workloads, plain))
+    return Capture(
+        nodes,
+        tuple(_rename(one, names, plain) for one in captured.workloads),
+        tuple(
+            _rename_object(rename_nodes(one, names), own, plain)
+            for one in captured.objects
+        ),
+        captured.remarks,
+    )
+
+
+def _rename(
+    one: CapturedWorkload, names: dict[str, str], plain: Words
+) -> CapturedWorkload:
+    template = one.template
+    spec = plain.replace_all(rename_nodes(template.spec, names))
+    return replace(
+        one,
+        name=plain.name(one.name, "workload"),
+        template=PodTemplate(plain.labels(template.labels), {}, spec),
+        pods=tuple(
+            replace(pod, name="", node=names.get(pod.node, "")) for pod in one.pods
+        ),
+        claims=tuple(plain.replace_all(claim) for claim in one.claims),
+    )
+
+
+def _pair_claim_names(
+    workloads: Iterable[CapturedWorkload], plain: Words
+) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new name of each claim that a StatefulSet looks for."""
+    for one in workloads:
+        for claim in one.claims:
+            old = claim["metadata"]["name"], one.name
+            new = plain.name(old[0]), plain.name(old[1], "workload")
+            for number in range(len(one.pods)):
+                yield f"{'-'.join(old)}-{number}", f"{'-'.join(new)}-{number}"
+
+
+def _rename_object(one: Manifest, names: dict[str, str], plain: Words) -> Manifest:
+    metadata = one["metadata"]
+    if one["kind"] == DEFINITION:
+        return one
+    if one["kind"] not in FURTHER:
+        words = {key: value for key, value in one.items() if key not in _HEAD}
+        kept = {**{key: one[key] for key in _HEAD}, **plain.scrub(words)}
+    else:
+        kept = plain.replace_all(one)
+    name = names.get(metadata["name"]) or plain.name(metadata["name"])
+    labels = plain.labels(metadata.get("labels") or {})
+    return {
+        **kept,
+        "metadata": {"name": name, **({"labels": labels} if labels else {})},
+    }
+
+
+_HEAD = ("apiVersion", "kind", "metadata")
+
+
+def _settle(
+    one: CapturedWorkload, nodes: CapturedNodes, *, silent: bool
+) -> CapturedWorkload:
+    """Return a workload on the nodes as they are called now."""
+    spec: dict[str, Any] = rename_nodes(one.template.spec, nodes.names)
+    spec.pop("schedulerName", None)
+    if one.kind == "DaemonSet":
+        spec["affinity"] = _avoid_host(spec.get("affinity") or {})
+        if silent:
+            spec["tolerations"] = [*spec.get("tolerations", ()), _TOLERATE_SILENCE]
+    template = one.template
+    return replace(
+        one,
+        template=PodTemplate(template.labels, template.annotations, spec),
+        pods=tuple(
+            replace(pod, node=nodes.names.get(pod.node, "")) for pod in one.pods
+        ),
+    )
+
+
+def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an affinity that keeps daemons off the node that a run has besides.
+
+    Many of them tolerate every taint.
+    """
+    on_nodes = dict(affinity.get("nodeAffinity") or {})
+    terms = (on_nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    absent = {"key": HOST_TAINT, "operator": "DoesNotExist"}
+    on_nodes[_REQUIRED] = {
+        "nodeSelectorTerms": [
+            {**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]}
+            for one in terms
+        ]
+    }
+    return {**affinity, "nodeAffinity": on_nodes}
+
+
+def _list_keys(found: Found, workloads: Sequence[CapturedWorkload]) -> Iterator[str]:
+    """Yield the labels of nodes that pods, volumes or devices ask about."""
+    yield HOSTNAME
+    for one in workloads:
+        yield from _list_asked(one.template.spec)
+    for kind in ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice"):
+        for body in found.of(kind):
+            yield from _list_asked(body)
+
+
+def _list_asked(value: Any) -> Iterable[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _list_asked(one)
+    elif isinstance(value, dict):
+        for name in ("key", "topologyKey"):
+            if isinstance(value.get(name), str):
+                yield value[name]
+        if isinstance(value.get("nodeSelector"), dict):
+            yield from value["nodeSelector"]
+        for one in value.values():
+            yield from _list_asked(one)

@@ -1,0 +1,165 @@
+"""Nodes as kinds with counts: equal ones are told apart by their numbers alone."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, takewhile, zip_longest
+from typing import Any
+
+from stowage_testbed.amounts.resources import PODS, Resources
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.trace.reducing import reduce_node
+
+HOSTNAME = "kubernetes.io/hostname"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+NOT_READY = "stowage.dev/not-ready"
+"""A taint in the place of those that a node has while it does not answer."""
+
+_ALWAYS = frozenset(
+    {
+        ZONE_LABEL,
+        "topology.kubernetes.io/region",
+        "kubernetes.io/arch",
+        INSTANCE_TYPE,
+    }
+)
+_SILENT = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+_LONGEST_PREFIX = 40
+_ATTACHED = "attachable-volumes-"
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedNodes:
+    """The nodes of a scenario, and what each was called.
+
+    Attributes
+    ----------
+    names
+        The new name of each node, by its old one.
+    cordoned
+        New names of those that are closed for new pods.
+    """
+
+    pools: tuple[NodePool, ...]
+    names: Mapping[str, str]
+    cordoned: tuple[str, ...] = ()
+
+
+def capture_nodes(
+    nodes: Iterable[Manifest], read_labels: Collection[str]
+) -> CapturedNodes:
+    """Return the nodes, folded into kinds.
+
+    Parameters
+    ----------
+    read_labels
+        The labels that pods or volumes ask about; others are kept only if they are
+        among those that every cluster has.
+    """
+    alike = defaultdict[tuple[Any, ...], list[tuple[str, str]]](list)
+    closed = set[str]()
+    for body in sorted(nodes, key=lambda one: str(one["metadata"]["name"])):
+        name, node = str(body["metadata"]["name"]), reduce_node(body)
+        labels = {
+            key: value
+            for key, value in node.labels.items()
+            if key in _ALWAYS or (key in read_labels and key != HOSTNAME)
+        }
+        zone = labels.pop(ZONE_LABEL, "")
+        alike[
+            tuple(sorted(labels.items())),
+            _read_taints(node.taints),
+            _read_room(node.allocatable),
+        ].append((name, zone))
+        if node.unschedulable:
+            closed.add(name)
+    pools, names = list[NodePool](), dict[str, str]()
+    for (labels, taints, room), ones in alike.items():
+        for zones, members in _deal_zones(ones):
+            pool = NodePool(
+                name_prefix=_choose_prefix(dict(labels), members, pools),
+                count=len(members),
+                resources=room,
+                labels=dict(labels),
+                taints=taints,
+                zones=zones,
+            )
+            pools.append(pool)
+            names |= dict(zip(members, pool.node_names(), strict=True))
+    cordoned = tuple(sorted(names[one] for one in closed))
+    return CapturedNodes(tuple(pools), names, cordoned)
+
+
+def _read_room(allocatable: Mapping[str, str]) -> Resources:
+    """Return what a node offers; amounts of nothing are no offer."""
+    amounts = Resources.of_list(
+        {
+            name: amount
+            for name, amount in allocatable.items()
+            if not name.startswith(_ATTACHED)
+        }
+    )
+    return Resources(
+        {name: amount for name, amount in amounts.items() if amount or name == PODS}
+    )
+
+
+def _read_taints(taints: Iterable[Mapping[str, Any]]) -> tuple[Taint, ...]:
+    found = {
+        Taint(NOT_READY, "NoSchedule")
+        if one["key"] in _SILENT
+        else Taint(one["key"], one["effect"], one.get("value", ""))
+        for one in taints
+    }
+    return tuple(sorted(found, key=lambda one: (one.key, one.effect, one.value)))
+
+
+def _deal_zones(
+    ones: Iterable[tuple[str, str]],
+) -> Iterable[tuple[tuple[str, ...], list[str]]]:
+    """Return zones and nodes of each kind: one with all zones if they can be dealt."""
+    by_zone = defaultdict[str, list[str]](list)
+    for name, zone in ones:
+        by_zone[zone].append(name)
+    # Dealt out in turn, the last round may not reach all of them.
+    zones = sorted(by_zone, key=lambda zone: (-len(by_zone[zone]), zone))
+    most, least = len(by_zone[zones[0]]), len(by_zone[zones[-1]])
+    if "" not in by_zone and most - least <= 1:
+        rounds = zip_longest(*(by_zone[zone] for zone in zones))
+        return [(tuple(zones), [name for one in rounds for name in one if name])]
+    return [((zone,) if zone else (), by_zone[zone]) for zone in zones]
+
+
+def _choose_prefix(
+    labels: Mapping[str, str], members: list[str], pools: Iterable[NodePool]
+) -> str:
+    """Return what a kind of node is called: by its type, or by what names share."""
+    word = labels.get(INSTANCE_TYPE) or _share_prefix(members)
+    if len(members) == 1 and INSTANCE_TYPE not in labels:
+        word = re.sub(r"[-0-9]+$", "", word)
+    plain = re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")[:_LONGEST_PREFIX]
+    prefix = plain.strip("-") or "node"
+    taken = {pool.name_prefix for pool in pools}
+    numbered = (f"{prefix}-{letter}" for letter in _letters())
+    free = (one for one in chain([prefix], numbered) if one not in taken)
+    return next(free)
+
+
+def _share_prefix(names: Sequence[str]) -> str:
+    """Return what all names begin with."""
+    first, last = min(names), max(names)
+    pairs = zip(first, last, strict=False)
+    shared = list(takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return first[: len(shared)]
+
+
+def _letters() -> Iterable[str]:
+    """Yield b, c and on: with a number a prefix would look like a node's name."""
+    letters = "bcdefghijklmnopqrstuvwxyz"
+    yield from letters
+    for one in letters:
+        yield from (one + other for other in letters)

@@ -1,0 +1,271 @@
+"""The scenario's file, and the manifests beside it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, spell
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.capture.capture import Capture
+from stowage_testbed.capture.expecting import list_reasons, write_reasons
+from stowage_testbed.capture.workloads import CapturedWorkload
+from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.scenario.model import SCALED
+from stowage_testbed.scenario.words import is_label
+
+FILE = "cluster.yaml"
+OBJECTS = "objects.yaml"
+
+LARGEST_PRIORITY = 1_000_000_000
+"""Of a class that users may make; Kubernetes' own are above it."""
+
+_HEAD = "A cluster as it was found by `stowage scenario from-cluster`."
+_FOLDED = frozenset({"Deployment", "ReplicaSet"})
+_BUSY_S = 86400
+_TEXT = "tag:yaml.org,2002:str"
+_WIDTH = 116
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Equal workloads under one name."""
+
+    workload: CapturedWorkload
+    controllers: int = 1
+
+
+def write_scenario(captured: Capture, folder: Path) -> Path:
+    """Write a scenario into a folder, which is its topic, and return its path.
+
+    Raises
+    ------
+    InputError
+        The folder's name is no topic, or it holds such a scenario already.
+    """
+    path, beside = folder / FILE, folder / OBJECTS
+    if not is_label(folder.resolve().name):
+        raise InputError(
+            f"{folder.name} cannot be a topic of scenarios; name a folder of "
+            "lower-case letters, digits and '-'"
+        )
+    for one in (path, beside):
+        if one.exists():
+            raise InputError(
+                f"there is already a file {one}; choose another folder, or remove it"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    entries = _fold(captured.workloads)
+    document = _make_document(captured, entries, folder.resolve().name)
+    lacking = (f"Not taken along: {one}." for one in captured.remarks)
+    text = "".join(f"# {line}\n" for line in (_HEAD, *lacking))
+    if captured.objects:
+        write_whole(beside, _dump_all(captured.objects))
+    write_whole(path, text + _dump(document))
+    return path
+
+
+def _fold(workloads: Sequence[CapturedWorkload]) -> list[_Entry]:
+    """Return the workloads, equal ones of them as one with several controllers."""
+    alike = defaultdict[object, list[CapturedWorkload]](list)
+    for one in workloads:
+        key: object = one.name
+        if one.kind in _FOLDED:
+            template = yaml.dump([one.template.labels, one.template.spec])
+            key = (one.kind, one.namespace, len(one.pods), template)
+        alike[key].append(one)
+    entries = []
+    for ones in alike.values():
+        pods = tuple(pod for one in ones for pod in one.pods)
+        entries.append(_Entry(replace(ones[0], pods=pods), len(ones)))
+    return entries
+
+
+def _make_document(
+    captured: Capture, entries: Sequence[_Entry], topic: str
+) -> dict[str, Any]:
+    workloads = [one.workload for one in entries]
+    pending = {one.name: len(one.pending) for one in workloads if one.pending}
+    placed = captured.pods - sum(pending.values())
+    reasons = list(write_reasons(workloads))
+    expect: dict[str, Any] = {"placed": placed, "pending": pending}
+    if reasons:
+        expect["that"] = [_Prose(one) for one in reasons]
+    return {
+        "version": 1,
+        "name": f"{topic}/{FILE.partition('.')[0]}",
+        "description": (
+            f"{captured.pods} pods on {len(captured.nodes.names)} nodes as they were "
+            f"found, {sum(pending.values())} of them without a node."
+        ),
+        "nodes": [_write_pool(pool) for pool in captured.nodes.pools],
+        "workload": [_write_workload(one) for one in entries],
+        "steps": list(_list_steps(captured, entries)),
+        "expect": {"allow_unplaceable": True, "end": expect},
+        "catch": ["events"],
+    }
+
+
+def _list_steps(captured: Capture, entries: Sequence[_Entry]) -> Iterator[Any]:
+    """Yield the steps: what is bound is where it was before the scheduler begins."""
+    if captured.nodes.cordoned:
+        yield {"cordon": list(captured.nodes.cordoned)}
+    if captured.objects:
+        yield {"apply": OBJECTS}
+    workloads = [one.workload for one in entries]
+    placed = {
+        one.name: _write_nodes(one)
+        for one in workloads
+        # A daemon's pod has but one node that it can go to.
+        if any(one.nodes) and one.kind != "DaemonSet"
+    }
+    if placed:
+        yield {"place": placed}
+    rest = [one.name for one in workloads if one.name not in placed]
+    if rest:
+        yield {"apply": rest if len(rest) > 1 else rest[0]}
+    if all(list_reasons(one) for one in workloads if one.pending):
+        yield {"wait": {"for": "settled"}}
+
+
+def _write_nodes(workload: CapturedWorkload) -> Any:
+    if workload.kind == "StatefulSet":
+        return list(workload.nodes)
+    return dict(sorted(Counter(filter(None, workload.nodes)).items()))
+
+
+def _write_pool(pool: NodePool) -> dict[str, Any]:
+    amounts = {name: spell(name, amount) for name, amount in pool.resources.items()}
+    written: dict[str, Any] = {"prefix": pool.name_prefix, "count": pool.count}
+    written |= {CPU: amounts.pop(CPU), MEMORY: amounts.pop(MEMORY)}
+    written[PODS] = int(amounts.pop(PODS))
+    if amounts:
+        written["resources"] = amounts
+    if pool.labels:
+        written["labels"] = dict(pool.labels)
+    if pool.taints:
+        written["taints"] = [
+            {
+                "key": one.key,
+                **({"value": one.value} if one.value else {}),
+                "effect": one.effect,
+            }
+            for one in pool.taints
+        ]
+    if pool.zones:
+        written["zones"] = list(pool.zones)
+    return written
+
+
+def _write_workload(entry: _Entry) -> dict[str, Any]:
+    one, spec = entry.workload, dict(entry.workload.template.spec)
+    written: dict[str, Any] = {"name": one.name, "kind": one.kind}
+    written["replicas"] = len(one.pods) // entry.controllers
+    if entry.controllers > 1:
+        written["controllers"] = entry.controllers
+    priority = int(spec.pop("priority", 0))
+    of_system = abs(priority) > LARGEST_PRIORITY
+    if not of_system:
+        spec.pop("priorityClassName", None)
+        written |= {"priority": priority} if priority else {}
+    written |= _lift_requests(spec)
+    if one.template.labels:
+        written["labels"] = dict(one.template.labels)
+    if one.kind == "Job":
+        written["runs_s"] = _BUSY_S
+    if one.kind == "StatefulSet":
+        # One that waits must not hold back those that had their node.
+        written["spec"] = {"podManagementPolicy": "Parallel"}
+        if one.claims:
+            written["spec"]["volumeClaimTemplates"] = list(one.claims)
+    if one.kind in SCALED or one.kind == "DaemonSet":
+        spec.pop("restartPolicy", None)
+    if spec:
+        written["pod"] = spec
+    return written
+
+
+def _lift_requests(spec: dict[str, Any]) -> dict[str, Any]:
+    """Take the container out of a spec that has but one, which only asks for room."""
+    (first, *others) = spec["containers"]
+    asked = first.get("resources") or {}
+    if others or spec.get("initContainers") or first.get("ports"):
+        return {}
+    if set(asked) - {"requests", "limits"}:
+        return {}
+    del spec["containers"]
+    amounts = dict(asked.get("requests") or {})
+    lifted = {name: amounts.pop(name) for name in (CPU, MEMORY) if name in amounts}
+    return lifted | ({"requests": amounts} if amounts else {})
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes short things in one line, and nothing as an alias."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class _Prose(str):
+    """A text of several lines."""
+
+    __slots__ = ()
+
+
+_Dumper.add_representer(
+    _Prose, lambda dumper, text: dumper.represent_scalar(_TEXT, str(text), style=">")
+)
+
+
+def _dump(document: Mapping[str, Any]) -> str:
+    """Return YAML with a line for each node kind and workload that fits in one."""
+    parts = []
+    for key, value in document.items():
+        if key in {"nodes", "workload", "steps"}:
+            parts.append(f"\n{key}:\n")
+            parts += (_dump_item(one) for one in value)
+        elif isinstance(value, dict):
+            parts.append(f"\n{key}:\n{textwrap.indent(_dump_plain(value), '  ')}")
+        else:
+            parts.append(_dump_plain({key: value}, flow=False))
+    return "".join(parts)
+
+
+def _dump_item(one: Any) -> str:
+    flow = yaml.dump(
+        one,
+        Dumper=_Dumper,
+        default_flow_style=True,
+        sort_keys=False,
+        width=float("inf"),
+        allow_unicode=True,
+    ).strip()
+    if len(flow) <= _WIDTH:
+        return f"  - {flow}\n"
+    lines = _dump_plain(one).splitlines()
+    return "".join(
+        f"  {'- ' if not at else '  '}{line}\n" for at, line in enumerate(lines)
+    )
+
+
+def _dump_plain(value: Any, *, flow: bool | None = None) -> str:
+    return yaml.dump(
+        value,
+        Dumper=_Dumper,
+        default_flow_style=flow,
+        sort_keys=False,
+        width=_WIDTH,
+        allow_unicode=True,
+    )
+
+
+def _dump_all(manifests: Iterable[Manifest]) -> str:
+    return "---\n".join(map(_dump_plain, manifests))

@@ -1,1 +1,0 @@
-"""What goes wrong in a cluster on purpose, when, and what must hold all the same."""

@@ -1,0 +1,177 @@
+"""The step that takes a process of the cluster away for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+
+import psutil
+
+from stowage_testbed.base.clock import SystemClock
+from stowage_testbed.base.ending import EndingInterrupt
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.components import (
+    API_SERVER,
+    CONTROL_PLANE,
+    CONTROLLER_MANAGER,
+    ETCD,
+    HOST_PODS,
+    KWOK,
+    component_process,
+)
+from stowage_testbed.cluster.processes import is_alive, kill_one, resume
+from stowage_testbed.cluster.supervision import expect_ends, expecting_container_ends
+from stowage_testbed.observe.condition import Condition, ConditionResult
+from stowage_testbed.observe.pod_body import is_live_and_ready
+from stowage_testbed.observe.state import State
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.steps.interrupt import Interrupt
+
+COMPONENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "api-server": API_SERVER,
+        "controller-manager": CONTROLLER_MANAGER,
+        "etcd": ETCD,
+        "kwok": KWOK,
+    }
+)
+
+
+def interrupt(context: StepContext, step: Interrupt) -> None:
+    """Stop or kill a process, and return when it serves again.
+
+    Raises
+    ------
+    StowageError
+        There is no such process, or it does not come back.
+    WaitTimeoutError
+        The scheduler does not serve again before the deadline.
+    """
+    if step.process in COMPONENTS:
+        _interrupt_component(context, step, COMPONENTS[step.process])
+    else:
+        _interrupt_scheduler(context, step)
+
+
+def _interrupt_component(context: StepContext, step: Interrupt, component: str) -> None:
+    cluster = context.run.cluster
+    assert isinstance(cluster, KwokBinaryCluster)  # noqa: S101 - others are refused
+    process = component_process(cluster.workdir, component)
+    if process is None:
+        raise _no_process(step.process)
+    # Its clients may give up meanwhile, and are started again with it.
+    expect_ends(cluster, *_list_dependents(component))
+    with context.run.observer.patient(step.for_s + HANG_S):
+        try:
+            _take_away(step, [process])
+        except EndingInterrupt:
+            raise  # the cluster is gone
+        except BaseException:
+            # One that outlives the run must not stay broken.
+            cluster.start_again()
+            raise
+        cluster.start_again()
+
+
+def _list_dependents(component: str) -> tuple[str, ...]:
+    """Return a component, and those that may end without it."""
+    if component in {ETCD, API_SERVER}:
+        return CONTROL_PLANE[CONTROL_PLANE.index(component) :]
+    return (component,)
+
+
+def _interrupt_scheduler(context: StepContext, step: Interrupt) -> None:
+    run, harness = context.run, context.harness
+    processes = [_find_process(pid) for pid in harness.find_scheduler_pids()]
+    if harness.serving_release is None:
+        if step.how == "kill":
+            raise StowageError(
+                "a scheduler under comparison is not started again; stop it with "
+                "`how: stop`, or kill that of a release, in `stowage run`"
+            )
+        _take_away(step, processes)
+        return
+    namespace = harness.serving_release.namespace
+    restarts = run.observer.read(lambda state: _count_restarts(state, namespace))
+    with expecting_container_ends(run.cluster):
+        with _kubelet_asleep(run.cluster, asleep=step.how == "kill"):
+            _take_away(step, processes)
+        run.observer.wait_for(
+            "the scheduler to serve again",
+            _serves(namespace, restarts + (step.how == "kill")),
+            timeout_s=context.timeout_s(),
+        )
+
+
+@contextmanager
+def _kubelet_asleep(cluster: Cluster, *, asleep: bool) -> Iterator[None]:
+    """Keep the kubelet from starting containers again at once, if it is to sleep."""
+    kubelet = component_process(cluster.workdir, HOST_PODS) if asleep else None
+    if kubelet is None:
+        yield
+        return
+    kubelet.suspend()
+    try:
+        yield
+    finally:
+        resume(kubelet)
+
+
+def _take_away(step: Interrupt, processes: Sequence[psutil.Process]) -> None:
+    """Stop or kill processes; what was stopped goes on after the step's seconds."""
+    take = psutil.Process.suspend if step.how == "stop" else _kill
+    try:
+        for process in processes:
+            take(process)
+        SystemClock().pause(step.for_s)
+    finally:
+        for process in processes:
+            resume(process)
+
+
+def _kill(process: psutil.Process) -> None:
+    """Kill a process; what has not ended yet is not started again."""
+    kill_one(process)
+    wait_until(
+        f"process {process.pid} to end",
+        lambda: is_alive(process),
+        lambda alive: not alive,
+        timeout_s=HANG_S,
+    )
+
+
+def _find_process(pid: int) -> psutil.Process:
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess as error:
+        raise _no_process("scheduler") from error
+
+
+def _no_process(name: str) -> StowageError:
+    return StowageError(f"{name} does not run, and cannot be interrupted; see its log")
+
+
+def _count_restarts(state: State, namespace: str) -> int:
+    """Return how often the scheduler has been started again."""
+    return sum(
+        status["restartCount"]
+        for body in state.bodies("Pod", namespace)
+        for status in (body.get("status") or {}).get("containerStatuses") or ()
+        if status["name"] == "scheduler"
+    )
+
+
+def _serves(namespace: str, restarts: int) -> Condition:
+    """Hold when the scheduler was started again so often, and the release is ready."""
+
+    def condition(state: State) -> ConditionResult:
+        pods, count = state.bodies("Pod", namespace), _count_restarts(state, namespace)
+        ready = bool(pods) and all(is_live_and_ready(body) for body in pods)
+        words = f"the release is {'' if ready else 'not '}ready; {count} restarts"
+        return ConditionResult(ready and count >= restarts, words)
+
+    return condition

@@ -1,0 +1,98 @@
+"""A scenario made of a recorded trace alone, for who has no scenario of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.scenario.arrivals.recorded import RecordedReplay
+from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.words import LONGEST_LABEL
+from stowage_testbed.trace.format import SUFFIXES
+from stowage_testbed.trace.reading import read_trace
+
+TOPIC = "traces"
+"""The topic of such scenarios, and the folder that they stand in."""
+
+_TEXT = """\
+# Made of {file}, whose sha256 is {digest}.
+version: 1
+name: {topic}/{name}
+description: What was recorded in {file}, {speed:g} times as fast.
+scheduler: {{profile: default}}
+steps:
+  - measure: start
+  - replay: {{file: {path}, speed: {speed:g}}}
+{wait}  - measure: stop
+expect:
+  end: {{placed: {{min: 0}}}}
+catch: [events]
+"""
+
+_WAIT = "  - wait: {for: settled, count: 1}\n"
+
+
+def make_scenario_of_trace(trace: Path, folder: Path, speed: float = 1.0) -> Scenario:
+    """Write the scenario of a trace, and return it.
+
+    Its nodes are the trace's. The measured window closes when all that was recorded has
+    happened, and every pod has a node or was found unschedulable.
+
+    Parameters
+    ----------
+    folder
+        Where it is written, below a folder of its topic.
+    speed
+        How many times as fast as it was recorded.
+
+    Raises
+    ------
+    InputError
+        The trace cannot be read, has broken lines, or no nodes; or the scenario cannot
+        be written.
+    """
+    replay = make_recorded_replay(read_trace(trace), speed=speed)
+    if not replay.first.nodes:
+        raise InputError(
+            f"{trace} has no nodes at its beginning; write a scenario with `nodes` and "
+            "a step `replay` of it"
+        )
+    name = _name(trace, speed)
+    path = folder / TOPIC / f"{name}.yaml"
+    text = _TEXT.format(
+        file=trace.name,
+        digest=hashlib.sha256(trace.read_bytes()).hexdigest(),
+        topic=TOPIC,
+        name=name,
+        speed=speed,
+        # JSON's way of quoting is YAML's too.
+        path=json.dumps(os.path.relpath(trace, path.parent)),
+        wait=_WAIT if _is_all_decided(replay) else "",
+    )
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    (scenario,) = load_file(path)
+    return scenario
+
+
+def _name(trace: Path, speed: float) -> str:
+    suffix = next(one for one in SUFFIXES if trace.name.endswith(one))
+    factor = "" if speed == 1 else f"-x{speed:g}"
+    text = trace.name.removesuffix(suffix).lower() + factor
+    return re.sub(r"[^a-z0-9]+", "-", text).strip("-")[:LONGEST_LABEL] or "trace"
+
+
+def _is_all_decided(replay: RecordedReplay) -> bool:
+    """Return whether there are pods at the end, and the scheduler decides on all."""
+    made = (*replay.first.pods, *(one.body for one in replay.deeds))
+    gated = any("schedulingGates" in (one.get("spec") or {}) for one in made)
+    return bool(replay.left) and not gated

@@ -1,0 +1,80 @@
+"""Clusters of kind fail as clearly as those without containers."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+
+import pytest
+
+from stowage_testbed.base import layout
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.kind.cluster import KindCluster
+from stowage_testbed.cluster.kind.containers import create_network
+from stowage_testbed.cluster.listing import find_cluster, purge_clusters
+from stowage_testbed.images.docker_engine import (
+    DockerCommandError,
+    EngineUnreachableError,
+    docker,
+)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.container]
+
+
+def a_name() -> str:
+    return f"kind-{secrets.token_hex(3)}"
+
+
+def test_its_ports_are_offered_to_this_machine_only() -> None:
+    """Docker publishes to the whole network by default."""
+    with running_cluster(KindCluster(a_name())) as cluster:
+        published = docker(
+            "ps", "--filter", f"name={cluster.name}", "--format", "{{.Ports}}"
+        ).split()
+
+    ports = [port for port in published if "->" in port]
+    assert len(ports) == 1
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_a_network_that_is_in_the_way_is_named() -> None:
+    """Somebody's own network must not be joined, and not be removed either."""
+    name = a_name()
+    create_network(name)
+    try:
+        with pytest.raises(DockerCommandError, match="already exists"):
+            KindCluster(name).up()
+    finally:
+        if docker("network", "ls", "--quiet", "--filter", f"name={name}"):
+            docker("network", "rm", f"stowage-{name}")
+
+
+def test_a_killed_owner_s_containers_are_purged() -> None:
+    """A killed test job must not eat the machine."""
+    name = a_name()
+    code = (
+        "import os, signal;"
+        "from stowage_testbed.cluster.kind.cluster import KindCluster;"
+        f"KindCluster({name!r}).up(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run(["python", "-c", code], check=False)
+    assert docker("ps", "--quiet", "--filter", f"name={name}") != ""
+    assert find_cluster(name).state == "leftover"
+
+    assert name in purge_clusters()
+
+    assert docker("ps", "--all", "--quiet", "--filter", f"name={name}") == ""
+    assert docker("network", "ls", "--quiet", "--filter", f"name={name}") == ""
+
+
+def test_without_an_engine_the_way_out_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is the first thing that goes wrong on a new machine."""
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    cluster = KindCluster(a_name())
+
+    with pytest.raises(EngineUnreachableError, match="DOCKER_HOST"):
+        cluster.up()
+
+    assert not (layout.clusters_folder() / cluster.name).exists()

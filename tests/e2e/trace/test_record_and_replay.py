@@ -1,0 +1,241 @@
+"""A live cluster recorded, through a time in which it stood still, and replayed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.observe.audit import read_audit_entries
+from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.observer import Observer
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.harness import Harness
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.material import Material
+from stowage_testbed.run.release import switch_release
+from stowage_testbed.run.scenario_run import run_scenario
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.of_trace import make_scenario_of_trace
+from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled
+from stowage_testbed.trace.reading import Trace, read_trace
+from stowage_testbed.trace.record import record
+
+pytestmark = pytest.mark.e2e
+
+STOWAGE = Path(sys.executable).with_name("stowage")
+STOPPED_AFTER_S, STOPPED_S = 4.0, 5.0
+APART_S = 0.2
+"""How far an arrival may be from when it was recorded; measured were 0.05 s at most."""
+STAMP_S = 0.7
+"""What a stamp of the server tells, which has whole seconds, is at most so far off."""
+
+TRAFFIC = """\
+version: 1
+name: traffic/some
+description: Pods come, run and end, and a Deployment grows.
+nodes: [{prefix: web, count: 3, cpu: "4", memory: 8G}]
+workload:
+  - {name: task, kind: Pod, cpu: 50m, memory: 16M}
+  - {name: shop, kind: Deployment, replicas: 2, cpu: 50m, memory: 16M}
+steps:
+  - apply: shop
+  - wait: {for: bound}
+  - burst:
+      workload: task
+      pods: 25
+      arrival: {process: poisson, rate_per_s: 1.6667, seed: 5}
+      lifetime: {distribution: exponential, mean_s: 4, seed: 5}
+  - scale: {workload: shop, to: 4}
+  - wait: {for: bound}
+expect: {end: {placed: {min: 4}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[RunContext]:
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
+    with (
+        running_cluster(cluster),
+        cluster.api_client() as api,
+        Observer(api) as observer,
+    ):
+        context = RunContext(cluster, api, observer, tag="e2e", lasting=True)
+        switch_release(context, "deterministic", optimizer_enabled=False)
+        yield context
+
+
+@dataclass
+class Watched(Harness, Listener):
+    """A release serves already; when each pod came is kept."""
+
+    came_s: dict[str, float] = field(default_factory=dict)
+
+    is_released = False
+    is_judged = False
+
+    def scenario_finished(self, outcome: object, material: Material) -> None:
+        del outcome
+        for one in material.changes:
+            new = one.kind == "Pod" and one.verb is Verb.ADDED
+            if new and one.namespace == material.namespace:
+                self.came_s[one.name] = one.receipt.monotonic_ns / 1e9
+
+
+class Recorded(Watched):
+    """Records from the burst on; amid it the API server stands still for a while."""
+
+    def __init__(self, context: RunContext, path: Path) -> None:
+        super().__init__()
+        self._context = context
+        self._path = path
+        self._stop, self._began = threading.Event(), threading.Event()
+        self._threads = [
+            threading.Thread(target=target) for target in (self._record, self._halt)
+        ]
+
+    def before(self, context: StepContext, step: Step) -> None:
+        del context
+        if step.kind == "burst":
+            for thread in self._threads:
+                thread.start()
+            assert self._began.wait(HANG_S)
+
+    def scenario_finished(self, outcome: object, material: Material) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        super().scenario_finished(outcome, material)
+
+    def _record(self) -> None:
+        def begin(_: object) -> None:
+            self._began.set()
+
+        with self._context.cluster.api_client() as api:
+            record(api, self._path, stop=self._stop, began=begin)
+
+    def _halt(self) -> None:
+        pids = self._context.cluster.workdir / "pids"
+        pid = int((pids / "kube-apiserver.pid").read_text())
+        # Time has to pass here: what is tested is what happens in it.
+        self._stop.wait(STOPPED_AFTER_S)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self._stop.wait(STOPPED_S)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
+def measure_distances_s(trace: Trace, came_s: dict[str, float]) -> dict[str, float]:
+    """Return how much later than recorded each bare pod came, the first one apart."""
+    found = {
+        line.name: came_s[line.name] - line.t
+        for line in trace.lines
+        if isinstance(line, PodCame) and line.owner is None and line.t
+    }
+    return {name: one - min(found.values()) for name, one in found.items()}
+
+
+def measure_errors_s(trace: Trace, context: RunContext) -> list[float]:
+    """Return how much later the server made each bare pod than the trace says."""
+    began_s = datetime.fromisoformat(trace.header.began).timestamp()
+    made_s = {
+        (entry.namespace, entry.name): entry.stage_ns / 1e9 - began_s
+        for entry in read_audit_entries(context.cluster.audit_log)
+        if entry.creates("pods", "")
+    }
+    return [
+        made_s[line.namespace, line.name] - line.t
+        for line in trace.lines
+        if isinstance(line, PodCame) and line.owner is None
+    ]
+
+
+def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:
+    """The same pods at the same times, also of the time in which the server stood."""
+    path, file = tmp_path / "some.jsonl.gz", tmp_path / "traffic" / "some.yaml"
+    file.parent.mkdir()
+    file.write_text(TRAFFIC)
+    recorded, replayed = Recorded(context, path), Watched()
+    (scenario,) = load_file(file)
+    first = run_scenario(context, scenario, 1, recorded, recorded)
+    trace = read_trace(path)
+    again = make_scenario_of_trace(path, tmp_path)
+    second = run_scenario(context, again, 2, replayed, replayed)
+
+    assert (first.error, second.error) == ("", "")
+    came = [line for line in trace.lines if isinstance(line, PodCame)]
+    tasks = {line.name for line in came if line.owner is None}
+    assert tasks == {f"task-{number:05}" for number in range(25)}
+    owners = [line.owner for line in came if line.owner]
+    assert owners == 4 * [Owner("Deployment", "shop")]
+    assert [one.replicas for one in trace.lines if isinstance(one, Scaled)] == [4]
+    ended = [line.how for line in trace.lines if isinstance(line, PodEnded)]
+    assert set(ended) == {"succeeded"}
+    assert max(measure_distances_s(trace, recorded.came_s).values()) < APART_S
+
+    off_s = measure_errors_s(trace, context)
+    # One at most had been made when the server stopped, and was told when it went on.
+    assert len(off_s) == len(tasks)
+    assert sum(abs(one) >= APART_S for one in off_s) <= 1
+    assert max(map(abs, off_s)) < STAMP_S
+
+    assert tasks <= set(replayed.came_s)
+    assert len(replayed.came_s) == len(recorded.came_s) == len(came)
+    replay = next(one for one in second.steps if one.step.kind == "replay")
+    # The replay says itself how late it was on a machine that did not keep up.
+    most_s = APART_S + replay.facts["latest_s"]
+    assert max(measure_distances_s(trace, replayed.came_s).values()) < most_s
+    assert replay.facts["refused"] == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "remark"),
+    [
+        (signal.SIGINT, 0, ""),
+        (signal.SIGTERM, 0, ""),
+        (signal.SIGKILL, -signal.SIGKILL, "it was cut off"),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_however_recording_ends_the_trace_can_be_read(
+    context: RunContext,
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
+    remark: str,
+) -> None:
+    """Ctrl-C is how it ends; who is killed has written what was there."""
+    path = tmp_path / "x.jsonl.gz"
+    command = [str(STOWAGE), "record", "--out", str(path)]
+    command += ["--kubeconfig", str(context.cluster.kubeconfig)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("recording until Ctrl-C")
+        wait_until(
+            "the beginning to be written",
+            lambda: path.stat().st_size,
+            bool,
+            timeout_s=HANG_S,
+        )
+        process.send_signal(number)
+        assert process.wait(HANG_S) == code
+    trace = read_trace(path)
+
+    assert trace.header.kubernetes.startswith("1.")
+    assert trace.remark.startswith(remark)
+    assert bool(trace.remark) is bool(remark)

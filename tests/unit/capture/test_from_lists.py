@@ -1,0 +1,272 @@
+"""From lists to a file of the language, in which nothing is lost that counts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from found_cluster import Manifest, found, node, pod, replicas, thing
+from typer.testing import CliRunner
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.capture.capture import Capture, capture, make_neutral
+from stowage_testbed.capture.reading import read_lists
+from stowage_testbed.capture.writing import write_scenario
+from stowage_testbed.cli.main import app
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.steps.kinds import actions_of
+from stowage_testbed.scenario.steps.placing import Place
+
+NO_ROOM = (
+    "0/3 nodes are available: 1 node(s) had untolerated taint {team: x}, "
+    "2 Insufficient cpu. preemption: 0/3 nodes are available: "
+    "3 No preemption victims found."
+)
+SHOP = [
+    node("ip-1", zone="eu-1a", **{"acme.example/rack": "r1"}),
+    node("ip-2", zone="eu-1b", **{"acme.example/rack": "r2"}),
+    node("gpu-1", "16", zone="eu-1a", taints=[
+        {"key": "acme.example/team", "value": "vision", "effect": "NoSchedule"}]),
+    *replicas("checkout", ["ip-1", "ip-2"], priority=1000, nodeSelector={
+        "acme.example/rack": "r1"}),
+    *replicas("huge", [""], why=NO_ROOM, cpu="40", affinity={
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "checkout"}},
+             "topologyKey": "acme.example/rack"}]},
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [
+                {"key": "kubernetes.io/hostname", "operator": "NotIn",
+                 "values": ["gpu-1"]}]}]}}}),
+    pod("ledger-0", "ip-2", owner=("StatefulSet", "ledger"), labels={"app": "ledger"},
+        volumes=[{"name": "books", "persistentVolumeClaim": {
+            "claimName": "books-ledger-0"}}]),
+    thing("PersistentVolumeClaim", "books-ledger-0", spec={
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "acme-fast",
+        "volumeName": "vol-77", "resources": {"requests": {"storage": "1Gi"}}}),
+    thing("PersistentVolume", "vol-77", "", spec={
+        "accessModes": ["ReadWriteOnce"], "storageClassName": "acme-fast",
+        "capacity": {"storage": "1Gi"}, "claimRef": {"name": "books-ledger-0"},
+        "csi": {"driver": "disk.acme.example", "volumeHandle": "secret-77"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "topology.kubernetes.io/zone", "operator": "In",
+             "values": ["eu-1b"]}]}]}}}),
+    thing("StorageClass", "acme-fast", "", provisioner="disk.acme.example"),
+    thing("PodDisruptionBudget", "guard", spec={
+        "maxUnavailable": 1, "selector": {"matchLabels": {"app": "checkout"}}}),
+    thing("PodDisruptionBudget", "idle", spec={
+        "maxUnavailable": 1, "selector": {"matchLabels": {"app": "gone"}}}),
+    thing("ResourceQuota", "team-quota", spec={"hard": {"pods": "50"}}),
+]  # fmt: skip
+
+
+def write(captured: Capture, folder: Path) -> Scenario:
+    (scenario,) = load_file(write_scenario(captured, folder))
+    return scenario
+
+
+def shop(*more: Manifest) -> Capture:
+    return capture(found(*SHOP, *more))
+
+
+def test_pods_are_placed_where_they_were(tmp_path: Path) -> None:
+    """The scheduler decides only about those that have no node."""
+    scenario = write(shop(), tmp_path / "shop")
+
+    (place,) = actions_of(scenario.steps, Place)
+    names = shop().nodes.names
+    assert place.nodes == {
+        "checkout": tuple(sorted((names["ip-1"], names["ip-2"]))),
+        "ledger": (names["ip-2"],),
+    }
+    end = scenario.expect.end
+    assert (str(end.placed), end.pending) == ("3", {"huge": 1})
+
+
+def test_what_keeps_a_pod_now_has_to_keep_it_again(tmp_path: Path) -> None:
+    """A pod that pends for another reason is another case."""
+    (that,) = write(shop(), tmp_path / "shop").expect.end.that
+
+    assert 'contains("Insufficient cpu")' in that.text
+    assert 'contains("untolerated taint")' in that.text
+    assert "preemption" not in that.text
+
+
+def test_a_volume_is_bound_again_to_its_claim() -> None:
+    """The claim names it, and the StatefulSet looks for the claim by its name."""
+    objects = {one["kind"]: one for one in shop().objects}
+
+    claim = objects["PersistentVolumeClaim"]
+    assert claim["metadata"]["name"] == "books-ledger-0"
+    assert (
+        claim["spec"]["volumeName"] == objects["PersistentVolume"]["metadata"]["name"]
+    )
+    assert "claimRef" not in objects["PersistentVolume"]["spec"]
+
+
+def test_a_budget_of_no_pods_stays_behind() -> None:
+    """It affects nothing."""
+    budgets = [one for one in shop().objects if one["kind"] == "PodDisruptionBudget"]
+
+    assert [one["metadata"]["name"] for one in budgets] == ["guard"]
+
+
+def test_names_of_nodes_in_requirements_are_the_new_ones() -> None:
+    """A pod that keeps off a node keeps off it under its new name."""
+    captured = shop()
+
+    huge = next(one for one in captured.workloads if one.name == "huge")
+    required = huge.template.spec["affinity"]["nodeAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    (term,) = required["nodeSelectorTerms"]
+    assert term["matchExpressions"][0]["values"] == [captured.nodes.names["gpu-1"]]
+
+
+def test_several_namespaces_are_kept_apart_by_a_label(tmp_path: Path) -> None:
+    """Pods of one must not count for the spread, or the budget, of another's."""
+    elsewhere = replicas("checkout", ["ip-1"], namespace="other")
+    term = {
+        "labelSelector": {"matchLabels": {"app": "checkout"}},
+        "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "topologyKey": "z",
+    }
+    affinity = {
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    }
+    near = pod("near", namespace="other", affinity=affinity)
+    labelled = thing("Namespace", "shop", "")
+    labelled["metadata"]["labels"] = {"team": "a"}
+
+    captured = shop(*elsewhere, near, labelled)
+
+    by_name = {one.name: one for one in captured.workloads}
+    assert by_name["other-checkout"].template.labels["stowage.dev/namespace"] == "other"
+    (kept,) = by_name["other-near"].template.spec["affinity"]["podAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]
+    assert kept["labelSelector"]["matchLabels"] == {
+        "app": "checkout",
+        "stowage.dev/namespace": "shop",
+    }
+    (budget,) = (o for o in captured.objects if o["kind"] == "PodDisruptionBudget")
+    selector = budget["spec"]["selector"]["matchLabels"]
+    assert selector["stowage.dev/namespace"] == "shop"
+    assert captured.remarks == ("1 quotas, which are of one namespace each",)
+    write(captured, tmp_path / "both")
+
+
+def words_of(objects: list[Manifest]) -> set[str]:
+    """Return all names, labels, values and images that are somebody's own."""
+    text = json.dumps(objects)
+    own = re.findall(
+        r"[\w./:-]*(?:acme|ip-\d|gpu-1|eu-1|checkout|ledger|books)[\w./:-]*", text
+    )
+    return {*own, "r1", "r2", "vol-77", "secret-77", "vision", "huge", "guard", "shop"}
+
+
+def test_nothing_of_the_old_words_is_left_if_nobody_is_to_know(tmp_path: Path) -> None:
+    """Such a file is attached to a public issue."""
+    folder = tmp_path / "neutral"
+    queue = thing("Queue", "money", spec={"owner": "acme payments", "weight": 3})
+    captured = capture(read_lists([_dump(tmp_path, [*SHOP, queue])], ["Queue"]))
+
+    scenario = write(make_neutral(captured), folder)
+
+    text = "".join(one.read_text("utf-8") for one in folder.iterdir())
+    written = set(re.findall(r"[\w./:-]+", text))
+    assert words_of(SHOP) & written == set()
+    assert "money" not in written
+    assert "acme" not in text
+    assert "weight: 3" in text
+    assert len(scenario.workload) == 3
+
+
+def test_what_belongs_together_is_still_together_in_other_words(tmp_path: Path) -> None:
+    """A selector still selects, and a claim is still found."""
+    captured = make_neutral(shop())
+
+    by_kind = {one["kind"]: one for one in captured.objects}
+    labels = [one.template.labels for one in captured.workloads]
+    budget = by_kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]
+    assert budget in labels
+    stateful = next(one for one in captured.workloads if one.kind == "StatefulSet")
+    (claim,) = stateful.claims
+    expected = f"{claim['metadata']['name']}-{stateful.name}-0"
+    assert by_kind["PersistentVolumeClaim"]["metadata"]["name"] == expected
+    (selector,) = (
+        one.template.spec["nodeSelector"]
+        for one in captured.workloads
+        if "nodeSelector" in one.template.spec
+    )
+    assert any(selector == dict(pool.labels) for pool in captured.nodes.pools)
+    write(captured, tmp_path / "plain")
+
+
+def _dump(folder: Path, objects: list[Any]) -> Path:
+    path = folder / "lists.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    return path
+
+
+def test_equal_deployments_are_one_with_several_controllers(tmp_path: Path) -> None:
+    """Forty tenants with the same service are read as one line."""
+    pods = [
+        one
+        for tenant in range(3)
+        for one in replicas(f"tenant-{tenant}", ["ip-1", ""], template_hash="aa")
+    ]
+    for one in pods:
+        one["metadata"]["labels"]["app"] = "tenant"
+
+    scenario = write(capture(found(SHOP[0], *pods)), tmp_path / "tenants")
+
+    (workload,) = scenario.workload
+    assert (workload.controllers, workload.replicas) == (3, 2)
+    assert scenario.expect.end.pending == {workload.name: 3}
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+    """And what to do with it."""
+    lists, out = _dump(tmp_path, SHOP), tmp_path / "made"
+    arguments = ["scenario", "from-cluster", "--file", str(lists), "--out", str(out)]
+
+    answer = CliRunner().invoke(app, arguments)
+
+    assert answer.exit_code == 0, answer.output
+    assert "4 pods of 3 workloads on 3 nodes of 3 kinds, 1 without a node" in (
+        answer.output
+    )
+    assert f"stowage run {out / 'cluster.yaml'}" in answer.output
+    assert yaml.safe_load((out / "cluster.yaml").read_text())["name"] == "made/cluster"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("no JSON", "is not JSON"),
+        ("[]", "holds no Kubernetes objects"),
+        ('{"kind": "PodList", "items": []}', "there is no Node in what was read"),
+    ],
+)
+def test_what_is_no_list_of_a_cluster_is_refused(
+    content: str, words: str, tmp_path: Path
+) -> None:
+    """The message says how to make one."""
+    path = tmp_path / "lists.json"
+    path.write_text(content)
+
+    with pytest.raises(InputError, match=words):
+        read_lists([path])
+
+
+def test_a_scenario_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    """Somebody may have gone on with it by hand."""
+    write(shop(), tmp_path / "shop")
+
+    with pytest.raises(InputError, match="there is already a file"):
+        write(shop(), tmp_path / "shop")
