@@ -103,6 +103,19 @@ func (l *lives) replaceAfter(victim *v1.Pod, how string) *v1.Pod {
 	return pod
 }
 
+// kind is that of the pod's template and owner. A pod with volumes or claims of its own has none.
+func (l *lives) kind(pod *v1.Pod) string {
+	life := l.there[key(pod)]
+	if life == nil || len(pod.Spec.Volumes) > 0 || len(pod.Spec.ResourceClaims) > 0 {
+		return ""
+	}
+	kind := pod.Namespace + " " + life.Of
+	if owner := life.arrival.Owner; owner != nil {
+		kind += " " + owner.Kind + " " + owner.Name
+	}
+	return kind
+}
+
 // end writes down what became of the pod.
 func (l *lives) end(life *Life, how string) {
 	life.Ended, life.How = ptr.To(l.now), how

@@ -44,6 +44,9 @@ type run struct {
 	taken    int
 	attempts int
 	outcomes chan outcome
+	// passed is how many were not tried, because an equal one had just been.
+	passed int
+	stuck  stuck
 	// follower is told what becomes of pods, and has preempted ones come back.
 	follower follower
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
@@ -90,6 +93,7 @@ func (r *run) reportFailures() {
 	) {
 		// Read now: once the pod is back in the queue, informer events change it there.
 		result := outcome{pod: pod.Pod, reason: reasonOf(status)}
+		r.stuck.failed(pod.Pod, status, nominating)
 		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
 			result.err = status.AsError()
@@ -254,7 +258,7 @@ func (r *run) settle() error {
 			continue
 		}
 		// Only the attempts take pods out of the queue, so there are as many as were counted.
-		for ; waiting > 0; waiting -= r.taken {
+		for ; waiting > 0; waiting -= r.taken + r.passed {
 			bound, err := r.attempt()
 			if err != nil {
 				return err
@@ -328,6 +332,7 @@ func (r *run) attempt() (bound bool, err error) {
 		}
 		if one.pod.Spec.NodeName != "" {
 			bound = true
+			r.stuck.clear()
 			r.follower.bound(one.pod)
 		}
 	}
@@ -338,6 +343,7 @@ func (r *run) attempt() (bound bool, err error) {
 // pods of a group are bound at once, in any order.
 func (r *run) attemptOne() ([]outcome, error) {
 	r.clock.Step(betweenAttempts)
+	r.taken, r.passed = 0, 0
 	r.scheduler.ScheduleOne(r.ctx)
 	var ended []outcome
 	r.attempts += r.taken

@@ -149,6 +149,7 @@ func (s *Simulator) build(r *run) error {
 		return err
 	}
 	r.scheduler = built
+	minor.PassOver(built, r.passOver, func() bool { return len(r.queued()) > 0 })
 	minor.AroundNext(built, func() {}, r.expectOutcomes)
 	r.reportFailures()
 	// The scheduler waits for pods as long as its queue is open.

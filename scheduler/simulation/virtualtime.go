@@ -53,6 +53,7 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *json.En
 	}
 	defer r.stop()
 	r.reasons = lives.reasons
+	r.stuck = stuck{kind: lives.kind, kinds: map[string]refusal{}}
 	var schedulers []string
 	for _, profile := range s.configuration.Profiles {
 		schedulers = append(schedulers, profile.SchedulerName)
@@ -117,6 +118,7 @@ func (v *virtualTime) step(change func() error) error {
 	if now := time.Unix(0, int64(v.lives.now*float64(time.Second))); now.After(v.clock.Now()) {
 		v.clock.SetTime(now)
 	}
+	v.stuck.clear()
 	if err := change(); err != nil {
 		return err
 	}

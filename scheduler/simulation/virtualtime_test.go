@@ -192,3 +192,24 @@ func TestABrokenStoryEndsWhereItBreaks(t *testing.T) {
 		}
 	}
 }
+
+// TestOfEqualPodsThatWaitOneIsTried: in a full cluster each end of a pod wakes all that wait, and all but the first are
+// tried in vain. They get their room in the order in which they came, and smaller ones are not held up.
+func TestOfEqualPodsThatWaitOneIsTried(t *testing.T) {
+	const count = 20
+	lines := []string{nodeAt(0, "n"), nodeAt(0, "m"), template("one", 1, 0, ""), template("none", 0, 0, ""),
+		podAt(1, "first", "one", `,"node":"m"`)}
+	want := map[string]string{"first": "at 1, on m at 1", "small": "at 50, on m at 50"}
+	for i := range count {
+		lines = append(lines, podAt(2, fmt.Sprintf("p%02d", i), "one", `,"lives":4,"how":"succeeded"`))
+		begin := 2 + 4*i
+		want[fmt.Sprintf("p%02d", i)] = fmt.Sprintf("at 2, on n at %d, succeeded at %d", begin, begin+4)
+	}
+	found, passed := become(t, "deterministic", story(append(lines, podAt(50, "small", "none", ""), end)...))
+	if !maps.Equal(found, want) {
+		t.Errorf("got %v, want %v", found, want)
+	}
+	if passed.Attempts > 5*count {
+		t.Errorf("%d attempts for %d pods", passed.Attempts, count)
+	}
+}
