@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from stowage_testbed.api.client import ApiRefusedError, Manifest, new_api_client
+from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
@@ -73,10 +73,8 @@ class Found:
         return self.objects.get(kind, ())
 
 
-def read_cluster(
-    context: str | None, kubeconfig: Path | None = None, asked: Sequence[str] = ()
-) -> Found:
-    """Return what the cluster of a context holds; nothing but lists is asked for.
+def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
+    """Return what a cluster holds; nothing but lists is asked for.
 
     Parameters
     ----------
@@ -86,15 +84,9 @@ def read_cluster(
     Raises
     ------
     StowageError
-        There is no such context, no server answers, nodes or pods may not be listed, or
-        an asked kind is not served.
+        No server answers, nodes or pods may not be listed, or an asked kind is not
+        served.
     """
-    with new_api_client(kubeconfig, context) as client:
-        return read_api(client, asked)
-
-
-def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
-    """Return what the API server of a client holds; as `read_cluster` raises."""
     found, unread = list[Manifest](), list[str]()
     reader = Objects(client, TIMEOUT_S)
     for kind in (*NEEDED, *FURTHER, *asked):
@@ -113,7 +105,7 @@ def read_api(client: ApiClient, asked: Sequence[str] = ()) -> Found:
 
 
 def read_lists(paths: Sequence[Path], asked: Sequence[str] = ()) -> Found:
-    """Return what is in files that kubectl printed as JSON; as `read_cluster` raises.
+    """Return what is in files that kubectl printed as JSON; as `read_api` raises.
 
     Kinds that are not in them are taken as kinds of which there are none.
     """

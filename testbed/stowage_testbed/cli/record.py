@@ -98,7 +98,7 @@ def record(
                 f"{out} cannot be written: {error.strerror}; name another file with "
                 "--out"
             ) from error
-    losses = f", {recorded.losses} interruptions" if recorded.losses else ""
+    losses = f", interrupted {recorded.losses} times" if recorded.losses else ""
     typer.echo(
         f"recorded {recorded.seconds:.0f} s: {recorded.pods} pods, {recorded.lines} "
         f"lines{losses}, {out.stat().st_size} bytes: {out}"

@@ -9,6 +9,13 @@ import typer
 from tabulate import tabulate
 
 from stowage_testbed.cli.main import app
+from stowage_testbed.cli.which_cluster import (
+    Cluster,
+    Context,
+    Kubeconfig,
+    Lists,
+    new_client,
+)
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.explain import explain as explanation
@@ -129,19 +136,10 @@ def from_cluster(
     out: Annotated[
         Path, typer.Option(help="Folder to write to; its name is the topic.")
     ],
-    context: Annotated[
-        str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
-    ] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
-    ] = None,
-    file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
-            "cluster; may be given more than once."
-        ),
-    ] = None,
+    cluster: Cluster = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    file: Lists = None,
     include: Annotated[
         list[str] | None,
         typer.Option(
@@ -165,16 +163,14 @@ def from_cluster(
     """
     # The client takes long to import, which other commands need not wait for.
     from stowage_testbed.capture.capture import capture, make_neutral  # noqa: PLC0415
-    from stowage_testbed.capture.reading import (  # noqa: PLC0415
-        read_cluster,
-        read_lists,
-    )
+    from stowage_testbed.capture.reading import read_api, read_lists  # noqa: PLC0415
     from stowage_testbed.capture.writing import write_scenario  # noqa: PLC0415
 
-    kinds = include or ()
-    found = (
-        read_lists(file, kinds) if file else read_cluster(context, kubeconfig, kinds)
-    )
+    if file:
+        found = read_lists(file, include or ())
+    else:
+        with new_client(cluster, context, kubeconfig) as client:
+            found = read_api(client, include or ())
     captured = capture(found)
     if neutral:
         captured = make_neutral(captured)

@@ -12,24 +12,15 @@ import typer
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.main import Minor, app
+from stowage_testbed.cli.which_cluster import Context, Kubeconfig, Lists
 
 
 @app.command("whatif")
 def whatif(
     *,
-    context: Annotated[
-        str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
-    ] = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
-    ] = None,
-    file: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
-            "cluster; may be given more than once."
-        ),
-    ] = None,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    file: Lists = None,
     kubernetes: Minor = None,
     time_limit_s: Annotated[
         float, typer.Option(min=0.1, help="For the whole answer, once all is read.")

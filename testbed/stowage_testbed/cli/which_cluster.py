@@ -21,6 +21,14 @@ Cluster = Annotated[
 Context = Annotated[
     str | None, typer.Option(help="Context of the kubeconfig; else its own choice.")
 ]
+Lists = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--file",
+        help="What kubectl get nodes,pods,pdb -A -o json printed, in place of a "
+        "cluster; may be given more than once.",
+    ),
+]
 Kubeconfig = Annotated[
     Path | None, typer.Option(help="Another kubeconfig than kubectl would take.")
 ]

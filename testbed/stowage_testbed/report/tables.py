@@ -205,15 +205,17 @@ def _show_range_ms(seconds: Sequence[float]) -> str:
 
 
 def _note_late_pods(scenarios: Sequence[SavedScenario]) -> Iterator[str]:
-    """Yield each step whose pods were created later than they should have been."""
+    """Yield each step that did something later than it should have."""
     for one in scenarios:
         for step in one.steps:
             if step.facts.get("late"):
+                done = f"{step.facts['pods']:g} pods were created"
+                if "requests" in step.facts:
+                    done = f"{step.facts['requests']:g} requests were sent"
                 yield (
                     f"{one.scenario_id} round {one.repeat}, step {step.number} "
                     f"({step.kind}, line {step.line}): {step.facts['late']:g} of "
-                    f"{step.facts['pods']:g} pods were created late, by "
-                    f"{step.facts['latest_s']:.2f} s at most"
+                    f"{done} late, by {step.facts['latest_s']:.2f} s at most"
                 )
 
 

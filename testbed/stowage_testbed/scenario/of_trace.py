@@ -29,7 +29,7 @@ description: What was recorded in {file}, {speed:g} times as fast.
 scheduler: {{profile: default}}
 steps:
   - measure: start
-  - replay: {{file: {path}, speed: {speed:g}}}
+  - replay: {{file: {path}, speed: {speed:g}, placed: as-recorded}}
 {wait}  - measure: stop
 expect:
   end: {{placed: {{min: 0}}}}

@@ -31,7 +31,7 @@ from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.of_trace import make_scenario_of_trace
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled
+from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled, WatchLost
 from stowage_testbed.trace.reading import Trace, read_trace
 from stowage_testbed.trace.record import record
 
@@ -63,6 +63,22 @@ steps:
   - scale: {workload: shop, to: 4}
   - wait: {for: bound}
 expect: {end: {placed: {min: 4}}}
+"""
+
+AWAY_S = 3
+GAP = f"""\
+version: 1
+name: traffic/gap
+description: Pods before and after a time without an API server.
+nodes: [{{count: 1, cpu: "4", memory: 8G}}]
+workload: [{{name: task, kind: Pod, cpu: 50m, memory: 16M}}]
+steps:
+  - burst: {{workload: task, pods: 3}}
+  - wait: {{for: bound}}
+  - interrupt: {{process: api-server, how: kill, for_s: {AWAY_S}}}
+  - burst: {{workload: task, pods: 3}}
+  - wait: {{for: bound}}
+expect: {{end: {{placed: 6}}}}
 """
 
 
@@ -97,20 +113,19 @@ class Watched(Harness, Listener):
 
 
 class Recorded(Watched):
-    """Records from the burst on; amid it the API server stands still for a while."""
+    """Records from the burst on; the API server may stand still for a while amid it."""
 
-    def __init__(self, context: RunContext, path: Path) -> None:
+    def __init__(self, context: RunContext, path: Path, *, halts: bool) -> None:
         super().__init__()
         self._context = context
         self._path = path
         self._stop, self._began = threading.Event(), threading.Event()
-        self._threads = [
-            threading.Thread(target=target) for target in (self._record, self._halt)
-        ]
+        targets = [self._record, self._halt] if halts else [self._record]
+        self._threads = [threading.Thread(target=target) for target in targets]
 
     def before(self, context: StepContext, step: Step) -> None:
         del context
-        if step.kind == "burst":
+        if step.kind == "burst" and not self._began.is_set():
             for thread in self._threads:
                 thread.start()
             assert self._began.wait(HANG_S)
@@ -170,7 +185,7 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     path, file = tmp_path / "some.jsonl.gz", tmp_path / "traffic" / "some.yaml"
     file.parent.mkdir()
     file.write_text(TRAFFIC)
-    recorded, replayed = Recorded(context, path), Watched()
+    recorded, replayed = Recorded(context, path, halts=True), Watched()
     (scenario,) = load_file(file)
     first = run_scenario(context, scenario, 1, recorded, recorded)
     trace = read_trace(path)
@@ -201,6 +216,26 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     most_s = APART_S + replay.facts["latest_s"]
     assert max(measure_distances_s(trace, replayed.came_s).values()) < most_s
     assert replay.facts["refused"] == 0
+
+
+def test_recording_goes_on_after_the_server_was_away(
+    context: RunContext, tmp_path: Path
+) -> None:
+    """All connections are lost; what came before and after is there, and the gap."""
+    path, file = tmp_path / "gap.jsonl.gz", tmp_path / "traffic" / "gap.yaml"
+    file.parent.mkdir()
+    file.write_text(GAP)
+    (scenario,) = load_file(file)
+    recorded = Recorded(context, path, halts=False)
+    outcome = run_scenario(context, scenario, 3, recorded, recorded)
+    trace = read_trace(path)
+
+    assert outcome.error == ""
+    came = {line.name: line.t for line in trace.lines if isinstance(line, PodCame)}
+    assert set(came) == {f"task-{number:05}" for number in range(6)}
+    (gap,) = (line for line in trace.lines if isinstance(line, WatchLost))
+    assert gap.t - gap.from_ > AWAY_S / 2
+    assert came["task-00002"] < gap.from_ < gap.t < came["task-00003"] + APART_S
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def burst(context: StepContext, step: Burst) -> None:
 def replay(context: StepContext, step: Replay) -> None:
     """Have happen what a trace says, when it happened."""
     if step.recorded is not None:
-        replay_recorded(context, step.recorded)
+        as_recorded = step.placed == "as-recorded"
+        replay_recorded(context, step.recorded, as_recorded=as_recorded)
         return
     _create(context, _make_replay_dues(context, step), paced=True)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
@@ -22,20 +23,41 @@ Left = Mapping[str, deque[str]]
 
 
 def place(context: StepContext, step: Place) -> None:
-    """Create workloads, and bind their pods to these nodes as they come.
+    """Create workloads, and bind their pods to these nodes as they come."""
+    create = partial(apply, context, Apply(tuple(step.nodes)))
+    context.facts["pods"] = place_pods(context, step.nodes, create, context.timeout_s())
+
+
+def place_pods(
+    context: StepContext,
+    nodes: Mapping[str, Iterable[str]],
+    create: Callable[[], None],
+    timeout_s: float,
+) -> int:
+    """Bind pods to nodes as they are created; return how many.
 
     The scheduler finds every node closed until all are bound.
+
+    Parameters
+    ----------
+    nodes
+        A node, or an empty text, for each pod in the order of the pods' names, by
+        workload.
+    create
+        Creates what brings the pods.
+    timeout_s
+        How long the next pod may take to be there.
     """
-    left = {name: deque(nodes) for name, nodes in step.nodes.items()}
+    left = {name: deque(_trim(ones)) for name, ones in nodes.items()}
     seen, bound = set[str](), set[str]()
     closed = _close_nodes(context)
     try:
-        apply(context, Apply(tuple(step.nodes)))
+        create()
         while any(left.values()):
             context.wait_for(
                 f"the pods of {', '.join(list(filter(left.get, left))[:SHOWN])}",
                 _some_new(context.namespace, left, seen),
-                timeout_s=context.timeout_s(),
+                timeout_s=timeout_s,
             )
             for pod in context.run.observer.read(
                 lambda state: _list_new(state, context.namespace, left, seen)
@@ -49,12 +71,20 @@ def place(context: StepContext, step: Place) -> None:
         context.wait_for(
             "the pods to be bound",
             _all_bound(context.namespace, bound),
-            timeout_s=context.timeout_s(),
+            timeout_s=timeout_s,
         )
     finally:
         for node in closed:
             context.objects.patch("Node", node, {"spec": {"unschedulable": None}})
-    context.facts["pods"] = len(bound)
+    return len(bound)
+
+
+def _trim(nodes: Iterable[str]) -> list[str]:
+    """Return the nodes without those at the end that are none."""
+    kept = list(nodes)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
 
 
 def _close_nodes(context: StepContext) -> list[str]:

@@ -14,6 +14,7 @@ from stowage_testbed.run.environment import collect_pods
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.run.steps.keeping_times import note_lateness, pace
 from stowage_testbed.run.steps.pacing import Due
+from stowage_testbed.run.steps.placing import place_pods
 from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
 
 MAY_BE_REFUSED = frozenset(
@@ -27,18 +28,29 @@ LONGEST_TURN_S = 10.0
 sent where the replay ends early."""
 
 
-def replay_recorded(context: StepContext, recorded: RecordedReplay) -> None:
+def replay_recorded(
+    context: StepContext, recorded: RecordedReplay, *, as_recorded: bool = False
+) -> None:
     """Make what was there first, then do each thing at its time.
 
     The nodes are there before the first step.
+
+    Parameters
+    ----------
+    as_recorded
+        Whether the first pods get the nodes that they had.
     """
     if recorded.remark:
         context.recorder.report(f"the trace ends early: {recorded.remark}")
     replaying = _Replaying(context)
-    for manifest in (*recorded.first.objects, *recorded.first.pods):
-        replaying.create(manifest)
+    if as_recorded and recorded.first.placed:
+        timeout_s = context.timeouts.settle_s(context.scenario)
+        create = partial(replaying.create_first, recorded)
+        place_pods(context, recorded.first.placed, create, timeout_s)
+    else:
+        replaying.create_first(recorded)
     pacing = pace(context, replaying.list_dues(recorded.deeds))
-    context.facts |= {"pods": recorded.pods, "things": pacing.done}
+    context.facts |= {"pods": recorded.pods, "requests": pacing.done}
     note_lateness(context, pacing)
     replaying.report()
 
@@ -60,6 +72,11 @@ class _Replaying:
             act = partial(self._act, deed, last.get(key), done)
             last[key] = done
             yield Due(deed.at_s, f"{deed.do} {deed.kind} {deed.name}", act)
+
+    def create_first(self, recorded: RecordedReplay) -> None:
+        """Create what was there when recording began."""
+        for manifest in (*recorded.first.objects, *recorded.first.pods):
+            self.create(manifest)
 
     def create(self, manifest: Manifest) -> None:
         """Create an object in the run's namespace, if its kind has any."""

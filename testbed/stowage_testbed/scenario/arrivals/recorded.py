@@ -44,7 +44,8 @@ class FirstState:
     Attributes
     ----------
     placed
-        The nodes that pods had, by workload.
+        The nodes that pods had, by workload, those of daemons left out; empty for a
+        pod without one.
     """
 
     nodes: tuple[Manifest, ...] = ()

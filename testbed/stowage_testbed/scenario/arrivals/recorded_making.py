@@ -145,7 +145,7 @@ class _Maker:
             tuple(self._first_nodes),
             (*self._classes.values(), *self._first_objects),
             tuple(self._first_pods),
-            {name: tuple(nodes) for name, nodes in self._placed.items()},
+            {name: tuple(nodes) for name, nodes in self._placed.items() if any(nodes)},
         )
         return RecordedReplay(
             first,
@@ -247,8 +247,10 @@ class _Maker:
             self._make_bare(line, life, name)
         workload = self._name_workload(line.of, name)
         self._left[workload] += life.stays
-        if not line.t and life.node and life.bound == 0:
-            self._placed[workload].append(life.node)
+        # A daemon's pod has but one node that it can go to.
+        if not line.t and not (owner and owner.kind == "DaemonSet"):
+            node = life.node if life.bound == 0 else ""
+            self._placed[workload].append(node or "")
 
     def _make_bare(self, line: PodCame, life: Life, name: str) -> None:
         """Create a pod, and delete it if somebody did."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from stowage_testbed.declaration import setting
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
@@ -109,6 +109,14 @@ class Replay(Action):
         setting("Only so many pods, the first ones; without it all.", minimum=1),
     ] = None
 
+    placed: Annotated[
+        Literal["by-the-scheduler", "as-recorded"],
+        setting(
+            "Who gives those pods a node that had one when recording began; as "
+            "recorded they are bound past the scheduler."
+        ),
+    ] = "by-the-scheduler"
+
     @classmethod
     def read(cls, plain: Any, surroundings: Surroundings) -> Self:
         speed, limit = float(plain.get("speed", 1)), plain.get("limit")
@@ -119,7 +127,13 @@ class Replay(Action):
             recorded = make_recorded_replay(found.recorded, speed=speed, limit=limit)
             if surroundings.has_nodes:
                 recorded = recorded.without_nodes()
-        return cls(plain["file"], pods, recorded, speed, limit)
+        placed = plain.get("placed", "by-the-scheduler")
+        if placed == "as-recorded" and (recorded is None or surroundings.has_nodes):
+            raise ValueError(
+                "pods can be placed as recorded where the nodes are the trace's; leave "
+                "out `placed`, or the scenario's own `nodes`"
+            )
+        return cls(plain["file"], pods, recorded, speed, limit, placed)
 
     @property
     def owners(self) -> list[str]:

@@ -286,6 +286,15 @@ def test_the_first_placement_is_known_by_workload() -> None:
     assert made.first.placed == {"a": ("n1",)}
 
 
+def test_daemons_are_left_to_where_they_go_anyway() -> None:
+    """They are on closed nodes before anybody could bind them."""
+    owner = Owner("DaemonSet", "agent")
+    agent = PodCame(t=0, namespace="ns", name="agent-1", of="a", owner=owner)
+    at = PodBound(t=0, namespace="ns", name="agent-1", node="n1")
+
+    assert replay(agent, at).first.placed == {}
+
+
 def test_what_is_in_no_namespace_is_known() -> None:
     """Whoever clears up has to delete it one by one."""
     volume = {

@@ -46,7 +46,7 @@ def pods(*names: str, template: PodTemplate | None = None) -> list[Line]:
 
 
 def a_trace(folder: Path, *lines: Line, name: str = "trace.jsonl") -> Path:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     with TraceWriter(folder / name, HEADER) as writer:
         for line in lines:
             writer.write(line)
@@ -161,3 +161,16 @@ def test_a_trace_without_nodes_needs_a_scenario(tmp_path: Path) -> None:
     """It says where pods may go."""
     with pytest.raises(InputError, match="no nodes at its beginning"):
         make_scenario_of_trace(a_trace(tmp_path / "elsewhere", LATER), tmp_path)
+
+
+def test_pods_are_placed_as_recorded_only_on_the_traces_nodes(tmp_path: Path) -> None:
+    """A scenario's own nodes have other names."""
+    asked = STEPS.replace("trace.jsonl}", "trace.jsonl, placed: as-recorded}")
+    own = asked.replace("steps:", "nodes: [{count: 1, cpu: 1, memory: 1G}]\nsteps:")
+
+    steps = a_scenario(tmp_path / "a", NODE, *pods("p"), text=asked).steps
+    with pytest.raises(ScenarioIssuesError, match="leave out `placed`"):
+        a_scenario(tmp_path / "b", NODE, *pods("p"), text=own)
+
+    (replay,) = (one.action for one in steps if isinstance(one.action, Replay))
+    assert replay.placed == "as-recorded"
