@@ -118,6 +118,10 @@ bench-fleets: $(READY) $(COMPILED) ## Measure plans of fleets: 40 minutes (SMOKE
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).
 	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: bench-virtual-time
+bench-virtual-time: $(READY) ## Measure a day of 100,000 arrivals on 500 nodes in virtual time: five minutes (SMOKE=1: seconds).
+	@python -m benchmarks virtual-time --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
+
 .PHONY: bench-compare
 bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE=1: a minute); resumable.
 	@stowage tools install --group compare

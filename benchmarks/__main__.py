@@ -92,6 +92,23 @@ def score_cache(
 
 
 @app.command()
+def virtual_time(
+    *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
+) -> None:
+    """Measure how long a day of arrivals takes in virtual time, without a cluster."""
+    from benchmarks.virtual_time.benchmark import (  # noqa: PLC0415
+        SCOPES,
+        run_benchmark,
+    )
+
+    def act() -> str:
+        install_tools(TOOLS, quiet=True)
+        return run_benchmark(SCOPES[scope], results, say)
+
+    run_command(act)
+
+
+@app.command()
 def upstream(
     *,
     scope: Annotated[

@@ -34,10 +34,12 @@ var (
 // api replaces the API server: an object tracker that numbers its versions, counts its events and binds pods.
 type api struct {
 	clienttesting.ObjectTracker
-	client  *fake.Clientset
-	pods    *eventCounter
-	nodes   *eventCounter
-	version atomic.Int64
+	client *fake.Clientset
+	pods   *eventCounter
+	nodes  *eventCounter
+	// counters are those two, and in virtual time those of all other kinds.
+	counters map[schema.GroupVersionResource]*eventCounter
+	version  atomic.Int64
 	// preempted are the pods that the scheduler has removed.
 	preempted victims
 	// bound is called with each pod that has been bound.
@@ -54,6 +56,7 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 		bound:         bound,
 		now:           now,
 	}
+	a.counters = map[schema.GroupVersionResource]*eventCounter{podResource: a.pods, nodeResource: a.nodes}
 	a.client.AddReactor("create", "pods", a.bind)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
 	a.client.AddWatchReactor("*", a.watch)
@@ -172,11 +175,8 @@ func (a *api) counted(gvr schema.GroupVersionResource, object runtime.Object, ch
 }
 
 func (a *api) sent(gvr schema.GroupVersionResource) {
-	switch gvr {
-	case podResource:
-		a.pods.send()
-	case nodeResource:
-		a.nodes.send()
+	if counter := a.counters[gvr]; counter != nil {
+		counter.send()
 	}
 }
 
@@ -244,19 +244,40 @@ func (c *eventCounter) allHandled() bool {
 	return true
 }
 
-// newInformerFactory returns the scheduler's own informer factory, with informers of pods and nodes that count the
-// events that have been handled.
-func newInformerFactory(client kubernetes.Interface, pods, nodes *eventCounter) informers.SharedInformerFactory {
-	podInformer := minor.NewInformerFactory(client, 0).Core().V1().Pods().Informer()
-	factory := informers.NewSharedInformerFactory(client, 0)
+// newInformers returns the scheduler's own informer factory, with informers of pods and nodes that count the events that
+// have been handled.
+func (a *api) newInformers() informers.SharedInformerFactory {
+	podInformer := minor.NewInformerFactory(a.client, 0).Core().V1().Pods().Informer()
+	factory := informers.NewSharedInformerFactory(a.client, 0)
 	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
-		return countingInformer{podInformer, pods}
+		return countingInformer{podInformer, a.pods}
 	})
 	factory.InformerFor(&v1.Node{}, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), nodes}
+		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), a.nodes}
 	})
 	return factory
+}
+
+// countAll has the factory's informers of all other kinds count, too: their objects come and go while pods arrive.
+func (a *api) countAll(factory informers.SharedInformerFactory) error {
+	inner := informers.NewSharedInformerFactory(a.client, 0)
+	for kind := range Kinds {
+		example, err := scheme.Scheme.New(kind)
+		if err != nil {
+			return err
+		}
+		resource := resourceOf(kind)
+		counted, err := inner.ForResource(resource)
+		if err != nil {
+			return err
+		}
+		a.counters[resource] = newEventCounter()
+		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+			return countingInformer{counted.Informer(), a.counters[resource]}
+		})
+	}
+	return nil
 }
 
 // countingInformer counts the events that its handlers have handled.

@@ -122,35 +122,50 @@ func (v *victims) take() []*v1.Pod {
 
 // replacements knows which pod of the instance each replacement belongs to, and the last replacement of each pod.
 type replacements struct {
+	// none come back.
+	none     bool
 	original map[string]string
 	last     map[string]string
 	made     map[string]int
 }
 
-func newReplacements() replacements {
-	return replacements{original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
+func newReplacements(asked bool) *replacements {
+	return &replacements{
+		none: !asked, original: map[string]string{}, last: map[string]string{}, made: map[string]int{}}
 }
 
+func (r *replacements) bound(*v1.Pod) {}
+
 // of returns the key of the last replacement of the pod with that key, or the key itself if it was never replaced.
-func (r replacements) of(key string) string {
+func (r *replacements) of(key string) string {
 	if last, replaced := r.last[key]; replaced {
 		return last
 	}
 	return key
 }
 
-// create returns a pod as the victim was when it arrived, under a name that says which pod it replaces.
-func (r replacements) create(victim *v1.Pod) *v1.Pod {
+// replace returns a pod as the victim was when it arrived, under a name that says which pod it replaces.
+func (r *replacements) replace(victim *v1.Pod) *v1.Pod {
+	if r.none {
+		return nil
+	}
 	original, again := r.original[key(victim)]
 	if !again {
 		original = key(victim)
 	}
 	r.made[original]++
 	_, name := splitKey(original)
+	pod := comeAgain(victim, name, r.made[original])
+	r.original[key(pod)], r.last[original] = original, key(pod)
+	return pod
+}
+
+// comeAgain returns a pod as the victim was when it arrived, and its name says which it replaces, and as which time.
+func comeAgain(victim *v1.Pod, original string, time int) *v1.Pod {
 	pod := &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       victim.Namespace,
-			Name:            fmt.Sprintf("%s-again-%d", name, r.made[original]),
+			Name:            fmt.Sprintf("%s-again-%d", original, time),
 			Labels:          victim.Labels,
 			Annotations:     victim.Annotations,
 			OwnerReferences: victim.OwnerReferences,
@@ -158,20 +173,20 @@ func (r replacements) create(victim *v1.Pod) *v1.Pod {
 		Spec: *victim.Spec.DeepCopy(),
 	}
 	pod.Spec.NodeName = ""
-	r.original[key(pod)], r.last[original] = original, key(pod)
 	return pod
 }
 
 // replace replaces the preempted pods, as their controllers would, and reports whether there were any.
-func (r *run) replace() (bool, error) {
-	gone := r.api.preempted.take()
-	if !r.replaces {
-		return false, nil
-	}
-	for _, victim := range gone {
-		if err := r.storeWaiting(r.replacements.create(victim)); err != nil {
+func (r *run) replace() (replaced bool, err error) {
+	for _, victim := range r.api.preempted.take() {
+		pod := r.follower.replace(victim)
+		if pod == nil {
+			continue
+		}
+		replaced = true
+		if err := r.storeWaiting(pod); err != nil {
 			return false, fmt.Errorf("replacing pod %s: %w", key(victim), err)
 		}
 	}
-	return len(gone) > 0, nil
+	return replaced, nil
 }

@@ -204,7 +204,7 @@ func (t *turns) settle() error {
 			return err
 		}
 		waiting := len(t.run.queued())
-		if waiting == 0 && !retried && t.run.retryGroups() {
+		if waiting == 0 && !retried && t.run.endBackOff() {
 			retried = true
 			continue
 		}

@@ -38,6 +38,8 @@ type Instance struct {
 	Observed bool `json:"observed,omitempty"`
 	// Reading is what was left out.
 	Reading `json:"-"`
+	// inVirtualTime has objects of any kind come and go.
+	inVirtualTime bool
 }
 
 // Arrival is how the pods of an instance arrive.
@@ -231,8 +233,7 @@ func (o *Object) meta() metav1.Object {
 
 // create stores the object.
 func (o *Object) create(a *api) error {
-	resource, _ := meta.UnsafeGuessKindToResource(o.GetObjectKind().GroupVersionKind())
-	return a.Create(resource, o.DeepCopyObject(), o.meta().GetNamespace())
+	return a.Create(resourceOf(o.GetObjectKind().GroupVersionKind()), o.DeepCopyObject(), o.meta().GetNamespace())
 }
 
 // namespaceOf returns the namespace with the label that the API server gives to each.

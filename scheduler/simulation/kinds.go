@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -49,6 +50,12 @@ func ofThisMinor(kinds map[schema.GroupVersionKind]Scope) map[schema.GroupVersio
 	known := maps.Clone(kinds)
 	maps.DeleteFunc(known, func(kind schema.GroupVersionKind, _ Scope) bool { return !scheme.Scheme.Recognizes(kind) })
 	return known
+}
+
+// resourceOf is where the objects of a kind are kept.
+func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return resource
 }
 
 func versioned(groupVersion, name string) schema.GroupVersionKind {

@@ -43,6 +43,15 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
+// peakMemory is the most that this process ever had in memory, in bytes.
+func peakMemory() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return usage.Maxrss * 1024
+}
+
 func (m measuring) end(arrived int) *Measurement {
 	took, cpu := time.Since(m.began), cpuTime()-m.cpu
 	after := counters()

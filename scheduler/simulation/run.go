@@ -40,16 +40,28 @@ type run struct {
 	informers informers.SharedInformerFactory
 	scheduler *scheduler.Scheduler
 	clock     *testingclock.FakeClock
-	// taken is how many pods are tried in the attempt under way: one, or those of a pod group.
-	taken        int
-	outcomes     chan outcome
-	replaces     bool
-	replacements replacements
+	// taken is how many pods are tried in the attempt under way: one, or those of a pod group; attempts is how many were.
+	taken    int
+	attempts int
+	outcomes chan outcome
+	// passed is how many were not tried, because an equal one had just been.
+	passed int
+	stuck  stuck
+	// follower is told what becomes of pods, and has preempted ones come back.
+	follower follower
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
 	observed bool
 	reading  Reading
 	// reasons is why each pod that was tried last had no node, by namespace/name.
 	reasons map[string]string
+}
+
+// follower follows the pods of a run.
+type follower interface {
+	// bound is told of a pod that has got a node.
+	bound(pod *v1.Pod)
+	// replace returns the pod that its controller would make for a preempted one; nil if there is none.
+	replace(victim *v1.Pod) *v1.Pod
 }
 
 // outcome is how an attempt ended for a pod: bound or unschedulable if err is nil, else a scheduler's error.
@@ -81,6 +93,7 @@ func (r *run) reportFailures() {
 	) {
 		// Read now: once the pod is back in the queue, informer events change it there.
 		result := outcome{pod: pod.Pod, reason: reasonOf(status)}
+		r.stuck.failed(pod.Pod, status, nominating)
 		handle(ctx, fw, pod, status, nominating, start)
 		if !status.IsRejected() {
 			result.err = status.AsError()
@@ -234,7 +247,7 @@ func (r *run) settle() error {
 			return err
 		}
 		waiting := len(r.queued())
-		if waiting == 0 && !retried && r.retryGroups() {
+		if waiting == 0 && !retried && r.endBackOff() {
 			retried = true
 			continue
 		}
@@ -244,9 +257,8 @@ func (r *run) settle() error {
 			}
 			continue
 		}
-		limit := attemptsPerPod * (1 + waiting + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 		// Only the attempts take pods out of the queue, so there are as many as were counted.
-		for ; waiting > 0; waiting -= r.taken {
+		for ; waiting > 0; waiting -= r.taken + r.passed {
 			bound, err := r.attempt()
 			if err != nil {
 				return err
@@ -255,7 +267,8 @@ func (r *run) settle() error {
 			if bound {
 				attempts, retried = 0, false
 			}
-			if attempts > limit {
+			// The pods that no event has woken are many, and counted only where it comes to that.
+			if attempts > attemptsPerPod*(1+waiting) && attempts > r.attemptsAtMost() {
 				if err := r.giveUp(attempts); err != nil {
 					return err
 				}
@@ -268,24 +281,34 @@ func (r *run) settle() error {
 	}
 }
 
-// queued are the pods that the scheduler is going to try. A pod group that failed is not among them: its back-off has to be
-// over first, and time stands still.
-func (r *run) queued() []*v1.Pod {
-	queue := r.scheduler.SchedulingQueue
-	return slices.Concat(queue.PodsInActiveQ(), slices.DeleteFunc(queue.PodsInBackoffQ(), isInGroup))
+// attemptsAtMost is how many attempts in vain are one too many without one.
+func (r *run) attemptsAtMost() int {
+	return attemptsPerPod * (1 + len(r.queued()) + len(r.scheduler.SchedulingQueue.UnschedulablePods()))
 }
 
-// retryGroups ends the back-off of the pod groups that failed, and says whether there are any. The scheduler tries such a
-// group again and again, whatever has happened.
-func (r *run) retryGroups() bool {
-	groups := map[string]*v1.Pod{}
+// queued are the pods that the scheduler is going to try. Those that wait out their back-off are not among them: time
+// stands still.
+func (r *run) queued() []*v1.Pod {
+	queue := r.scheduler.SchedulingQueue
+	return slices.Concat(queue.PodsInActiveQ(), slices.DeleteFunc(queue.PodsInBackoffQ(), r.waitsOut))
+}
+
+// waitsOut says whether a pod in the back-off queue is tried only when its back-off is over, and then again and again,
+// whatever has happened: a pod group, and a pod for which there were no nodes at all.
+func (r *run) waitsOut(pod *v1.Pod) bool {
+	return isInGroup(pod) || r.reasons[key(pod)] == scheduler.ErrNoNodesAvailable.Error()
+}
+
+// endBackOff ends it for all that wait it out, and says whether there are any.
+func (r *run) endBackOff() bool {
+	waiting := map[string]*v1.Pod{}
 	for _, pod := range r.scheduler.SchedulingQueue.PodsInBackoffQ() {
-		if isInGroup(pod) {
-			groups[key(pod)] = pod
+		if r.waitsOut(pod) {
+			waiting[key(pod)] = pod
 		}
 	}
-	r.scheduler.SchedulingQueue.Activate(klog.Background(), groups)
-	return len(groups) > 0
+	r.scheduler.SchedulingQueue.Activate(klog.Background(), waiting)
+	return len(waiting) > 0
 }
 
 // isInGroup says whether the scheduler tries the pod together with others.
@@ -307,8 +330,11 @@ func (r *run) attempt() (bound bool, err error) {
 			}
 			continue
 		}
-		r.reasons[key(one.pod)] = one.reason
-		bound = bound || one.pod.Spec.NodeName != ""
+		if one.pod.Spec.NodeName != "" {
+			bound = true
+			r.stuck.clear()
+			r.follower.bound(one.pod)
+		}
 	}
 	return bound, nil
 }
@@ -317,8 +343,10 @@ func (r *run) attempt() (bound bool, err error) {
 // pods of a group are bound at once, in any order.
 func (r *run) attemptOne() ([]outcome, error) {
 	r.clock.Step(betweenAttempts)
+	r.taken, r.passed = 0, 0
 	r.scheduler.ScheduleOne(r.ctx)
 	var ended []outcome
+	r.attempts += r.taken
 	for range r.taken {
 		select {
 		case one := <-r.outcomes:
@@ -329,6 +357,11 @@ func (r *run) attemptOne() ([]outcome, error) {
 	}
 	if r.ctx.Err() != nil {
 		return nil, context.Cause(r.ctx)
+	}
+	for _, one := range ended {
+		if one.err == nil {
+			r.reasons[key(one.pod)] = one.reason
+		}
 	}
 	slices.SortFunc(ended, func(a, b outcome) int { return strings.Compare(key(a.pod), key(b.pod)) })
 	return ended, nil
@@ -355,7 +388,7 @@ func (r *run) leaveOut(pod *v1.Pod, err error) error {
 }
 
 // result reads the pods' nodes from the API.
-func (r *run) result(instance Instance) (Result, error) {
+func (r *run) result(instance Instance, replaced *replacements) (Result, error) {
 	result := Result{ID: instance.ID, Placements: make(map[string]string, len(instance.Pods)), Reading: r.reading}
 	leftOut := sets.New[string]()
 	for _, one := range r.reading.LeftOut {
@@ -363,7 +396,7 @@ func (r *run) result(instance Instance) (Result, error) {
 	}
 	for i := range instance.Pods {
 		pod := &instance.Pods[i]
-		current := r.replacements.of(key(pod))
+		current := replaced.of(key(pod))
 		namespace, name := splitKey(current)
 		object, err := r.api.Get(podResource, namespace, name)
 		switch {
@@ -385,15 +418,15 @@ func (r *run) result(instance Instance) (Result, error) {
 		}
 	}
 	slices.Sort(result.Evicted)
-	result.Reasons = r.reasonsOf(result.Placements)
+	result.Reasons = r.reasonsOf(result.Placements, replaced)
 	return result, nil
 }
 
 // reasonsOf says of the pods that have no node what kept them, if they were tried.
-func (r *run) reasonsOf(placements map[string]string) map[string]string {
+func (r *run) reasonsOf(placements map[string]string, replaced *replacements) map[string]string {
 	reasons := map[string]string{}
 	for pod, node := range placements {
-		if reason := r.reasons[r.replacements.of(pod)]; node == "" && reason != "" {
+		if reason := r.reasons[replaced.of(pod)]; node == "" && reason != "" {
 			reasons[pod] = reason
 		}
 	}

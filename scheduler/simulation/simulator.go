@@ -32,6 +32,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -64,7 +65,7 @@ func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {
 	simulator := &Simulator{configuration: configuration, plugins: withoutOptimizer(plugins)}
-	trial, err := simulator.start(ctx, Instance{})
+	trial, err := simulator.start(ctx, Instance{}, newReplacements(false))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,8 @@ func New(
 
 // Run fills an instance and returns where its pods are.
 func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) {
-	run, err := s.start(ctx, instance)
+	replaced := newReplacements(instance.Replace)
+	run, err := s.start(ctx, instance, replaced)
 	if err != nil {
 		return Result{}, err
 	}
@@ -83,26 +85,32 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := run.result(instance)
+	result, err := run.result(instance, replaced)
 	result.Measurement = measured
 	return result, err
 }
 
 // start builds a scheduler for the instance and waits until it watches.
-func (s *Simulator) start(parent context.Context, instance Instance) (*run, error) {
-	ctx, cancel := context.WithCancel(parent)
+func (s *Simulator) start(parent context.Context, instance Instance, follower follower) (*run, error) {
+	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
+	ctx, cancel := context.WithCancel(klog.NewContext(parent, logr.Discard()))
 	r := &run{
-		ctx:          ctx,
-		cancel:       cancel,
-		clock:        testingclock.NewFakeClock(time.Unix(0, 0)),
-		replaces:     instance.Replace,
-		replacements: newReplacements(),
-		observed:     instance.Observed,
-		reading:      Reading{LeftOut: slices.Clone(instance.LeftOut), UnknownFields: instance.UnknownFields},
-		reasons:      map[string]string{},
+		ctx:      ctx,
+		cancel:   cancel,
+		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
+		follower: follower,
+		observed: instance.Observed,
+		reading:  Reading{LeftOut: slices.Clone(instance.LeftOut), UnknownFields: instance.UnknownFields},
+		reasons:  map[string]string{},
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
-	r.informers = newInformerFactory(r.api.client, r.api.pods, r.api.nodes)
+	r.informers = r.api.newInformers()
+	if instance.inVirtualTime {
+		if err := r.api.countAll(r.informers); err != nil {
+			cancel()
+			return nil, err
+		}
+	}
 	if err := s.build(r); err != nil {
 		cancel()
 		r.informers.Shutdown()
@@ -141,6 +149,7 @@ func (s *Simulator) build(r *run) error {
 		return err
 	}
 	r.scheduler = built
+	minor.PassOver(built, r.passOver, func() bool { return len(r.queued()) > 0 })
 	minor.AroundNext(built, func() {}, r.expectOutcomes)
 	r.reportFailures()
 	// The scheduler waits for pods as long as its queue is open.

@@ -62,6 +62,9 @@ func TestPodsEndUpWhereTheSchedulerPutsThem(t *testing.T) {
 			"deterministic",
 			simulation.Instance{Nodes: nodes(1, 1000, gib), Pods: []v1.Pod{pod("a", 0, 0, limited), pod("b", 0, 0, limited)}},
 			map[string]string{"a": "node-000", "b": ""}, nil},
+		// The scheduler tries it again and again, and a simulation must end all the same.
+		"a pod without any node is pending": {
+			"default", simulation.Instance{Pods: []v1.Pod{pod("a", 1, 1)}}, map[string]string{"a": ""}, nil},
 		"the stock scheduler preempts": {
 			"default", simulation.Instance{Nodes: nodes(1, 1000, gib), Pods: lowThenHigh},
 			map[string]string{"low": "", "high": "node-000"}, []string{"default/low"}},

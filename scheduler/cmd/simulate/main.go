@@ -15,6 +15,9 @@
 // What was read from a cluster is said to be "observed": true. Unknown fields are passed over then, and objects that make
 // no sense left out; the result names both. Otherwise they are errors.
 //
+// With --virtual-time it reads the events of one cluster, with their times: nodes, pods and other objects that come and go,
+// and how long pods live. It answers with what became of each pod, as soon as that is known, and when.
+//
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
 
@@ -47,9 +50,20 @@ const (
 func main() {
 	configPath := flag.String("config", "", "`file` with a KubeSchedulerConfiguration; without it, the stock defaults")
 	questions := flag.Bool("judge", false, "read questions about plans and write answers, instead of placing pods")
+	virtual := flag.Bool("virtual-time", false, "read what happens over time to one cluster, instead of instances")
 	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
+	answer := (*simulation.Simulator).Stream
+	switch {
+	case *questions && *virtual:
+		fmt.Fprintln(os.Stderr, "simulate: --judge and --virtual-time exclude each other")
+		os.Exit(exitBroken)
+	case *questions:
+		answer = (*simulation.Simulator).StreamAnswers
+	case *virtual:
+		answer = (*simulation.Simulator).PassTime
+	}
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
 		os.Exit(exitBroken)
@@ -57,7 +71,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	failed, err := profiled(*cpuProfile, func() (int, error) {
-		return simulate(ctx, *configPath, *gates, *questions, os.Stdin, os.Stdout)
+		return simulate(ctx, *configPath, *gates, answer)
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
@@ -87,7 +101,8 @@ func profiled(path string, work func() (int, error)) (failed int, err error) {
 }
 
 func simulate(
-	ctx context.Context, configPath, gates string, questions bool, in io.Reader, out io.Writer,
+	ctx context.Context, configPath, gates string,
+	answer func(s *simulation.Simulator, ctx context.Context, in io.Reader, out io.Writer) (failed int, err error),
 ) (int, error) {
 	debug.SetGCPercent(gcPercent)
 	klog.SetLogger(logr.Discard())
@@ -105,8 +120,5 @@ func simulate(
 		}
 		return 0, err
 	}
-	if questions {
-		return simulator.StreamAnswers(ctx, in, out)
-	}
-	return simulator.Stream(ctx, in, out)
+	return answer(simulator, ctx, os.Stdin, os.Stdout)
 }

@@ -31,6 +31,22 @@ func AroundNext(of *scheduler.Scheduler, before func(), after func(pods int)) {
 	}
 }
 
+// PassOver has the scheduler pass over the pods that skip has dealt with, as long as there are more; else it gets none.
+func PassOver(of *scheduler.Scheduler, skip func(pod *framework.QueuedPodInfo) bool, more func() bool) {
+	next := of.NextPod
+	of.NextPod = func(logger klog.Logger) (*framework.QueuedPodInfo, error) {
+		for {
+			pod, err := next(logger)
+			if err != nil || pod == nil || !skip(pod) {
+				return pod, err
+			}
+			if !more() {
+				return nil, nil
+			}
+		}
+	}
+}
+
 // NewInformerFactory returns the informers that the scheduler itself would make.
 func NewInformerFactory(client kubernetes.Interface, resync time.Duration) informers.SharedInformerFactory {
 	return scheduler.NewInformerFactory(client, resync)

@@ -31,6 +31,23 @@ func AroundNext(of *scheduler.Scheduler, before func(), after func(pods int)) {
 	}
 }
 
+// PassOver has the scheduler pass over the pods that skip has dealt with, as long as there are more; else it gets none.
+func PassOver(of *scheduler.Scheduler, skip func(pod *framework.QueuedPodInfo) bool, more func() bool) {
+	next := of.NextEntity
+	of.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		for {
+			entity, err := next(logger)
+			pod, alone := entity.(*framework.QueuedPodInfo)
+			if err != nil || !alone || !skip(pod) {
+				return entity, err
+			}
+			if !more() {
+				return nil, nil
+			}
+		}
+	}
+}
+
 // NewInformerFactory returns the informers that the scheduler itself would make.
 func NewInformerFactory(client kubernetes.Interface, resync time.Duration) informers.SharedInformerFactory {
 	return scheduler.NewInformerFactory(client, resync, nil)

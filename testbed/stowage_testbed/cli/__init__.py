@@ -16,6 +16,7 @@ from stowage_testbed.cli import (  # noqa: F401
     reproduce,
     run,
     scenario,
+    simulate,
     solve,
     tools,
     try_out,

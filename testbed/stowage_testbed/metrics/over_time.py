@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+
+import numpy as np
 
 from stowage_testbed.metrics.record import RunRecord, Span, find_waiting_span
 
@@ -32,6 +34,19 @@ class StepLine:
             )
         )
         return math.fsum(areas) / window_s
+
+    def means(self, edges_s: Sequence[float]) -> list[float]:
+        """Return the averages between each two edges, which ascend."""
+        if not self.times_s:
+            return [0.0] * (len(edges_s) - 1)
+        times_s, values = np.array(self.times_s), np.array(self.values, dtype=float)
+        # The area up to each time, and from the last one before it to each edge.
+        areas = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(times_s))))
+        last = np.searchsorted(times_s, edges_s, "right") - 1
+        begun = areas[last] + values[last] * (np.array(edges_s) - times_s[last])
+        until = np.where(last < 0, 0.0, begun)
+        means: list[float] = (np.diff(until) / np.diff(edges_s)).tolist()
+        return means
 
 
 def add_up(parts: Iterable[tuple[Span, int]]) -> StepLine:

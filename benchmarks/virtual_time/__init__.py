@@ -1,0 +1,1 @@
+"""A day of arrivals in virtual time."""

@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/stowage/stowage/scheduler/resources"
+)
+
+// Event is one line of what happens in virtual time. Besides its time it has one of the other fields at most; with none,
+// time passes.
+type Event struct {
+	// At is in seconds from the beginning. It is never less than that of the event before.
+	At float64 `json:"at"`
+	// Template is of the pods that name it.
+	Template *Template `json:"template,omitempty"`
+	// Namespace is there, with its labels.
+	Namespace *v1.Namespace `json:"namespace,omitempty"`
+	// Node takes the place of the node of its name, or joins the others.
+	Node json.RawMessage `json:"node,omitempty"`
+	// NodeGone is the name of a node that is removed, and with it its pods: those with an owner come back.
+	NodeGone string `json:"nodeGone,omitempty"`
+	// Object takes the place of the one of its name, or is new; of a kind that the scheduler reads.
+	Object     json.RawMessage `json:"object,omitempty"`
+	ObjectGone *ObjectName     `json:"objectGone,omitempty"`
+	Pod        *ArrivingPod    `json:"pod,omitempty"`
+	// PodGone is namespace/name of a pod that goes, or its replacement does, if it is still there.
+	PodGone string `json:"podGone,omitempty"`
+}
+
+// Template is what equal pods have in common.
+type Template struct {
+	ID  string          `json:"id"`
+	Pod json.RawMessage `json:"pod"`
+}
+
+// ObjectName names an object.
+type ObjectName struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// ArrivingPod is a pod that comes.
+type ArrivingPod struct {
+	// Name is namespace/name.
+	Name string `json:"name"`
+	// Of is the ID of its template.
+	Of string `json:"of"`
+	// Owner is its controller, if it has one: that brings it back when it has been preempted.
+	Owner *Owner `json:"owner,omitempty"`
+	// Node is where it is already.
+	Node string `json:"node,omitempty"`
+	// Lives is how many seconds after it was bound it ends; without, it stays until it is said to be gone.
+	Lives *float64 `json:"lives,omitempty"`
+	// How is how it ends, in the answer.
+	How string `json:"how,omitempty"`
+}
+
+// Owner is a pod's controller.
+type Owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+}
+
+// timeline decodes events. What makes no sense of it is left out, as of an observed instance.
+type timeline struct {
+	observation
+	templates map[string]*v1.Pod
+	// schedulers are the names in the profiles; pods that name another one are of the first.
+	schedulers []string
+	last       float64
+}
+
+func newTimeline(reading *Reading, schedulers []string) *timeline {
+	return &timeline{
+		observation: observation{Reading: reading, unknown: map[string]int{}},
+		templates:   map[string]*v1.Pod{}, schedulers: schedulers,
+	}
+}
+
+// read decodes a line.
+func (t *timeline) read(line []byte) (Event, error) {
+	var event Event
+	strict, err := kjson.UnmarshalStrict(line, &event)
+	if err != nil {
+		return Event{}, fmt.Errorf("not an event in JSON: %w", err)
+	}
+	if event.At < t.last {
+		strict = append(strict, fmt.Errorf("at: %v is before %v, the time of the line before", event.At, t.last))
+	}
+	t.last = event.At
+	return event, errors.Join(strict...)
+}
+
+// keep keeps a template, unless no pod can be made from it.
+func (t *timeline) keep(template *Template) {
+	var pod v1.Pod
+	if !t.decode("Template", 0, template.Pod, &pod) {
+		return
+	}
+	for _, where := range slices.Sorted(maps.Keys(amountsOfPod(&pod))) {
+		if errs := validateQuantities(where, amountsOfPod(&pod)[where]); len(errs) > 0 {
+			t.leaveOut("Template", template.ID, errors.Join(errs...).Error())
+			return
+		}
+	}
+	if !resources.Countable(&pod) {
+		t.leaveOut("Template", template.ID, "it asks for "+uncountable)
+		return
+	}
+	if !slices.Contains(t.schedulers, pod.Spec.SchedulerName) {
+		pod.Spec.SchedulerName = t.schedulers[0]
+	}
+	// When a gate was opened is not known.
+	pod.Spec.SchedulingGates, pod.Spec.NodeName = nil, ""
+	t.templates[template.ID] = &pod
+}
+
+// node decodes a node; nil if it makes no sense.
+func (t *timeline) node(raw json.RawMessage) *v1.Node {
+	if nodes := t.nodes([]json.RawMessage{raw}); len(nodes) > 0 {
+		return &nodes[0]
+	}
+	return nil
+}
+
+// object decodes an object; nil if it makes no sense.
+func (t *timeline) object(raw json.RawMessage) *Object {
+	if objects := t.others([]json.RawMessage{raw}); len(objects) > 0 {
+		return &objects[0]
+	}
+	return nil
+}
+
+// resourceNamed is where the objects are kept of the kind of that name, if the scheduler reads it.
+func resourceNamed(kind string) (resource schema.GroupVersionResource, read bool) {
+	for known := range Kinds {
+		if known.Kind == kind {
+			return resourceOf(known), true
+		}
+	}
+	return schema.GroupVersionResource{}, false
+}
+
+// found is what was left out so far.
+func (t *timeline) found() Reading {
+	t.UnknownFields = nil
+	for _, field := range slices.Sorted(maps.Keys(t.unknown)) {
+		t.UnknownFields = append(t.UnknownFields, UnknownField{field, t.unknown[field]})
+	}
+	return *t.Reading
+}

@@ -1,0 +1,183 @@
+"""From the lines of a trace to what happens in virtual time.
+
+No controller runs there. So what the recorded ones did is told: each pod comes when it
+came, and pods that were deleted go when they went. Only how long a pod runs counts from
+its binding, which may be later than it was, or earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.simulate.virtual_time import Event
+from stowage_testbed.trace import format as trace
+from stowage_testbed.trace.reading import Trace
+
+_READ = frozenset(
+    {
+        "CSIDriver", "CSINode", "CSIStorageCapacity", "DeviceClass", "DeviceTaintRule",
+        "PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget",
+        "ReplicaSet", "ReplicationController", "ResourceClaim", "ResourceSlice",
+        "Service", "StatefulSet", "StorageClass", "VolumeAttachment",
+    }
+)  # fmt: skip
+"""Kinds that placing a pod depends on, by the scheduler's own reading."""
+
+_BATCH = frozenset({"Job", "CronJob"})
+_OVER = frozenset({"succeeded", "failed"})
+_BOUND_CLAIM = "pv.kubernetes.io/bind-completed"
+
+
+def make_events(recorded: Trace) -> Iterator[Event]:
+    """Yield the events of a trace, in the order of its lines."""
+    for name, labels in recorded.header.namespaces.items():
+        metadata = {"name": name, "labels": labels}
+        yield {"at": 0.0, "namespace": {"metadata": metadata}}
+    pods = _Pods(recorded.lines)
+    classes = list_priorities(recorded.lines)
+    for number, line in enumerate(recorded.lines):
+        event = pods.find_event(number, line) or _make_event(line, classes)
+        if event:
+            yield {"at": line.t, **event}
+    if recorded.lines:
+        yield {"at": recorded.lines[-1].t}
+
+
+def make_node(seen: trace.NodeSeen) -> JsonObject:
+    """Return a node as the API server has it."""
+    return {
+        "metadata": {"name": seen.name, "labels": seen.node.labels},
+        "spec": {
+            "taints": seen.node.taints,
+            "unschedulable": seen.node.unschedulable,
+        },
+        "status": {
+            "capacity": seen.node.capacity,
+            "allocatable": seen.node.allocatable,
+        },
+    }
+
+
+def _make_event(line: trace.Line, classes: Mapping[str, int]) -> Event | None:
+    match line:
+        case trace.Template():
+            made = line.template
+            metadata = {"labels": made.labels, "annotations": made.annotations}
+            spec = resolve_priority(made.spec, classes)
+            pod = {"metadata": metadata, "spec": spec}
+            return {"template": {"id": line.id, "pod": pod}}
+        case trace.NodeSeen():
+            return {"node": make_node(line)}
+        case trace.NodeGone():
+            return {"nodeGone": line.name}
+        case trace.ObjectSeen():
+            read = _make_object(line.object)
+            return {"object": read} if read["kind"] in _READ else None
+        case trace.ObjectGone():
+            kind = _stand_in(line.kind)
+            named = {"kind": kind, "namespace": line.namespace, "name": line.name}
+            return {"objectGone": named} if kind in _READ else None
+    return None
+
+
+def list_priorities(lines: Sequence[trace.Line]) -> dict[str, int]:
+    """Return the values of the recorded priority classes by name."""
+    return {
+        line.object["metadata"]["name"]: line.object.get("value", 0)
+        for line in lines
+        if isinstance(line, trace.ObjectSeen) and line.object["kind"] == "PriorityClass"
+    }
+
+
+def resolve_priority(
+    spec: dict[str, Any], classes: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the spec with what admission makes of the name of a class."""
+    priority = spec.get("priority", classes.get(spec.get("priorityClassName", ""), 0))
+    return {**spec, "priority": priority}
+
+
+def _stand_in(kind: str) -> str:
+    """Return the kind whose selector the scheduler reads for a controller's pods."""
+    return "ReplicaSet" if kind == "Deployment" else kind
+
+
+def _make_object(recorded: JsonObject) -> JsonObject:
+    """Return an object as the scheduler reads it."""
+    kind, metadata = recorded["kind"], recorded["metadata"]
+    made = {**recorded, "kind": _stand_in(kind)}
+    if kind == "Deployment":
+        made["spec"] = {"selector": recorded["spec"]["selector"]}
+    if kind == "PersistentVolumeClaim" and recorded["spec"].get("volumeName"):
+        # What the volume controller notes, and traces leave out.
+        notes = {**metadata.get("annotations", {}), _BOUND_CLAIM: "yes"}
+        made["metadata"] = {**metadata, "annotations": notes}
+    return made
+
+
+class _Pods:
+    """What is known of each pod from all lines, by the number of its first."""
+
+    def __init__(self, lines: Sequence[trace.Line]) -> None:
+        self._ends: dict[int, trace.PodEnded] = {}
+        self._placed: dict[int, str] = {}
+        self._taken: set[int] = set()
+        there: dict[tuple[str, str], int] = {}
+        for number, line in enumerate(lines):
+            match line:
+                case trace.PodCame():
+                    there[line.namespace, line.name] = number
+                case trace.PodBound(t=0, namespace=namespace, name=name, node=node):
+                    if (namespace, name) in there:
+                        self._placed[there[namespace, name]] = node
+                case trace.PodEnded(namespace=namespace, name=name):
+                    came = there.pop((namespace, name), None)
+                    if came is not None:
+                        self._ends[came] = line
+                        if _is_taken(line, lines[came]):
+                            self._taken.add(number)
+
+    def find_event(self, number: int, line: trace.Line) -> Event | None:
+        """Return what a line on a pod makes happen, if it makes anything happen."""
+        match line:
+            case trace.PodCame():
+                return {"pod": self._make_arrival(number, line)}
+            case trace.PodEnded() if number in self._taken:
+                return {"podGone": f"{line.namespace}/{line.name}"}
+        return None
+
+    def _make_arrival(self, number: int, line: trace.PodCame) -> dict[str, Any]:
+        end, node = self._ends.get(number), self._placed.get(number, "")
+        arrival: dict[str, Any] = {
+            "name": f"{line.namespace}/{line.name}",
+            "of": line.of,
+            "node": node,
+            # What another scheduler preempted, this one did not.
+            "how": end.how.replace("preempted", "deleted") if end else "",
+        }
+        if line.owner:
+            arrival["owner"] = {
+                "apiVersion": "batch/v1" if line.owner.kind in _BATCH else "apps/v1",
+                "kind": _stand_in(line.owner.kind),
+                "name": line.owner.name,
+            }
+        if end and _runs_to_its_end(end):
+            # One that ran before the recording began has the rest of its time left.
+            arrival["lives"] = end.t if node else end.ran_s
+        return arrival
+
+
+def _is_taken(end: trace.PodEnded, came: trace.Line) -> bool:
+    """Return whether the pod goes when it went, whatever became of it here.
+
+    A bare pod that another scheduler preempted stays; of one with a controller the
+    next comes as it came.
+    """
+    bare = isinstance(came, trace.PodCame) and came.owner is None
+    return not _runs_to_its_end(end) and not (bare and end.how == "preempted")
+
+
+def _runs_to_its_end(end: trace.PodEnded) -> bool:
+    return end.how in _OVER and end.ran_s is not None
