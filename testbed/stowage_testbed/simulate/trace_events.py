@@ -13,6 +13,7 @@ from typing import Any
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.simulate.virtual_time import Event
 from stowage_testbed.trace import format as trace
+from stowage_testbed.trace.lives import Life, pair_lives
 from stowage_testbed.trace.reading import Trace
 
 _READ = frozenset(
@@ -26,7 +27,6 @@ _READ = frozenset(
 """Kinds that placing a pod depends on, by the scheduler's own reading."""
 
 _BATCH = frozenset({"Job", "CronJob"})
-_OVER = frozenset({"succeeded", "failed"})
 _BOUND_CLAIM = "pv.kubernetes.io/bind-completed"
 
 
@@ -35,10 +35,17 @@ def make_events(recorded: Trace) -> Iterator[Event]:
     for name, labels in recorded.header.namespaces.items():
         metadata = {"name": name, "labels": labels}
         yield {"at": 0.0, "namespace": {"metadata": metadata}}
-    pods = _Pods(recorded.lines)
+    lives = pair_lives(recorded.lines)
+    taken = {
+        id(one.end) for one in lives.values() if one.end and _is_taken(one, one.end)
+    }
     classes = list_priorities(recorded.lines)
-    for number, line in enumerate(recorded.lines):
-        event = pods.find_event(number, line) or _make_event(line, classes)
+    for line in recorded.lines:
+        event = _make_event(line, classes)
+        if isinstance(line, trace.PodCame):
+            event = {"pod": _make_arrival(lives[id(line)])}
+        elif isinstance(line, trace.PodEnded) and id(line) in taken:
+            event = {"podGone": f"{line.namespace}/{line.name}"}
         if event:
             yield {"at": line.t, **event}
     if recorded.lines:
@@ -117,67 +124,37 @@ def _make_object(recorded: JsonObject) -> JsonObject:
     return made
 
 
-class _Pods:
-    """What is known of each pod from all lines, by the number of its first."""
-
-    def __init__(self, lines: Sequence[trace.Line]) -> None:
-        self._ends: dict[int, trace.PodEnded] = {}
-        self._placed: dict[int, str] = {}
-        self._taken: set[int] = set()
-        there: dict[tuple[str, str], int] = {}
-        for number, line in enumerate(lines):
-            match line:
-                case trace.PodCame():
-                    there[line.namespace, line.name] = number
-                case trace.PodBound(t=0, namespace=namespace, name=name, node=node):
-                    if (namespace, name) in there:
-                        self._placed[there[namespace, name]] = node
-                case trace.PodEnded(namespace=namespace, name=name):
-                    came = there.pop((namespace, name), None)
-                    if came is not None:
-                        self._ends[came] = line
-                        if _is_taken(line, lines[came]):
-                            self._taken.add(number)
-
-    def find_event(self, number: int, line: trace.Line) -> Event | None:
-        """Return what a line on a pod makes happen, if it makes anything happen."""
-        match line:
-            case trace.PodCame():
-                return {"pod": self._make_arrival(number, line)}
-            case trace.PodEnded() if number in self._taken:
-                return {"podGone": f"{line.namespace}/{line.name}"}
-        return None
-
-    def _make_arrival(self, number: int, line: trace.PodCame) -> dict[str, Any]:
-        end, node = self._ends.get(number), self._placed.get(number, "")
-        arrival: dict[str, Any] = {
-            "name": f"{line.namespace}/{line.name}",
-            "of": line.of,
-            "node": node,
-            # What another scheduler preempted, this one did not.
-            "how": end.how.replace("preempted", "deleted") if end else "",
+def _make_arrival(life: Life) -> dict[str, Any]:
+    came, end = life.came, life.end
+    node = life.node if life.bound == 0 else ""
+    arrival: dict[str, Any] = {
+        "name": f"{came.namespace}/{came.name}",
+        "of": came.of,
+        "node": node,
+        # What another scheduler preempted, this one did not.
+        "how": end.how.replace("preempted", "deleted") if end else "",
+    }
+    if came.owner:
+        arrival["owner"] = {
+            "apiVersion": "batch/v1" if came.owner.kind in _BATCH else "apps/v1",
+            "kind": _stand_in(came.owner.kind),
+            "name": came.owner.name,
         }
-        if line.owner:
-            arrival["owner"] = {
-                "apiVersion": "batch/v1" if line.owner.kind in _BATCH else "apps/v1",
-                "kind": _stand_in(line.owner.kind),
-                "name": line.owner.name,
-            }
-        if end and _runs_to_its_end(end):
-            # One that ran before the recording began has the rest of its time left.
-            arrival["lives"] = end.t if node else end.ran_s
-        return arrival
+    if end and _runs_to_its_end(life, end):
+        # One that ran before the recording began has the rest of its time left.
+        arrival["lives"] = end.t if node else end.ran_s
+    return arrival
 
 
-def _is_taken(end: trace.PodEnded, came: trace.Line) -> bool:
+def _is_taken(life: Life, end: trace.PodEnded) -> bool:
     """Return whether the pod goes when it went, whatever became of it here.
 
     A bare pod that another scheduler preempted stays; of one with a controller the
     next comes as it came.
     """
-    bare = isinstance(came, trace.PodCame) and came.owner is None
-    return not _runs_to_its_end(end) and not (bare and end.how == "preempted")
+    bare = life.came.owner is None
+    return not _runs_to_its_end(life, end) and not (bare and end.how == "preempted")
 
 
-def _runs_to_its_end(end: trace.PodEnded) -> bool:
-    return end.how in _OVER and end.ran_s is not None
+def _runs_to_its_end(life: Life, end: trace.PodEnded) -> bool:
+    return life.is_done and end.ran_s is not None

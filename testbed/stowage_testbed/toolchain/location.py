@@ -15,6 +15,9 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool, load_manifest
 
+_FOR_TESTS = frozenset({"testdata", "testobjects"})
+"""Folders of what only tests are built of; no wheel has them."""
+
 
 class ToolMissingError(StowageError):
     """A tool is not installed in the version that this Stowage wants."""
@@ -144,6 +147,6 @@ def tool_inputs(tool: Tool) -> Iterator[Path]:
 def _is_source(file: Path, folder: Path) -> bool:
     # Anything but tests may be compiled in, by name or by a go:embed directive.
     inside = file.relative_to(folder).parts
-    if file.name.endswith("_test.go") or "testdata" in inside:
+    if file.name.endswith("_test.go") or not _FOR_TESTS.isdisjoint(inside):
         return False
     return file.is_file() and file.suffix not in {".mod", ".sum"}
