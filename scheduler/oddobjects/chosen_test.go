@@ -1,3 +1,7 @@
+//go:build !k8s136
+
+// Another minor holds other objects legal, and then draws others.
+
 package oddobjects_test
 
 import (
