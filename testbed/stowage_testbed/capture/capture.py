@@ -8,7 +8,6 @@ from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.capture.namespaces import label_pods
 from stowage_testbed.capture.neutral import Words
 from stowage_testbed.capture.nodes import (
     HOSTNAME,
@@ -23,15 +22,15 @@ from stowage_testbed.capture.objects import (
 )
 from stowage_testbed.capture.reading import FURTHER, Found
 from stowage_testbed.capture.workloads import (
+    REQUIRED,
     CapturedWorkload,
     capture_pods,
-    list_namespaces,
 )
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
+from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.trace.format import PodTemplate
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOLERATE_SILENCE = {"key": NOT_READY, "operator": "Exists"}
 
 
@@ -63,23 +62,38 @@ def capture(found: Found) -> Capture:
     pods = capture_pods(found)
     workloads = [settle_runtime_class(one, found) for one in pods.workloads]
     nodes = capture_nodes(found.of("Node"), set(_list_keys(found, workloads)))
-    namespaces = list_namespaces(workloads)
-    several = namespaces if len(namespaces) > 1 else []
-    objects = capture_objects(found, workloads, nodes.names, several)
+    in_one = _make_one_namespace(found, workloads)
+    objects = capture_objects(found, workloads, nodes.names, in_one)
     remarks = [*pods.remarks, *objects.remarks]
     remarks += [f"{kind}s, which may not be listed" for kind in found.unread]
-    if several:
-        labels = {
-            one["metadata"]["name"]: one["metadata"].get("labels") or {}
-            for one in found.of("Namespace")
-        }
-        known = {name: labels.get(name, {}) for name in {*namespaces, *labels}}
-        workloads = [label_pods(one, known) for one in workloads]
+    if found.unreadable:
+        remarks.append(f"{found.unreadable} items that are no Kubernetes objects")
+    workloads = [_put_into_one(one, in_one) for one in workloads]
     silent = any(
         taint.key == NOT_READY for pool in nodes.pools for taint in pool.taints
     )
     workloads = [_settle(one, nodes, silent=silent) for one in workloads]
     return Capture(nodes, tuple(workloads), tuple(objects.manifests), tuple(remarks))
+
+
+def _make_one_namespace(
+    found: Found, workloads: Iterable[CapturedWorkload]
+) -> OneNamespace:
+    used = {one.namespace for one in workloads}
+    labels = {
+        one["metadata"]["name"]: one["metadata"].get("labels") or {}
+        for one in found.of("Namespace")
+    }
+    return OneNamespace({**{name: {} for name in used}, **labels}, used)
+
+
+def _put_into_one(one: CapturedWorkload, in_one: OneNamespace) -> CapturedWorkload:
+    """Return a workload whose pods say which namespace they had, and ask for it."""
+    template = one.template
+    pod = {"metadata": {"labels": template.labels}, "spec": template.spec}
+    pod = in_one.rewrite_pod(one.namespace, pod)
+    labels = dict(pod["metadata"]["labels"])
+    return replace(one, template=PodTemplate(labels, template.annotations, pod["spec"]))
 
 
 def make_neutral(captured: Capture) -> Capture:
@@ -175,14 +189,8 @@ def _settle(
         spec["affinity"] = _avoid_host(spec.get("affinity") or {})
         if silent:
             spec["tolerations"] = [*spec.get("tolerations", ()), _TOLERATE_SILENCE]
-    template = one.template
-    return replace(
-        one,
-        template=PodTemplate(template.labels, template.annotations, spec),
-        pods=tuple(
-            replace(pod, node=nodes.names.get(pod.node, "")) for pod in one.pods
-        ),
-    )
+    pods = (replace(pod, node=nodes.names.get(pod.node, "")) for pod in one.pods)
+    return replace(one.with_spec(spec), pods=tuple(pods))
 
 
 def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,9 +199,9 @@ def _avoid_host(affinity: Mapping[str, Any]) -> dict[str, Any]:
     Many of them tolerate every taint.
     """
     on_nodes = dict(affinity.get("nodeAffinity") or {})
-    terms = (on_nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    terms = (on_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
     absent = {"key": HOST_TAINT, "operator": "DoesNotExist"}
-    on_nodes[_REQUIRED] = {
+    on_nodes[REQUIRED] = {
         "nodeSelectorTerms": [
             {**one, "matchExpressions": [*one.get("matchExpressions", ()), absent]}
             for one in terms

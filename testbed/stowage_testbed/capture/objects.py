@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.capture.namespaces import narrow, selects
 from stowage_testbed.capture.reading import Found
 from stowage_testbed.capture.workloads import CapturedWorkload
+from stowage_testbed.invariants.selector import selects
+from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
 from stowage_testbed.scenario.manifests import name_priority_class
-from stowage_testbed.trace.format import PodTemplate
 from stowage_testbed.trace.reducing import reduce_object
 
 _PLACE_KEYS = frozenset(
@@ -35,7 +35,7 @@ def capture_objects(
     found: Found,
     workloads: Sequence[CapturedWorkload],
     names: Mapping[str, str],
-    several: Sequence[str],
+    in_one: OneNamespace,
 ) -> CapturedObjects:
     """Return the objects that pods depend on, without namespaces.
 
@@ -43,25 +43,26 @@ def capture_objects(
     ----------
     names
         The new names of nodes by their old ones.
-    several
-        The namespaces if there is more than one.
+    in_one
+        What makes one namespace of all.
     """
     captured = CapturedObjects()
     own = captured.manifests
     own += (_make_definition(one) for one in found.of(DEFINITION))
     own += _list_runtime_classes(found, workloads)
-    own += _list_storage(found, workloads, names, captured.remarks)
-    own += _list_devices(found, names, captured.remarks)
-    own += _list_budgets(found, workloads, several)
+    own += _list_storage(found, workloads, names, in_one, captured.remarks)
+    own += _list_devices(found, names, in_one, captured.remarks)
+    own += _list_budgets(found, workloads, in_one)
     quotas = found.of("ResourceQuota")
-    if several and quotas:
+    if in_one.apart and quotas:
         captured.remarks.append(
             f"{len(quotas)} quotas, which are of one namespace each"
         )
     else:
         own += _list_quotas(found)
     for kind in ("PodGroup", *found.asked):
-        own += (_strip(one) for one in found.of(kind.rpartition("/")[2]))
+        ones = found.of(kind.rpartition("/")[2])
+        own += (_strip(in_one.rewrite(one)) for one in ones)
     return captured
 
 
@@ -82,38 +83,32 @@ def _list_quotas(found: Found) -> Iterator[Manifest]:
 
 
 def _list_budgets(
-    found: Found, workloads: Sequence[CapturedWorkload], several: Sequence[str]
+    found: Found, workloads: Sequence[CapturedWorkload], in_one: OneNamespace
 ) -> Iterator[Manifest]:
     """Yield the budgets that some pods count for."""
-    taken = set[str]()
     for one in found.of("PodDisruptionBudget"):
-        namespace, spec = one["metadata"].get("namespace", ""), one["spec"]
-        if not any(
+        namespace, selector = _key(one)[0], one["spec"].get("selector")
+        # Without a selector it is of no pod.
+        if selector is not None and any(
             workload.namespace == namespace
-            and selects(spec.get("selector"), workload.template.labels)
+            and selects(selector, workload.template.labels)
             for workload in workloads
         ):
-            continue
-        kept = _strip(one)
-        if several:
-            kept["spec"] = {**spec, "selector": narrow(spec["selector"], [namespace])}
-        if kept["metadata"]["name"] in taken:
-            kept["metadata"]["name"] = f"{namespace}-{kept['metadata']['name']}"
-        taken.add(kept["metadata"]["name"])
-        yield kept
+            yield _strip(in_one.rewrite(one))
 
 
 def _list_storage(
     found: Found,
     workloads: Sequence[CapturedWorkload],
     names: Mapping[str, str],
+    in_one: OneNamespace,
     remarks: list[str],
 ) -> Iterator[Manifest]:
     """Yield claims of the pods, their volumes and classes, and limits of nodes."""
     claims = {_key(one): one for one in found.of("PersistentVolumeClaim")}
     volumes = {one["metadata"]["name"]: one for one in found.of("PersistentVolume")}
     made, used, drivers, unknown = list[Manifest](), dict[str, None](), set[str](), 0
-    for old, new in _pair_claims(workloads):
+    for old, new in _pair_claims(workloads, in_one):
         claim = claims.get(old)
         if claim is None:
             unknown += 1
@@ -142,14 +137,14 @@ def _list_storage(
 
 
 def _pair_claims(
-    workloads: Iterable[CapturedWorkload],
+    workloads: Iterable[CapturedWorkload], in_one: OneNamespace
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the old namespace and name of each claim, and its new name."""
     shared = dict[tuple[str, str], str]()
     for one in workloads:
         for volume in one.template.spec.get("volumes", ()):
             if claim := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
-                shared[one.namespace, claim] = claim
+                shared[one.namespace, claim] = in_one.name(one.namespace, claim)
         for template in one.claims:
             name = template["metadata"]["name"]
             for number, pod in enumerate(one.pods):
@@ -206,31 +201,26 @@ def settle_runtime_class(workload: CapturedWorkload, found: Found) -> CapturedWo
     if spec.get("runtimeClassName") not in known:
         spec.pop("runtimeClassName", None)
     spec.pop("overhead", None)
-    template = workload.template
-    return replace(
-        workload, template=PodTemplate(template.labels, template.annotations, spec)
-    )
+    return workload.with_spec(spec)
 
 
 def _list_devices(
-    found: Found, names: Mapping[str, str], remarks: list[str]
+    found: Found,
+    names: Mapping[str, str],
+    in_one: OneNamespace,
+    remarks: list[str],
 ) -> Iterator[Manifest]:
     for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
         for one in found.of(kind):
-            kept = _strip(one)
+            kept = _strip(in_one.rewrite(one))
             if node := (kept.get("spec") or {}).get("nodeName"):
                 kept["spec"] = {**kept["spec"], "nodeName": names.get(node, node)}
             yield kept
-    claims = [
-        one
-        for one in found.of("ResourceClaim")
-        if not one["metadata"].get("ownerReferences")
-    ]
-    yield from map(_strip, claims)
-    held = sum(
-        bool((one.get("status") or {}).get("allocation"))
-        for one in found.of("ResourceClaim")
-    )
+    held = 0
+    for one in found.of("ResourceClaim"):
+        held += bool((one.get("status") or {}).get("allocation"))
+        if not one["metadata"].get("ownerReferences"):
+            yield _strip(in_one.rewrite(one))
     if held:
         remarks.append(f"which devices {held} claims have been given")
 

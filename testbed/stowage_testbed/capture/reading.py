@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import DEFINITION, KindMissingError
@@ -17,6 +15,8 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.host_pods import HOST_TAINT
 from stowage_testbed.observe.pod_body import node_of
+from stowage_testbed.simulate import Remark
+from stowage_testbed.whatif.reading import read_list
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -62,11 +62,14 @@ class Found:
         Further kinds that somebody named.
     unread
         Kinds that may not be listed.
+    unreadable
+        How many items of the files are no objects.
     """
 
     objects: Mapping[str, tuple[Manifest, ...]]
     asked: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    unreadable: int = 0
 
     def of(self, kind: str) -> tuple[Manifest, ...]:
         """Return the objects of a kind."""
@@ -109,7 +112,13 @@ def read_lists(paths: Sequence[Path], asked: Sequence[str] = ()) -> Found:
 
     Kinds that are not in them are taken as kinds of which there are none.
     """
-    return _sort_out((one for path in paths for one in _read_file(path)), asked, ())
+    left_out = list[Remark]()
+    found = [
+        dict(one)
+        for path in paths
+        for one in read_list(path, left_out, lambda one: one)
+    ]
+    return replace(_sort_out(found, asked, ()), unreadable=len(left_out))
 
 
 def _sort_out(
@@ -149,31 +158,3 @@ def _leave_host_out(by_kind: Mapping[str, dict[tuple[str, str], Manifest]]) -> N
         del nodes["", name]
     for key in [key for key, one in pods.items() if node_of(one) in hosts]:
         del pods[key]
-
-
-def _read_file(path: Path) -> Iterator[Manifest]:
-    try:
-        document = msgspec.json.decode(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(
-            f"{path} is not JSON ({error}); make it with: "
-            "kubectl get nodes,pods,pdb -A -o json"
-        ) from error
-    if not isinstance(document, dict):
-        raise InputError(f"{path} holds no Kubernetes objects")
-    yield from _flatten(document)
-
-
-def _flatten(document: Manifest) -> Iterator[Manifest]:
-    """Yield the objects of lists within lists; typed lists name their items' kind."""
-    if "items" not in document:
-        yield document
-        return
-    kind = str(document.get("kind", "")).removesuffix("List")
-    version = document.get("apiVersion")
-    for item in document["items"] or ():
-        if isinstance(item, dict):
-            header = {"kind": kind, "apiVersion": version} if kind else {}
-            yield from _flatten({**header, **item})

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.capture.reading import Found
-from stowage_testbed.cluster.node_pool import ZONE_LABEL
 from stowage_testbed.observe.pod_body import is_live, node_of
 from stowage_testbed.scenario.words import LONGEST_LABEL
 from stowage_testbed.trace.format import PodTemplate
-from stowage_testbed.trace.reducing import CONTROLLERS
-from stowage_testbed.trace.reducing_pods import identify, reduce_pod_spec
+from stowage_testbed.trace.reducing import JOB_LABELS, find_owner
+from stowage_testbed.trace.reducing_pods import (
+    TOPOLOGY_LABELS,
+    identify,
+    reduce_pod_spec,
+)
 
 HASH_LABEL = "pod-template-hash"
-_MADE_LABELS = frozenset(
-    {
+_MADE_LABELS = (
+    JOB_LABELS
+    | TOPOLOGY_LABELS
+    | {
         HASH_LABEL,
         "apps.kubernetes.io/pod-index",
-        "batch.kubernetes.io/controller-uid",
         "batch.kubernetes.io/job-completion-index",
-        "batch.kubernetes.io/job-name",
         "controller-revision-hash",
-        "controller-uid",
-        "job-name",
         "pod-template-generation",
         "statefulset.kubernetes.io/pod-name",
-        "topology.kubernetes.io/region",
-        ZONE_LABEL,
     }
 )
 """Labels that controllers give to their pods, and the server to those with a node."""
@@ -40,6 +39,8 @@ _NAMED = frozenset({"StatefulSet", "DaemonSet"})
 """Controllers whose pods differ by what is their own: a name, a claim, a node."""
 
 BARE = "Pod"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+"""Of an affinity the part that nodes have to meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,13 @@ class CapturedWorkload:
     template: PodTemplate
     pods: tuple[CapturedPod, ...]
     claims: tuple[Manifest, ...] = ()
+
+    def with_spec(self, spec: Manifest) -> CapturedWorkload:
+        """Return the workload with pods of another spec."""
+        template = self.template
+        return replace(
+            self, template=PodTemplate(template.labels, template.annotations, spec)
+        )
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -125,20 +133,19 @@ def _find_family(
     """Return kind, namespace and name of the controller at the top."""
     metadata = pod["metadata"]
     namespace, labels = metadata.get("namespace", ""), metadata.get("labels") or {}
-    for owner in metadata.get("ownerReferences") or ():
-        if not owner.get("controller") or owner["kind"] not in CONTROLLERS:
-            continue
-        name, suffix = owner["name"], f"-{labels.get(HASH_LABEL)}"
-        if owner["kind"] != "ReplicaSet":
-            return owner["kind"], namespace, name
-        if (namespace, name) in deployments:
-            return "Deployment", namespace, deployments[namespace, name]
-        if HASH_LABEL in labels and name.endswith(suffix):
-            # A list of pods alone names the ReplicaSet, which is named after it.
-            return "Deployment", namespace, name.removesuffix(suffix)
-        return "ReplicaSet", namespace, name
-    template = PodTemplate(_own_labels(metadata), {}, reduce_pod_spec(pod["spec"]))
-    return BARE, namespace, f"{_stem(metadata)} {identify(template)}"
+    owner = find_owner(pod)
+    if owner is None:
+        template = PodTemplate(_own_labels(metadata), {}, reduce_pod_spec(pod["spec"]))
+        return BARE, namespace, f"{_stem(metadata)} {identify(template)}"
+    if owner.kind != "ReplicaSet":
+        return owner.kind, namespace, owner.name
+    if (namespace, owner.name) in deployments:
+        return "Deployment", namespace, deployments[namespace, owner.name]
+    suffix = f"-{labels.get(HASH_LABEL)}"
+    if HASH_LABEL in labels and owner.name.endswith(suffix):
+        # A list of pods alone names the ReplicaSet, which is named after it.
+        return "Deployment", namespace, owner.name.removesuffix(suffix)
+    return "ReplicaSet", namespace, owner.name
 
 
 def _stem(metadata: Mapping[str, Any]) -> str:
@@ -202,12 +209,11 @@ def _take_own(
 def _drop_pin(spec: Manifest) -> Manifest:
     """Return the spec of a DaemonSet's pod as that of any of its pods."""
     affinity = dict(spec.get("affinity") or {})
-    required = "requiredDuringSchedulingIgnoredDuringExecution"
     on_nodes = dict(affinity.get("nodeAffinity") or {})
-    terms = (on_nodes.pop(required, None) or {}).get("nodeSelectorTerms", ())
+    terms = (on_nodes.pop(REQUIRED, None) or {}).get("nodeSelectorTerms", ())
     kept = [one for term in terms if (one := _without(term, "matchFields"))]
     if kept:
-        on_nodes[required] = {"nodeSelectorTerms": kept}
+        on_nodes[REQUIRED] = {"nodeSelectorTerms": kept}
     affinity["nodeAffinity"] = on_nodes
     affinity = {key: value for key, value in affinity.items() if value}
     return {**spec, "affinity": affinity} if affinity else _without(spec, "affinity")
@@ -274,8 +280,3 @@ def _in_order(pod: Manifest) -> tuple[str, int, str]:
 
 def _without(value: Mapping[str, Any], *names: str) -> Manifest:
     return {key: one for key, one in value.items() if key not in names}
-
-
-def list_namespaces(workloads: Iterable[CapturedWorkload]) -> list[str]:
-    """Return the namespaces that have pods."""
-    return sorted({one.namespace for one in workloads})

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stowage_testbed.trace.format import Line, PodBound, PodCame, PodEnded
+from stowage_testbed.api.client import Manifest
+from stowage_testbed.api.pod_annotations import spell_lifetime
+from stowage_testbed.trace.format import (
+    Line,
+    PodBound,
+    PodCame,
+    PodEnded,
+    PodTemplate,
+)
+
+GONE = frozenset({"deleted", "evicted"})
+"""Ends that somebody other than the scheduler brought about, and does again."""
 
 _DONE = frozenset({"succeeded", "failed"})
+_MADE_BY_ADMISSION = ("priority", "preemptionPolicy", "schedulerName")
 
 
 @dataclass(slots=True)
@@ -54,3 +66,23 @@ def pair_lives(lines: Iterable[Line]) -> dict[int, Life]:
             elif life is not None and isinstance(line, PodEnded):
                 life.end = line
     return lives
+
+
+def make_pod(name: str, template: PodTemplate, life: Life, speed: float) -> Manifest:
+    """Return a pod to create: it ends after as long as it ran, divided by ``speed``."""
+    spec = {
+        key: value
+        for key, value in template.spec.items()
+        if key not in _MADE_BY_ADMISSION
+    }
+    if life.node:
+        # Who opened the gates is not recorded.
+        spec.pop("schedulingGates", None)
+    metadata = {
+        "name": name,
+        "labels": dict(template.labels),
+        "annotations": dict(template.annotations),
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    runs_s = life.runs_s
+    return pod if runs_s is None else spell_lifetime(pod, runs_s / speed)

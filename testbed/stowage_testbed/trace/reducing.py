@@ -23,7 +23,9 @@ from stowage_testbed.trace.reducing_pods import (
 CONTROLLERS = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"})
 """Controllers that bring their pods again; those of others count as bare."""
 
-_JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}
+JOB_LABELS = UID_LABELS | {"job-name", "batch.kubernetes.io/job-name"}
+"""Labels that the server gives a Job's pods."""
+
 _DERIVED_TAINT = "node.kubernetes.io/unschedulable"
 
 
@@ -83,10 +85,10 @@ def _reduce_job(job: Manifest) -> Manifest:
     spec.pop("selector", None)
     metadata = template["metadata"]
     labels = metadata.get("labels") or {}
-    labels = {key: value for key, value in labels.items() if key not in _JOB_LABELS}
+    labels = {key: value for key, value in labels.items() if key not in JOB_LABELS}
     spec["template"] = {**template, "metadata": {**metadata, "labels": labels}}
     own = job["metadata"].get("labels") or {}
-    own = {key: value for key, value in own.items() if key not in _JOB_LABELS}
+    own = {key: value for key, value in own.items() if key not in JOB_LABELS}
     return {**job, "metadata": {**job["metadata"], "labels": own}, "spec": spec}
 
 

@@ -58,7 +58,7 @@ _OWN_ANNOTATIONS = frozenset(
 UID_LABELS = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
 """Labels that the server gives the pods of each Job anew."""
 
-_TOPOLOGY_LABELS = frozenset(
+TOPOLOGY_LABELS = frozenset(
     {"topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
 )
 """Labels that the server gives a pod when it is bound, as its node has them."""
@@ -110,7 +110,7 @@ def reduce_pod(pod: Mapping[str, Any]) -> PodTemplate:
         one["kind"] == "Node" for one in metadata.get("ownerReferences") or ()
     ):
         spec |= {"affinity": _pin(node), "tolerations": [{"operator": "Exists"}]}
-    given = UID_LABELS | _TOPOLOGY_LABELS if node else UID_LABELS
+    given = UID_LABELS | TOPOLOGY_LABELS if node else UID_LABELS
     labels = {
         key: value
         for key, value in (metadata.get("labels") or {}).items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -31,6 +31,8 @@ from stowage_testbed.whatif.inventory import (
 TIMEOUT_S = 30.0
 VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
 """Kinds of which an older version reads otherwise; the others have had one for long."""
+
+Keep = Callable[[Manifest], Manifest]
 
 UNAVAILABLE = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
@@ -100,7 +102,7 @@ def read_files(paths: Sequence[Path]) -> Inventory:
         A file is not JSON or holds no objects, or there are no nodes or no pods.
     """
     left_out = list[Remark]()
-    objects = [one for path in paths for one in _objects(path, left_out)]
+    objects = [one for path in paths for one in read_list(path, left_out)]
     there = {one["kind"] for one in objects}
     unread = [kind for kind in FURTHER if kind not in there]
     inventory = inventory_of(objects, unread, left_out)
@@ -118,7 +120,23 @@ class _Document(msgspec.Struct):
     items: list[msgspec.Raw] | None = None
 
 
-def _objects(path: Path, left_out: list[Remark]) -> Iterator[Manifest]:
+def read_list(
+    path: Path, left_out: list[Remark], keep: Keep = reduced
+) -> Iterator[Manifest]:
+    """Yield the objects of a file that kubectl printed.
+
+    Parameters
+    ----------
+    left_out
+        Takes what is no object.
+    keep
+        Returns of an object what is wanted, when its turn comes.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is not JSON, or holds no objects.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -131,7 +149,7 @@ def _objects(path: Path, left_out: list[Remark]) -> Iterator[Manifest]:
         raise _no_list(path, f"is not JSON ({error})") from error
     if not document.kind:
         raise _no_list(path, "holds no Kubernetes objects")
-    yield from _flat(path, content, document, left_out)
+    yield from _flat(path, content, document, left_out, keep)
 
 
 def _flat(
@@ -139,6 +157,7 @@ def _flat(
     content: bytes | msgspec.Raw,
     document: _Document,
     left_out: list[Remark],
+    keep: Keep,
 ) -> Iterator[Manifest]:
     """Yield the objects of lists within lists, each parsed when its turn comes.
 
@@ -147,7 +166,7 @@ def _flat(
     """
     if document.items is None:
         header = {"kind": document.kind, "apiVersion": document.apiVersion or "v1"}
-        yield reduced({**msgspec.json.decode(content), **header})
+        yield keep({**msgspec.json.decode(content), **header})
         return
     for place, item in enumerate(document.items, 1):
         try:
@@ -155,7 +174,7 @@ def _flat(
             # The items of a typed list do not say what they are.
             part.kind = part.kind or document.kind.removesuffix("List")
             part.apiVersion = part.apiVersion or document.apiVersion
-            yield from _flat(path, item, part, left_out)
+            yield from _flat(path, item, part, left_out, keep)
         except msgspec.DecodeError as error:
             where = f"item {place} of {path.name}"
             left_out.append(Remark(where, f"is no Kubernetes object: {error}"))

@@ -61,7 +61,8 @@ def test_a_pod_of_the_beginning_has_its_node_and_the_rest_of_its_time() -> None:
 def test_a_pod_that_somebody_deleted_goes_when_it_went() -> None:
     """No controller runs in virtual time: what they did is told."""
     for how, ran_s in (("deleted", 3.0), ("evicted", 3.0), ("succeeded", None)):
-        _, gone = tell(came(1, DEPLOYMENT), ended(4, how, ran_s))  # type: ignore[arg-type]
+        end = ended(4, how, ran_s)  # type: ignore[arg-type] # of the table
+        _, gone = tell(came(1, DEPLOYMENT), end)
         assert gone == {"at": 4, "podGone": "shop/p"}
 
 

@@ -1,7 +1,7 @@
 """Objects of several namespaces in one, where they know each other as before.
 
-Of a trace with more than one namespace the names get the namespace as a prefix, and
-a label keeps the pods apart: each pod has it, and each selector of pods asks for it.
+Where there is more than one namespace the names get the namespace as a prefix, and a
+label keeps the pods apart: each pod has it, and each selector of pods asks for it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def shorten(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 class OneNamespace:
-    """Rewrites objects of a trace.
+    """Rewrites objects of a trace, or of a cluster.
 
     Parameters
     ----------
@@ -137,18 +137,15 @@ class OneNamespace:
         return spec
 
     def _rename_in_pod(self, spec: Manifest, namespace: str) -> None:
-        spec["volumes"] = [
-            self._rename_volume(one, namespace) for one in spec.get("volumes") or ()
-        ]
+        if volumes := spec.get("volumes"):
+            spec["volumes"] = [self._rename_volume(one, namespace) for one in volumes]
         for field, key in _NAMED_IN_PODS:
-            spec[field] = [
-                {**one, key: self.name(namespace, one[key])} if key in one else one
-                for one in spec.get(field) or ()
-            ]
-        for field, key in (
-            ("schedulingGroup", "podGroupName"),
-            ("workloadRef", "name"),
-        ):
+            if field in spec:
+                spec[field] = [
+                    {**one, key: self.name(namespace, one[key])} if key in one else one
+                    for one in spec[field]
+                ]
+        for field, key in _NAMED_ONCE:
             if one := spec.get(field):
                 spec[field] = {**one, key: self.name(namespace, one[key])}
 

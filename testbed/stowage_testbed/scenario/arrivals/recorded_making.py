@@ -12,7 +12,6 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_annotations import spell_lifetime
 from stowage_testbed.api.pod_templates import add_labels, change_pods
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
-from stowage_testbed.scenario.arrivals.bare_pods import GONE, make_pod
 from stowage_testbed.scenario.arrivals.node_changes import (
     make_node_manifest,
     make_node_patches,
@@ -44,7 +43,7 @@ from stowage_testbed.trace.format import (
     Scaled,
     Template,
 )
-from stowage_testbed.trace.lives import Life, pair_lives
+from stowage_testbed.trace.lives import GONE, Life, make_pod, pair_lives
 from stowage_testbed.trace.reading import Trace
 
 FIRST_KINDS = frozenset({"PriorityClass", "RuntimeClass"})

@@ -87,7 +87,7 @@ class Watches(Observer):
     """A scheduler's pod; each wait sees it started once more."""
 
     def __init__(self) -> None:
-        super().__init__(api=None)  # type: ignore[arg-type]
+        super().__init__(api=None)  # type: ignore[arg-type] # it asks none
         self.restarts = 0
         self._show()
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -17,16 +16,12 @@ from statistics import median
 import pytest
 
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
-from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.material import Material
-from stowage_testbed.run.release import switch_release
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.run.steps.context import StepContext
 from stowage_testbed.scenario.load import load_file
@@ -82,19 +77,6 @@ steps:
   - wait: {{for: bound}}
 expect: {{end: {{placed: 6}}}}
 """
-
-
-@pytest.fixture(scope="module")
-def context() -> Iterator[RunContext]:
-    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
-    with (
-        running_cluster(cluster),
-        cluster.api_client() as api,
-        Observer(api) as observer,
-    ):
-        context = RunContext(cluster, api, observer, tag="e2e", lasting=True)
-        switch_release(context, "deterministic", optimizer_enabled=False)
-        yield context
 
 
 @dataclass
