@@ -7,7 +7,7 @@ take the time, so the lines are read here and stamped as they arrive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import msgspec
 from kubernetes import client
@@ -127,22 +127,25 @@ class Stream:
                 ("allowWatchBookmarks", "true"),
             ]
         )
-        if response.status == HTTP_GONE:
-            raise HistoryGoneError
-        if response.status != HTTP_OK:
-            raise make_watch_error(self._source, f"status {response.status}")
-        self._response = response
-        if self._closed:
-            return
-        opened()
-        for line, receipt in _stamp_lines(response, self._clock):
+        # By this thread, however it ends: a socket left to the garbage collector may
+        # outlive the client.
+        with closing(response):
+            if response.status == HTTP_GONE:
+                raise HistoryGoneError
+            if response.status != HTTP_OK:
+                raise make_watch_error(self._source, f"status {response.status}")
+            self._response = response
             if self._closed:
-                # A socket that was shut down gives its last bytes as they came, which
-                # over TLS is noise.
                 return
-            change = self._change(line, receipt)
-            if change is not None:
-                yield change
+            opened()
+            for line, receipt in _stamp_lines(response, self._clock):
+                if self._closed:
+                    # A socket that was shut down gives its last bytes as they came,
+                    # which over TLS is noise.
+                    return
+                change = self._change(line, receipt)
+                if change is not None:
+                    yield change
 
     def close(self) -> None:
         """End the watch from another thread: its reader sees the end of the stream."""
