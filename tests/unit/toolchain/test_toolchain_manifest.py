@@ -6,10 +6,16 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from packaging.version import Version
 
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.toolchain import choose_minor
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
+from stowage_testbed.toolchain.manifest import (
+    DEFAULT_GROUP,
+    MANIFEST_FILE,
+    Tool,
+    load_manifest,
+)
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
 MODULES = {
@@ -57,6 +63,27 @@ def test_the_oldest_go_is_new_enough_for_every_module() -> None:
     for name, match in wanted.items():
         assert match is not None, name
         assert tuple(map(int, match[1].split("."))) <= newest, name
+
+
+@pytest.mark.parametrize("module", ["kwok", "helm"])
+def test_a_tool_is_built_of_what_kubernetes_is_built_of(module: str) -> None:
+    """Go compiles a package once for each version: 680 of them were compiled twice."""
+    kubernetes = pinned_versions("kubernetes")
+
+    older = {
+        name: (version, kubernetes[name])
+        for name, version in pinned_versions(module).items()
+        if Version(version) < Version(kubernetes.get(name, version))
+    }
+
+    assert older == {}, f"raise them: go mod edit -require=NAME@VERSION in {module}"
+
+
+def pinned_versions(module: str) -> dict[str, str]:
+    """Return what a module is built of by default: versions by the modules' names."""
+    text = (MANIFEST_FILE.parent / "modules" / module / "go.mod").read_text()
+    pinned = dict(re.findall(r"^\t(\S+) (v\d\S+)", text, re.M))
+    return {name: version for name, version in pinned.items() if "-" not in version}
 
 
 def test_kubernetes_gets_its_version() -> None:
