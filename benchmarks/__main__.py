@@ -48,7 +48,7 @@ def optimizer(
     from benchmarks.optimizer.scope import SCOPES  # noqa: PLC0415
 
     def act() -> str:
-        install_tools(TOOLS, quiet=True)
+        install_tools(TOOLS)
         chosen = find_scope(SCOPES, scope)
         return run_benchmark(chosen, strategy, results, say, part or EVERY_PART)
 
@@ -85,7 +85,7 @@ def score_cache(
     from benchmarks.score_cache.rounds import SCOPES  # noqa: PLC0415
 
     def act() -> str:
-        install_tools(TOOLS, quiet=True)
+        install_tools(TOOLS)
         return run_benchmark(find_scope(SCOPES, scope), results, say)
 
     run_command(act)
@@ -102,7 +102,7 @@ def virtual_time(
     )
 
     def act() -> str:
-        install_tools(TOOLS, quiet=True)
+        install_tools(TOOLS)
         return run_benchmark(SCOPES[scope], results, say)
 
     run_command(act)
@@ -127,7 +127,7 @@ def upstream(
     from benchmarks.upstream.scope import SCOPES  # noqa: PLC0415
 
     def act() -> str:
-        install_tools(("etcd",), quiet=True)
+        install_tools(("etcd",))
         chosen = find_scope(SCOPES, scope)
         return run_benchmark(chosen, choose_profiles(profile), results, say)
 
@@ -151,7 +151,7 @@ def upstream_tests(
     from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
 
     def act() -> str:
-        install_tools(("etcd",), quiet=True)
+        install_tools(("etcd",))
         return run_tests(choose_profiles(profile or USUAL)[1:], only, results, say)
 
     run_command(act)
@@ -334,7 +334,7 @@ def agreement(
     from benchmarks.faults.benchmark import run_agreement  # noqa: PLC0415
 
     def act() -> str:
-        install_tools(TOOLS, quiet=True)
+        install_tools(TOOLS)
         return run_agreement(plans, seed, results)
 
     run_command(act)

@@ -60,7 +60,7 @@ def sweep(
     dask_address: str | None,
 ) -> evaluation.Evaluation[SolvedT]:
     """Carry out what is left to do of an evaluation, and show how it goes."""
-    install_tools(TOOLS, quiet=True)
+    install_tools(TOOLS)
     progress = SweepProgress()
     with ending_cleanly(), engine_for(workers, dask_address) as engine:
         return rebuilding.rebuild(request, folder, engine, progress)
@@ -88,14 +88,14 @@ def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
 
 def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:
     """Carry out what is left to do of the evaluation of Boreas; show how it goes."""
-    install_tools(quiet=True)
+    install_tools()
     with ending_cleanly():
         return deploy_all(request, folder, SweepProgress())
 
 
 def run_sample_live(found: Evaluation, folder: Path, share: float) -> None:
     """Run a share of the instances on a real cluster."""
-    install_tools(quiet=True)
+    install_tools()
     progress = LiveProgress()
     try:
         run_live(folder, sample_of(found, share), progress)

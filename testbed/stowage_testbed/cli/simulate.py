@@ -56,7 +56,7 @@ def simulate(
     if recorded.remark:
         typer.echo(f"stowage: {trace}: {recorded.remark}", err=True)
     minor = choose_minor(kubernetes)
-    install_tools(("stowage-simulate",), minor=minor, quiet=True)
+    install_tools(("stowage-simulate",), minor=minor)
     answer = simulate_trace(recorded, trace.name, profile, minor=minor)
     if as_json:
         typer.echo(json.dumps(make_document(answer, pods=False), indent=2))

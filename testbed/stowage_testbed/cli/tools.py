@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import Minor, app
+from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
-from stowage_testbed.toolchain.release import Release, read_release
+from stowage_testbed.toolchain.progress import saying_for_how_long
+from stowage_testbed.toolchain.source import (
+    MIRROR_VARIABLE,
+    SOURCE_VARIABLE,
+    SourceKind,
+    choose_source,
+)
 
 tools = typer.Typer(no_args_is_help=True, help="Install and find the pinned tools.")
 app.add_typer(tools, name="tools")
 
 
-Source = Literal["go", "release"]
+class Use(StrEnum):
+    """A command, for which tools are installed."""
+
+    RUN = "run"
+    TRY = "try"
+    COMPARE = "compare"
+    SIMULATE = "simulate"
+    WHATIF = "whatif"
+
+
+_RUN = TOOLS[Backend.KWOK_BINARY]
+_USED = {
+    Use.RUN: _RUN,
+    Use.TRY: _RUN,
+    Use.COMPARE: (*_RUN, "kube-scheduler"),
+    Use.SIMULATE: ("stowage-simulate",),
+    Use.WHATIF: ("stowage-simulate",),
+}
+"""What a command cannot do without; the compared schedulers have groups."""
 
 
 @tools.command()
@@ -32,34 +61,60 @@ def install(
     group: Annotated[
         str | None, typer.Option(help="Install the tools of this group.")
     ] = None,
+    use: Annotated[
+        Use | None, typer.Option("--for", help="Install what this command needs.")
+    ] = None,
     source: Annotated[
-        Source, typer.Option(help="Build with Go, or fetch official archives.")
-    ] = "go",
+        SourceKind | None,
+        typer.Option(
+            help="Take official releases, build Go modules, or (auto) take what can "
+            f"be reached and build the rest. Without it {SOURCE_VARIABLE} decides, "
+            "else auto."
+        ),
+    ] = None,
     pins: Annotated[
         Path | None,
         typer.Option(help="Digests of the archives: lines of SHA-256 and address."),
     ] = None,
     mirror: Annotated[
-        str | None, typer.Option(help="A server with the archives under /HOST/PATH.")
+        str | None,
+        typer.Option(
+            help="A server that you trust, with archives and digests under "
+            f"/HOST/PATH. Without it {MIRROR_VARIABLE} may name one."
+        ),
     ] = None,
     kubernetes: Minor = None,
-    quiet: Annotated[bool, typer.Option(help="Draw no progress bars.")] = False,
+    quiet: Annotated[
+        bool, typer.Option(help="Say nothing if nothing is missing.")
+    ] = False,
 ) -> None:
-    """Install the tools that are not there yet, and compile the optimiser."""
-    if names and group:
-        raise StowageError("name tools or a group with --group, not both")
-    release = _release(source, pins, mirror)
-    installed = install_tools(
-        names,
-        minor=kubernetes,
-        group=group or DEFAULT_GROUP,
-        release=release,
-        quiet=quiet,
-    )
-    if not names and not group:
-        compile_optimizer()
+    """Install the tools that are not there yet, and compile the optimiser.
+
+    What is missing is installed side by side. A terminal shows a bar for each tool, a
+    file or a pipe gets a line every few seconds.
+    """
+    if sum(map(bool, (names, group, use))) > 1:
+        raise StowageError("name tools, a group with --group, or a command with --for")
+    chosen = choose_source(source, pins, mirror)
+    asked = _USED[use] if use else names
+    with ExitStack() as stack:
+        if not names and not group:
+            stack.enter_context(_compiling_optimizer())
+        installed = install_tools(
+            asked, minor=kubernetes, group=group or DEFAULT_GROUP, source=chosen
+        )
     if not quiet:
         typer.echo(f"{len(installed)} tools are installed")
+
+
+@contextmanager
+def _compiling_optimizer() -> Iterator[None]:
+    """Compile the optimiser's hot loops beside what the block installs."""
+    with ThreadPoolExecutor(1) as pool:
+        compiling = pool.submit(compile_optimizer)
+        yield
+        with saying_for_how_long("compiling the optimiser's hot loops"):
+            compiling.result()
 
 
 @tools.command(name="list")
@@ -79,19 +134,3 @@ def path(
 ) -> None:
     """Print the path of an installed tool."""
     typer.echo(tool_path(name, choose_minor(kubernetes)))
-
-
-def _release(source: Source, pins: Path | None, mirror: str | None) -> Release | None:
-    if source == "go":
-        if pins or mirror:
-            raise _wrong("--pins and --mirror are for --source release")
-        return None
-    if pins is None:
-        raise _wrong("--source release needs the archives' digests")
-    return read_release(pins, mirror)
-
-
-def _wrong(issue: str) -> StowageError:
-    return StowageError(
-        f"{issue}; write --source release --pins FILE, or leave all three out"
-    )

@@ -70,7 +70,7 @@ def whatif(
     if kubernetes is not None:
         version = find_minor(choose_minor(kubernetes)).kubernetes
         inventory = dataclasses.replace(inventory, version=version)
-    install_tools(("stowage-simulate",), minor=inventory.minor, quiet=True)
+    install_tools(("stowage-simulate",), minor=inventory.minor)
     limits = PlanLimits(time_limit_s, max_moves, release)
     with ending_cleanly():
         found = findings_of(inventory, find_profile("deterministic"), limits)

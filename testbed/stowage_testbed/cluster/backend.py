@@ -44,7 +44,6 @@ TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
             "etcd",
             "kube-apiserver",
             "kube-controller-manager",
-            "kubectl",
             "kwok",
             "kwokctl",
             "helm",

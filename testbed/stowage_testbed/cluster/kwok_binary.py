@@ -9,6 +9,7 @@ from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.base import READY_TIMEOUT_S, Cluster
 from stowage_testbed.cluster.components import METRICS_SERVER
 from stowage_testbed.cluster.host_pods import start_host_pods
+from stowage_testbed.cluster.kwokctl import write_kubectl
 from stowage_testbed.cluster.kwokctl_config import (
     ExtraArgs,
     config_file,
@@ -66,6 +67,7 @@ class KwokBinaryCluster(Cluster):
     def _start(self, owner: Owner) -> None:
         text = render_config(self.minor, owner.ports, self._arguments())
         config_file(self.workdir).write_text(text, "utf-8")
+        write_kubectl(self.workdir)
         startup = self._startup(owner.ports)
         startup.start()
         start_host_pods(self.workdir, self.kubeconfig, self._longest_backoff_s)

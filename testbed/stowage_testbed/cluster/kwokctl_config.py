@@ -105,7 +105,6 @@ def config_file(workdir: Path) -> Path:
 def _binaries(minor: str) -> Mapping[str, str]:
     return {
         "runtime": "binary",
-        "kubectlBinary": str(tool_path("kubectl", minor)),
         "etcdBinary": str(tool_path("etcd", minor)),
         "kubeApiserverBinary": str(tool_path("kube-apiserver", minor)),
         "kubeControllerManagerBinary": str(tool_path("kube-controller-manager", minor)),

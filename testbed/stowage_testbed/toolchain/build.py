@@ -1,29 +1,26 @@
-"""The first source: one tool, built from its Go module, with that module's data."""
+"""Tools from their Go modules, side by side, with the modules' data."""
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 import shutil
 import subprocess
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.toolchain.go_commands import GoCommands, go_failed
 from stowage_testbed.toolchain.golang import Go, go_environment
 from stowage_testbed.toolchain.location import data_folder
 from stowage_testbed.toolchain.manifest import Tool
+from stowage_testbed.toolchain.progress import ToolWatcher
+from stowage_testbed.toolchain.turns import Turns
 
-if TYPE_CHECKING:
-    from stowage_testbed.toolchain.progress import ToolWatcher
-
-_TAIL_LINES = 15
 _DOWNLOADING = "go: downloading "
-_DISK_FULL = "no space left on device"
+_LISTED = "{{.ImportPath}}@{{with .Module}}{{.Path}}@{{.Version}}{{end}}"
+"""A package and its module: what is compiled once for all tools."""
+
 _PASSING = re.compile(
     r"time[d-]* ?out|connection (reset|refused)|unexpected EOF|temporary failure|"
     r"no such host|: (429|50[0234]) ",
@@ -35,89 +32,149 @@ FETCH_TRIES = 4
 FETCH_PAUSE_S = 2.0
 """The first pause; it doubles with every try."""
 
+_FETCHING_AT_ONCE = 2
 
-def build_tool(
-    tool: Tool, target: Path, go: Go, watcher: ToolWatcher, clock: Clock | None = None
-) -> None:
-    """Build ``tool`` into the file ``target``, with its module's data beside it.
 
-    Of hundreds of downloads one may time out, so fetching is tried again.
+class Builder:
+    """Builds the tools of one installation, which share Go's caches.
 
-    Raises
-    ------
-    StowageError
-        Go refused, or the tool's module does not hold its data.
-    OSError
-        ENOSPC: the disk filled up.
+    The tools of Kubernetes and Stowage's own have nearly all packages in common. They
+    are compiled one after the other, so that none is compiled twice, and the tools of
+    others beside them. While one is linked, on one core, the next is compiled.
     """
-    module = [f"-modfile={tool.module_file}", f"-tags={tool.tags}"]
-    go_list = [str(go.file), "list", *module, "-deps", tool.package]
-    watcher.total(_fetch(tool, go_list, target.parent, watcher, clock or SystemClock()))
-    flags = [*module, "-trimpath", "-v", "-ldflags", tool.ldflags, "-o", str(target)]
-    go_build = [str(go.file), "build", *flags, tool.package]
-    _run(tool, go_build, target.parent, watcher)
-    _copy_module_data(tool, go, data_folder(target))
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        find_go: Callable[[], Go],
+        clock: Clock | None = None,
+    ) -> None:
+        self._find_go = find_go
+        self._clock = clock or SystemClock()
+        self._commands = GoCommands()
+        self._fetching = Turns([tool.name for tool in tools], _FETCHING_AT_ONCE)
+        self._compiling = {
+            of_kubernetes: Turns(
+                [tool.name for tool in tools if tool.version_flags is of_kubernetes]
+            )
+            for of_kubernetes in (True, False)
+        }
+        self._compiled: set[str] = set()
+
+    def build(self, tool: Tool, target: Path, watcher: ToolWatcher) -> Go:
+        """Build a tool into the file ``target``, with its module's data beside it.
+
+        Returns the Go that has built it.
+
+        Raises
+        ------
+        StowageError
+            Go refused, or the tool's module does not hold its data.
+        OSError
+            ENOSPC: the disk filled up.
+        TurnsEndedError
+            `end` was called.
+        """
+        go = self._find_go()
+        self._fetching.wait(tool.name)
+        packages = self._fetch(tool, target.parent, watcher)
+        self._fetching.done(tool.name)
+        watcher.starts("waiting")
+        watcher.starts("waiting")
+        self._compiling[tool.version_flags].wait(tool.name)
+        self._compile(tool, target, packages, watcher)
+        self.leave_out(tool)
+        _copy_module_data(tool, go, data_folder(target))
+        return go
+
+    def take_in(self, tool: Tool) -> None:
+        """Give a tool its turns, which it was not to have at first, as the last one."""
+        self._fetching.add(tool.name)
+        self._compiling[tool.version_flags].add(tool.name)
+
+    def leave_out(self, tool: Tool) -> None:
+        """Let others go on: the tool is there, or as good as that."""
+        self._fetching.done(tool.name)
+        self._compiling[tool.version_flags].done(tool.name)
+
+    def end(self) -> None:
+        """Kill what is being built, and let nothing begin any more."""
+        self._commands.end()
+        for turns in (self._fetching, *self._compiling.values()):
+            turns.end()
+
+    def _fetch(
+        self, tool: Tool, scratch: Path, watcher: ToolWatcher
+    ) -> dict[str, str]:
+        """Fetch all modules, and return the tool's packages by their import paths.
+
+        The last one is the program itself. Of hundreds of downloads one may time out,
+        so fetching is tried again.
+        """
+        pause_s = FETCH_PAUSE_S
+        for _ in range(FETCH_TRIES - 1):
+            try:
+                return self._list(tool, scratch, watcher)
+            except StowageError as error:
+                if not _PASSING.search(str(error)):
+                    raise
+                watcher.note = f"a download failed, again in {pause_s:g} s"
+            self._clock.pause(pause_s)
+            pause_s *= 2
+        return self._list(tool, scratch, watcher)
+
+    def _list(
+        self, tool: Tool, scratch: Path, watcher: ToolWatcher
+    ) -> dict[str, str]:
+        watcher.starts("fetching")
+        packages: dict[str, str] = {}
+
+        def follow(line: str) -> None:
+            if line.startswith(_DOWNLOADING):
+                watcher.advance(1, line.removeprefix(_DOWNLOADING))
+            elif " " not in line:
+                packages[line.split("@", 1)[0]] = line
+
+        command = [str(self._find_go().file), "list", *_module(tool)]
+        command += ["-deps", "-f", _LISTED, tool.package]
+        self._commands.run(tool, command, scratch, follow)
+        return packages
+
+    def _compile(
+        self,
+        tool: Tool,
+        target: Path,
+        packages: dict[str, str],
+        watcher: ToolWatcher,
+    ) -> None:
+        program = next(reversed(packages), None)
+        watcher.starts("compiling", total=len(packages))
+        watcher.reach(len(self._compiled.intersection(packages.values())))
+
+        def follow(line: str) -> None:
+            # Go names a package when it begins with it, and none that it has in cache.
+            if line not in packages:
+                return
+            self._compiled.add(packages[line])
+            watcher.reach(len(self._compiled.intersection(packages.values())), line)
+            if line == program:
+                self.leave_out(tool)
+                watcher.starts("linking")
+
+        command = [
+            str(self._find_go().file),
+            "build",
+            *_module(tool),
+            "-trimpath",
+            "-v",
+        ]
+        command += ["-ldflags", tool.ldflags, "-o", str(target), tool.package]
+        self._commands.run(tool, command, target.parent, follow)
+        self._compiled.update(packages.values())
 
 
-def _fetch(
-    tool: Tool, command: list[str], scratch: Path, watcher: ToolWatcher, clock: Clock
-) -> int:
-    """Run the Go command that fetches all modules, until nothing passing hinders it."""
-    pause_s = FETCH_PAUSE_S
-    for _ in range(FETCH_TRIES - 1):
-        try:
-            return _run(tool, command, scratch, watcher)
-        except StowageError as error:
-            if not _PASSING.search(str(error)):
-                raise
-            watcher.note(f"a download failed, again in {pause_s:g} s")
-        clock.pause(pause_s)
-        pause_s *= 2
-    return _run(tool, command, scratch, watcher)
-
-
-def _run(tool: Tool, command: list[str], scratch: Path, watcher: ToolWatcher) -> int:
-    """Run a Go command, pass its progress on, and return its lines of output.
-
-    Its temporary files go to ``scratch``, which is cleared away with what else a
-    killed build leaves.
-    """
-    with subprocess.Popen(
-        command,
-        cwd=tool.folder,
-        env={**go_environment(), "GOTMPDIR": str(scratch)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            lines, tail = _follow(process, watcher)
-        except BaseException:
-            # An interrupt must not wait for the build that it interrupts.
-            process.kill()
-            raise
-    if process.returncode:
-        if any(_DISK_FULL in line for line in tail):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise _failed(tool, command, tail)
-    return lines
-
-
-def _follow(
-    process: subprocess.Popen[str], watcher: ToolWatcher
-) -> tuple[int, Sequence[str]]:
-    """Return the number of packages that were named, and the last lines."""
-    tail: deque[str] = deque(maxlen=_TAIL_LINES)
-    packages = 0
-    for raw in process.stdout or ():
-        line = raw.rstrip()
-        tail.append(line)
-        if line.startswith(_DOWNLOADING):
-            watcher.note(f"fetching {line.removeprefix(_DOWNLOADING)}")
-        elif " " not in line:
-            packages += 1
-            watcher.advance(1, line)
-    return packages, tail
+def _module(tool: Tool) -> list[str]:
+    return [f"-modfile={tool.module_file}", f"-tags={tool.tags}"]
 
 
 def _copy_module_data(tool: Tool, go: Go, target: Path) -> None:
@@ -156,7 +213,7 @@ def _module_folder(tool: Tool, go: Go, module: str) -> Path:
         check=False,
     )
     if done.returncode:
-        raise _failed(tool, command, done.stderr.splitlines())
+        raise go_failed(tool, command, done.stderr.splitlines())
     return Path(done.stdout.strip())
 
 
@@ -164,12 +221,3 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     return sorted(file for file in path.rglob("*") if file.is_file())
-
-
-def _failed(tool: Tool, command: Sequence[str], tail: Sequence[str]) -> StowageError:
-    text = "\n  ".join(tail)
-    return StowageError(
-        f"building {tool.name} failed: {' '.join(command)}\n  {text}\n"
-        "a failed download is often passing: run the same command again; "
-        "behind a proxy set GOPROXY"
-    )

@@ -16,8 +16,10 @@ import psutil
 
 import stowage_optimizer
 from stowage_testbed.base import layout
+from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import load_manifest
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
+from stowage_testbed.toolchain.origin import source_of
 
 PACKAGES = ("stowage", "ortools", "numba", "numpy", "kubernetes", "grpcio", "protobuf")
 GIT_TIMEOUT_S = 60
@@ -56,7 +58,8 @@ def source_version(checkout: Path | None) -> dict[str, Any]:
 def environment(minor: str | None = None) -> dict[str, Any]:
     """Return the machine and every version, as a results bundle records them.
 
-    The tools are those of a minor of Kubernetes.
+    The tools are those of a minor of Kubernetes; of those that are installed it says
+    whether they are official releases or built.
     """
     minor = choose_minor(minor)
     tools = load_manifest().tools(minor)
@@ -66,6 +69,11 @@ def environment(minor: str | None = None) -> dict[str, Any]:
         "source": source_version(layout.checkout()),
         "packages": package_versions(),
         "tools": {name: tool.version for name, tool in tools.items()},
+        "tool_sources": {
+            name: source_of(file)
+            for name, tool in tools.items()
+            if (file := binary_file(tool)).is_file()
+        },
     }
 
 

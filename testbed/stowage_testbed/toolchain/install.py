@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import functools
 import shutil
-from collections.abc import Callable, Sequence
-from functools import partial
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.build import build_tool
+from stowage_testbed.toolchain.build import Builder
+from stowage_testbed.toolchain.download import DownloadError, Patience
 from stowage_testbed.toolchain.golang import find_go
 from stowage_testbed.toolchain.location import binary_file, tool_folder
 from stowage_testbed.toolchain.manifest import (
@@ -20,7 +24,10 @@ from stowage_testbed.toolchain.manifest import (
     load_manifest,
 )
 from stowage_testbed.toolchain.minors import choose_minor
-from stowage_testbed.toolchain.release import Release, fetch_tool, require_pins
+from stowage_testbed.toolchain.origin import note_build, note_release
+from stowage_testbed.toolchain.progress import InstallProgress, show_progress
+from stowage_testbed.toolchain.release import Releases, find_releases, take_release
+from stowage_testbed.toolchain.source import SourceKind, ToolSource, choose_source
 from stowage_testbed.toolchain.staging import install_one
 
 
@@ -29,15 +36,14 @@ def install_tools(
     *,
     minor: str | None = None,
     group: str = DEFAULT_GROUP,
-    release: Release | None = None,
-    quiet: bool = False,
+    source: ToolSource | None = None,
 ) -> dict[str, Path]:
     """Install tools that are not there yet, and return all their binaries by name.
 
     Those of Kubernetes are of a minor, the default one unless another is named. Where
-    none is named, those of the group are meant. From a release official archives
-    are taken where there are any; without, all is built by Go. The tools of this
-    checkout are always built. If ``quiet``, no progress bars are drawn.
+    none is named, those of the group are meant. Without a source that of the
+    environment is asked. The tools of this checkout are always built. What is missing
+    is shown on stderr while it is installed.
 
     Raises
     ------
@@ -46,57 +52,96 @@ def install_tools(
     """
     manifest = load_manifest()
     minor = choose_minor(minor)
-    named = [manifest.tool(name, minor) for name in names or ()]
-    tools = named or manifest.group(group, minor)
+    tools = (
+        [manifest.tool(name, minor) for name in names]
+        if names
+        else manifest.group(group, minor)
+    )
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
-    if release is not None:
-        published = [tool for tool in missing if tool.archive]
-        install_from_release(published, manifest, release, quiet=quiet)
-        missing = [tool for tool in missing if not tool.archive]
     if missing:
-        install_from_go(missing, manifest, quiet=quiet)
+        install_missing(missing, manifest, source or choose_source())
     return {tool.name: binary_file(tool) for tool in tools}
 
 
-def install_from_go(
-    tools: Sequence[Tool], manifest: Manifest, *, quiet: bool = False
-) -> None:
-    """Build and install ``tools``, one after the other, as Go uses all cores itself."""
-    build = partial(build_tool, go=find_go(manifest.go))
-    _install(tools, build, needed_to_build(tools, manifest), quiet=quiet)
-
-
-def install_from_release(
-    tools: Sequence[Tool], manifest: Manifest, release: Release, *, quiet: bool = False
-) -> None:
-    """Download, check and install ``tools``, which have official archives."""
-    require_pins(tools, release)
-    fetch = partial(fetch_tool, release=release)
-    _install(tools, fetch, needed_to_install(tools, manifest), quiet=quiet)
-
-
-def _install(
+def install_missing(
     tools: Sequence[Tool],
-    source: Callable[..., None],
-    needed_bytes: int,
-    *,
-    quiet: bool,
+    manifest: Manifest,
+    source: ToolSource,
+    patience: Patience | None = None,
 ) -> None:
-    from stowage_testbed.toolchain.progress import (  # noqa: PLC0415 - slow to import
-        show_progress,
-    )
+    """Install tools side by side, those that the manifest names first before others."""
+    order = {tool: number for number, tool in enumerate(manifest.all_tools)}
+    tools = sorted(tools, key=order.__getitem__)
+    with show_progress([tool.name for tool in tools]) as progress:
+        releases = find_releases(tools, manifest, source, patience)
+        progress.say(f"tools: {releases.in_words()}")
+        needed_bytes = _needed_bytes(tools, releases, manifest)
+        if _free_bytes() < needed_bytes:
+            raise _no_space(needed_bytes)
+        built = [tool for tool in tools if tool.name not in releases.found]
+        builder = Builder(built, functools.cache(lambda: find_go(manifest.go)))
+        installation = _Installation(
+            tools, source.kind, releases, builder, progress, patience
+        )
+        try:
+            installation.run()
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise _no_space(needed_bytes) from error
 
-    if _free_bytes() < needed_bytes:
-        raise _no_space(needed_bytes)
-    with show_progress([tool.name for tool in tools], quiet=quiet) as progress:
-        for tool in tools:
+
+@dataclass(frozen=True, slots=True)
+class _Installation:
+    tools: Sequence[Tool]
+    kind: SourceKind
+    releases: Releases
+    builder: Builder
+    progress: InstallProgress
+    patience: Patience | None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Install all, each in a thread of its own; the first that fails ends it."""
+        with ThreadPoolExecutor(len(self.tools)) as pool:
+            running = [pool.submit(self._install, tool) for tool in self.tools]
             try:
-                with progress.tool(tool.name) as watcher:
-                    install_one(tool, partial(source, watcher=watcher))
-            except OSError as error:
-                if error.errno != errno.ENOSPC:
+                for one in as_completed(running):
+                    one.result()
+            except BaseException:
+                self.ended.set()
+                self.builder.end()
+                raise
+
+    def _install(self, tool: Tool) -> None:
+        try:
+            install_one(tool, self._put)
+        finally:
+            self.builder.leave_out(tool)
+        watcher = self.progress.watchers[tool.name]
+        watcher.is_installed()
+
+    def _put(self, tool: Tool, target: Path) -> None:
+        watcher = self.progress.watchers[tool.name]
+        release = self.releases.found.get(tool.name)
+        if release is not None:
+            try:
+                take_release(release, target, watcher, self.ended, self.patience)
+            except DownloadError as error:
+                if self.kind is SourceKind.RELEASE or self.ended.is_set():
                     raise
-                raise _no_space(needed_bytes) from error
+                self.progress.say(f"{tool.name}: {error}; its Go module is built")
+                self.builder.take_in(tool)
+            else:
+                note_release(target, release)
+                return
+        note_build(target, self.builder.build(tool, target, watcher))
+
+
+def _needed_bytes(tools: Sequence[Tool], releases: Releases, manifest: Manifest) -> int:
+    built = [tool for tool in tools if tool.name not in releases.found]
+    taken = [tool for tool in tools if tool.name in releases.found]
+    return needed_to_build(built, manifest) + needed_to_install(taken, manifest)
 
 
 def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:

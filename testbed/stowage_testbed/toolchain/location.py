@@ -14,6 +14,8 @@ from pathlib import Path
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.manifest import Tool, load_manifest
+from stowage_testbed.toolchain.origin import source_of
+from stowage_testbed.toolchain.source import SourceKind
 
 _FOR_TESTS = frozenset({"testdata", "testobjects"})
 """Folders of what only tests are built of; no wheel has them."""
@@ -56,9 +58,12 @@ def tool_path(name: str, minor: str = "") -> Path:
 def tool_build(name: str, minor: str = "") -> str:
     """Return the version of a tool and the hash of what it is made of.
 
-    What was measured with another build is not mixed in. Raises as `tool_path` does.
+    What was measured with another build, or with a release, is not mixed in. Raises as
+    `tool_path` does.
     """
-    return tool_path(name, minor).parent.name
+    file = tool_path(name, minor)
+    released = "+release" if source_of(file) == SourceKind.RELEASE else ""
+    return f"{file.parent.name}{released}"
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ class Archive:
     """Where a tool's official release is published.
 
     ``member`` is the file inside a ``.tar.gz``; None says that the URL itself is the
-    binary.
+    binary. ``digest`` is the address of the file with its SHA-256 digest; None says
+    that the project publishes none.
     """
 
     url: str
-    member: str | None
+    member: str | None = None
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +117,16 @@ class Manifest:
     space
         The room that a group takes.
     all_tools
-        Those of Kubernetes once for each minor.
+        In the order in which they are built; those of Kubernetes once for each minor.
+    pins
+        SHA-256 digests of archives that were checked, by official address.
     """
 
     go: str
     minors: Mapping[str, Minor]
     space: Mapping[str, Space]
     all_tools: tuple[Tool, ...]
+    pins: Mapping[str, str] = field(default_factory=dict)
 
     def tools(self, minor: str) -> dict[str, Tool]:
         """Return the tools that go with a minor, by name."""
@@ -183,7 +188,7 @@ def load_manifest(file: Path = MANIFEST_FILE) -> Manifest:
         for versioned in _versions(name, entry, minors)
     ]
     by_number = {minor.number: minor for minor in minors}
-    return Manifest(raw["go"], by_number, space, tuple(tools))
+    return Manifest(raw["go"], by_number, space, tuple(tools), raw.get("pins", {}))
 
 
 def _minor(number: str, entry: Mapping[str, Any]) -> Minor:
@@ -231,7 +236,7 @@ def _tool(
         package=entry["package"],
         own=source is not None or entry.get("own", False),
         version_flags=entry.get("version_flags", False),
-        archive=Archive(archive["url"], archive.get("member")) if archive else None,
+        archive=Archive(**archive) if archive else None,
         group=entry.get("group", DEFAULT_GROUP),
         data=data,
         minor=entry.get("minor", ""),

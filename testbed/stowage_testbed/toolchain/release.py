@@ -1,109 +1,148 @@
-"""The second source: official archives, whole and with the right digests."""
+"""Official releases: which can be had and are vouched for, and how they are taken."""
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import platform
 import re
 import shutil
 import tarfile
-import urllib.error
-import urllib.request
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.manifest import Tool
+from stowage_testbed.toolchain.download import (
+    DownloadError,
+    Patience,
+    can_be_reached,
+    fetch_file,
+    fetch_text,
+)
+from stowage_testbed.toolchain.manifest import Manifest, Tool
+from stowage_testbed.toolchain.progress import ToolWatcher
+from stowage_testbed.toolchain.source import SourceKind, ToolSource
 
-if TYPE_CHECKING:
-    from stowage_testbed.toolchain.progress import ToolWatcher
-
-_LINE = re.compile(r"(?P<digest>[0-9a-fA-F]{64})\s+\*?(?P<url>https?://\S+)")
+_DIGEST = re.compile(r"\b[0-9a-fA-F]{64}\b")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_QUESTIONS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Where archives come from, and which digests are trusted.
+    """One tool's archive, and the SHA-256 digest that it must have.
 
-    Attributes
-    ----------
-    pins
-        SHA-256 digest by official address. The manifest carries none: a digest is worth
-        something only to who has checked it against the project's signed release.
-    mirror
-        Address of a server that has the archives under ``/HOST/PATH`` of their official
-        address.
+    ``member`` is the file in it; None says that the archive is the binary.
     """
 
-    pins: Mapping[str, str]
-    mirror: str | None = None
-
-    def source(self, url: str) -> str:
-        """Return where the archive of official address ``url`` is fetched."""
-        if self.mirror is None:
-            return url
-        return f"{self.mirror.rstrip('/')}/{url.split('://', 1)[1]}"
+    url: str
+    address: str
+    sha256: str
+    member: str | None
 
 
-def read_release(pins: Path, mirror: str | None = None) -> Release:
-    """Read digests as `sha256sum` writes them, with the address as the file's name.
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """By tool: the release to take, or else why it is built."""
+
+    found: Mapping[str, Release]
+    reasons: Mapping[str, str]
+
+    def in_words(self) -> str:
+        """Return in one line which tool comes from where, and why."""
+        parts = []
+        if self.found:
+            parts.append(f"official releases of {', '.join(self.found)}")
+        for why in dict.fromkeys(self.reasons.values()):
+            names = [name for name, its in self.reasons.items() if its == why]
+            parts.append(f"Go modules for {', '.join(names)} ({why})")
+        return "; ".join(parts)
+
+
+def find_releases(
+    tools: Sequence[Tool],
+    manifest: Manifest,
+    source: ToolSource,
+    patience: Patience | None = None,
+) -> Releases:
+    """Look which tools can be taken from a release that somebody vouches for.
+
+    A digest comes from the pins, from the manifest, or from the file that a project
+    publishes beside its archives.
 
     Raises
     ------
     StowageError
-        The file cannot be read; names every line that is malformed.
+        Only releases are wanted, and one cannot be had; names all such.
     """
-    try:
-        lines = pins.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise _unusable(pins, [str(error.strerror)]) from error
-    digests: dict[str, str] = {}
-    issues = []
-    for number, line in enumerate(lines, 1):
-        match = _LINE.fullmatch(line.strip())
-        if match:
-            digests[match["url"]] = match["digest"].lower()
-        elif line.strip() and not line.lstrip().startswith("#"):
-            issues.append(f"line {number} is not DIGEST ADDRESS: {line.strip()!r}")
-    if issues:
-        raise _unusable(pins, issues)
-    return Release(digests, mirror)
-
-
-def _unusable(pins: Path, issues: Sequence[str]) -> StowageError:
-    return StowageError(
-        f"{pins}: {'; '.join(issues)}; "
-        "write one line an archive: its SHA-256 digest, a space, its address"
-    )
-
-
-def require_pins(tools: Sequence[Tool], release: Release) -> None:
-    """Check before the first download that every archive has a digest.
-
-    Raises
-    ------
-    StowageError
-        Names every address that has none.
-    """
-    urls = [_filled(one.archive.url, one) for one in tools if one.archive]
-    missing = [url for url in urls if url not in release.pins]
-    if missing:
-        raise StowageError(
-            "the pins file has no digest for these archives; take each from the "
-            "project's own release page and add a line DIGEST ADDRESS:\n  "
-            + "\n  ".join(missing)
+    if source.kind is SourceKind.GO:
+        return Releases({}, {tool.name: "as asked for" for tool in tools})
+    patience = patience or Patience()
+    released = [tool for tool in tools if tool.archive]
+    reasons = {tool.name: "none is released" for tool in tools if not tool.archive}
+    found: dict[str, Release] = {}
+    refused: dict[str, str] = {}
+    with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
+        hosts = {_host(source.address(_archive(tool))) for tool in released}
+        looks = {one: pool.submit(can_be_reached, one, patience) for one in hosts}
+        reached = {one: look.result() for one, look in looks.items()}
+        answers = pool.map(
+            lambda tool: _look_up(tool, manifest, source, reached, patience), released
         )
+        for tool, answer in zip(released, answers, strict=True):
+            if isinstance(answer, Release):
+                found[tool.name] = answer
+            else:
+                refused[tool.name] = answer
+    if refused and source.kind is SourceKind.RELEASE:
+        causes = "\n  ".join(f"{name}: {why}" for name, why in refused.items())
+        raise StowageError(
+            f"releases cannot be had:\n  {causes}\n"
+            "name a server that has them with --mirror, give digests with --pins "
+            "(lines DIGEST ADDRESS), or build with --source go"
+        )
+    return Releases(found, {**refused, **reasons})
 
 
-def _filled(template: str, tool: Tool) -> str:
-    """Return an address or a file in an archive, for this machine."""
-    return template.format(
-        version=tool.version, os=platform.system().lower(), arch=architecture()
-    )
+def take_release(
+    release: Release,
+    target: Path,
+    watcher: ToolWatcher,
+    ended: threading.Event,
+    patience: Patience | None = None,
+) -> None:
+    """Fetch a release, check it, and put its binary into the file ``target``.
+
+    Raises
+    ------
+    DownloadError
+        The server refused, broke off or took too long, or the content is another one.
+    """
+    file = target.with_name("archive") if release.member else target
+    watcher.starts("downloading")
+
+    def watch(kib: int, total_kib: int) -> None:
+        watcher.total = total_kib
+        watcher.reach(kib)
+
+    try:
+        found = fetch_file(release.address, file, patience or Patience(), watch, ended)
+        if found != release.sha256:
+            raise DownloadError(
+                f"{release.url} has SHA-256 {found}, but should have {release.sha256}; "
+                "it was not installed. Either the digest is wrong or the archive was "
+                "tampered with: compare with the project's own release page"
+            )
+        if release.member:
+            _extract(release.url, file, release.member, target)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    finally:
+        if file != target:
+            file.unlink(missing_ok=True)
 
 
 def architecture() -> str:
@@ -112,78 +151,63 @@ def architecture() -> str:
     return _ARCHITECTURES.get(machine, machine)
 
 
-_CHUNK_BYTES = 1 << 18
-_KIB = 1 << 10
-_TIMEOUT_S = 30.0
-"""Without a byte, not for the whole."""
+def _look_up(
+    tool: Tool,
+    manifest: Manifest,
+    source: ToolSource,
+    reached: Mapping[str, bool],
+    patience: Patience,
+) -> Release | str:
+    """Return a tool's release, or why it cannot be taken."""
+    assert tool.archive is not None  # noqa: S101 - only such tools are looked up
+    url = _archive(tool)
+    address = source.address(url)
+    if not reached[_host(address)]:
+        return f"{urlsplit(address).netloc} cannot be reached"
+    sha256 = source.pins.get(url) or manifest.pins.get(url)
+    if sha256 is None:
+        if tool.archive.digest is None:
+            return "no digest is published"
+        try:
+            sha256 = _published_digest(tool, tool.archive.digest, source, patience)
+        except DownloadError as error:
+            return str(error)
+    member = tool.archive.member and _filled(tool.archive.member, tool)
+    return Release(url, address, sha256, member)
 
 
-def fetch_tool(
-    tool: Tool, target: Path, release: Release, watcher: ToolWatcher
-) -> None:
-    """Fetch a tool that has an archive into the file ``target``.
-
-    Raises
-    ------
-    StowageError
-        The server refused or broke off, or the content is not what was pinned.
-    """
-    assert tool.archive is not None  # noqa: S101 - only such tools are fetched
-    url, member = _filled(tool.archive.url, tool), tool.archive.member
-    file = target.with_name("archive") if member else target
-    _download(release.source(url), file, release.pins[url], watcher)
-    if member:
-        _extract(url, file, _filled(member, tool), target)
-        file.unlink()
+def _published_digest(
+    tool: Tool, template: str, source: ToolSource, patience: Patience
+) -> str:
+    """Return the digest alone in a file, or the one before the archive's name."""
+    url = _filled(template, tool)
+    name = _archive(tool).rsplit("/", 1)[1]
+    lines = fetch_text(source.address(url), patience).splitlines()
+    for line in lines:
+        words = line.split()
+        alone = len(words) == 1 and len(lines) == 1
+        if words and (alone or words[-1].lstrip("*").rsplit("/", 1)[-1] == name):
+            match = _DIGEST.fullmatch(words[0])
+            if match:
+                return match[0].lower()
+    raise DownloadError(f"{url} has no SHA-256 digest of {name}")
 
 
-def _download(url: str, target: Path, sha256: str, watcher: ToolWatcher) -> None:
-    try:
-        found = _stream(url, target, watcher)
-    except urllib.error.HTTPError as error:
-        # The error holds the connection open until it is collected.
-        error.close()
-        raise _failed(url, f"HTTP {error.code} {error.reason}") from error
-    except urllib.error.URLError as error:
-        raise _failed(url, str(error.reason)) from error
-    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
-        raise _failed(url, str(error)) from error
-    if found != sha256:
-        raise StowageError(
-            f"{url} has SHA-256 {found}, but {sha256} is pinned; it was not installed. "
-            "Either the pin is wrong or the archive was tampered with: compare with "
-            "the project's own release page"
-        )
+def _host(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
-def _failed(url: str, cause: str) -> StowageError:
-    return StowageError(
-        f"downloading {url} failed: {cause}; check the network, name a server "
-        "that has it with --mirror, or build with --source go"
+def _archive(tool: Tool) -> str:
+    assert tool.archive is not None  # noqa: S101 - only such tools are looked up
+    return _filled(tool.archive.url, tool)
+
+
+def _filled(template: str, tool: Tool) -> str:
+    """Return an address or a file in an archive, for this machine."""
+    return template.format(
+        version=tool.version, os=platform.system().lower(), arch=architecture()
     )
-
-
-def _stream(url: str, target: Path, watcher: ToolWatcher) -> str:
-    digest = hashlib.sha256()
-    received = 0
-    # The address comes from the manifest or the user's own --mirror.
-    with (
-        urllib.request.urlopen(url, timeout=_TIMEOUT_S) as response,  # noqa: S310
-        target.open("wb") as file,
-    ):
-        promised = int(response.headers.get("Content-Length", 0))
-        watcher.total(promised // _KIB)
-        while chunk := response.read(_CHUNK_BYTES):
-            file.write(chunk)
-            digest.update(chunk)
-            received += len(chunk)
-            watcher.advance(len(chunk) // _KIB, "KiB")
-    if received < promised:
-        raise StowageError(
-            f"downloading {url} ended after {received:,} of {promised:,} bytes; "
-            "run the same command again"
-        )
-    return digest.hexdigest()
 
 
 def _extract(url: str, file: Path, member: str, target: Path) -> None:
@@ -196,8 +220,7 @@ def _extract(url: str, file: Path, member: str, target: Path) -> None:
             with target.open("wb") as binary:
                 shutil.copyfileobj(content, binary)
     except (tarfile.TarError, KeyError, EOFError) as error:
-        raise StowageError(
-            f"{url} holds no readable {member}; the digest is the pinned one, so the "
-            "address or the manifest's member is wrong for this platform: "
-            "build with --source go"
+        raise DownloadError(
+            f"{url} holds no readable {member}; its digest is the right one, so the "
+            "address or the manifest's member is wrong for this platform"
         ) from error

@@ -10,20 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import small_tools
 from small_tools import a_manifest, a_tool
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.install import install_from_go, needed_to_build
+from stowage_testbed.toolchain.install import install_missing, needed_to_build
 from stowage_testbed.toolchain.location import binary_file, data_folder
 from stowage_testbed.toolchain.manifest import ModuleData, Tool
+from stowage_testbed.toolchain.source import SourceKind, ToolSource
+
+BUILT = ToolSource(SourceKind.GO)
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
 
 
 def build(tool: Tool, needed_bytes: int = 0) -> Path:
     manifest = a_manifest(tool, needed_bytes=needed_bytes)
-    install_from_go([tool], manifest, quiet=True)
+    install_missing([tool], manifest, BUILT)
     return binary_file(tool)
 
 
@@ -73,7 +75,7 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     second = replace(a_tool(tmp_path / "other", name="other"), group="second")
     manifest = a_manifest(first, second, needed_bytes=1000)
     before = needed_to_build([first], manifest)
-    install_from_go([first], manifest, quiet=True)
+    install_missing([first], manifest, BUILT)
 
     assert before == 2000
     assert needed_to_build([first], manifest) == 1000
@@ -103,11 +105,12 @@ from dataclasses import replace
 from pathlib import Path
 from small_tools import a_manifest, a_tool
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.install import install_from_go
+from stowage_testbed.toolchain.install import install_missing
+from stowage_testbed.toolchain.source import SourceKind, ToolSource
 
 tool = a_tool(Path(sys.argv[1]))
 try:
-    install_from_go([tool], a_manifest(tool), quiet=True)
+    install_missing([tool], a_manifest(tool), ToolSource(SourceKind.GO))
 except StowageError as error:
     print(error)
 """
@@ -134,7 +137,7 @@ def test_a_disk_that_fills_up_during_the_build_is_named(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(small_tools.__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
     assert f"no disk space in the cache {cache}" in run.stdout

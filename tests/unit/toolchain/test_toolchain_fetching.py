@@ -9,9 +9,9 @@ import pytest
 from small_tools import a_tool
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.build import FETCH_TRIES, build_tool
+from stowage_testbed.toolchain.build import FETCH_TRIES, Builder
 from stowage_testbed.toolchain.golang import Go
-from stowage_testbed.toolchain.progress import show_progress
+from stowage_testbed.toolchain.progress import ToolWatcher
 
 GO = """#!/bin/sh
 case $1 in
@@ -44,11 +44,9 @@ def build(folder: Path, words: str, failing: int, clock: Pauses) -> Path:
     go, target = folder / "go", folder / "built"
     go.write_text(GO.format(failing=failing, words=words))
     go.chmod(0o755)
-    with (
-        show_progress(["hello"], quiet=True) as progress,
-        progress.tool("hello") as watcher,
-    ):
-        build_tool(a_tool(folder / "hello"), target, Go(go, "1.26.4"), watcher, clock)
+    tool = a_tool(folder / "hello")
+    builder = Builder([tool], lambda: Go(go, "1.26.4"), clock)
+    builder.build(tool, target, ToolWatcher("hello"))
     return target
 
 

@@ -1,63 +1,117 @@
-"""The second source, against a local file server: good, wrong, cut off, not there."""
+"""Official releases, from a local server: good, wrong, cut off, slow, not there."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
+import socket
+import subprocess
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_tools import a_manifest, a_released_tool
+from small_tools import a_manifest, a_released_tool, a_tool
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.install import install_from_release
+from stowage_testbed.toolchain.download import Patience
+from stowage_testbed.toolchain.install import install_missing
 from stowage_testbed.toolchain.location import binary_file, tool_folder
 from stowage_testbed.toolchain.manifest import Tool
-from stowage_testbed.toolchain.release import Release, read_release
+from stowage_testbed.toolchain.origin import source_of
+from stowage_testbed.toolchain.source import SourceKind, ToolSource
 
 URL = "https://example.com/v1.2.3/hello"
-BINARY = b"#!/bin/sh\necho hello\n" * 1000
+DIGEST = f"{URL}.sha256"
+BINARY = b"#!/bin/sh\necho hello\n" * 10_000
+HURRIED = Patience(connect_s=2.0, silence_s=0.3, grace_s=0.1, slowest_kib_s=1e6)
+PATIENT = Patience(connect_s=2.0, silence_s=30.0)
+AUTO, RELEASE = SourceKind.AUTO, SourceKind.RELEASE
 
 
-class FileServer(SimpleHTTPRequestHandler):
-    """Serves files; a name that ends in .cut breaks off in the middle."""
+class Server(SimpleHTTPRequestHandler):
+    """Serves files; of an archive as it is told by the site's trouble."""
+
+    trouble = ""
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
 
+    def do_GET(self) -> None:
+        is_archive = not self.path.endswith(".sha256")
+        if self.trouble == "gone" and is_archive:
+            self.send_error(404)
+        elif self.trouble == "silent":
+            self.server.let_go.wait(10)  # type: ignore[attr-defined]
+        else:
+            super().do_GET()
+
     def copyfile(self, source: Any, outputfile: Any) -> None:
         content = source.read()
-        if self.path.endswith(".cut"):
+        if self.trouble == "cut" and len(content) == len(BINARY):
             content = content[: len(content) // 2]
-        outputfile.write(content)
+        if self.trouble == "slow" and len(content) == len(BINARY):
+            outputfile.write(content[:1000])
+            outputfile.flush()
+            content = content[1000:]
+            self.server.let_go.wait(0.2)  # type: ignore[attr-defined]
+        with suppress(ConnectionError):
+            outputfile.write(content)
+
+
+@dataclass(slots=True)
+class Site:
+    """A mirror on the loopback interface, which has what is published."""
+
+    folder: Path
+    handler: type[Server]
+    address: str
+
+    def publish(self, content: bytes = BINARY, digest: str | None = None) -> None:
+        """Put an archive and its digest where their project has them."""
+        (self.folder / "hello").write_bytes(content)
+        known = digest or f"{hashlib.sha256(content).hexdigest()}\n"
+        (self.folder / "hello.sha256").write_text(known)
+
+    def install(
+        self,
+        tool: Tool,
+        kind: SourceKind,
+        pins: dict[str, str] | None = None,
+        patience: Patience = PATIENT,
+    ) -> Path:
+        source = ToolSource(kind, pins or {}, self.address)
+        install_missing([tool], a_manifest(tool), source, patience)
+        return binary_file(tool)
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """Return a folder and the address under which its files are served."""
-    folder = tmp_path / "site"
-    (folder / "example.com" / "v1.2.3").mkdir(parents=True)
-    handler = partial(FileServer, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+def site(tmp_path: Path) -> Iterator[Site]:
+    folder = tmp_path / "site" / "example.com" / "v1.2.3"
+    folder.mkdir(parents=True)
+    handler = type("OneServer", (Server,), {})
+    serving = partial(handler, directory=str(tmp_path / "site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), serving) as server:
+        server.let_go = threading.Event()  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield folder / "example.com", f"http://127.0.0.1:{server.server_port}"
+        yield Site(folder, handler, f"http://127.0.0.1:{server.server_port}")
+        server.let_go.set()  # type: ignore[attr-defined]
         server.shutdown()
         thread.join()
 
 
-def install(tool: Tool, mirror: str, content: bytes) -> Path:
-    """Install with a pin that is right for ``content``."""
-    assert tool.archive is not None
-    pins = {tool.archive.url: hashlib.sha256(content).hexdigest()}
-    install_from_release([tool], a_manifest(tool), Release(pins, mirror), quiet=True)
-    return binary_file(tool)
+@pytest.fixture
+def tool(tmp_path: Path) -> Tool:
+    return a_released_tool(tmp_path / "module", URL, digest=DIGEST)
 
 
 def a_tarball(member: str, content: bytes) -> bytes:
@@ -69,118 +123,180 @@ def a_tarball(member: str, content: bytes) -> bytes:
     return packed.getvalue()
 
 
+def what_it_says(binary: Path) -> bytes:
+    """Return what a built tool prints; a release's does something else."""
+    return subprocess.run([binary], check=True, capture_output=True).stderr
+
+
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     ("member", "published"),
     [
-        # As Kubernetes and KWOK publish them.
+        # As Kubernetes publishes them.
         (None, BINARY),
         # As etcd and Helm do; nothing else of the archive is written.
         ("hello-{version}/hello", a_tarball("hello-v1.2.3/hello", BINARY)),
     ],
 )
+@pytest.mark.parametrize("kind", [AUTO, RELEASE])
 def test_a_published_tool_is_installed(
-    site: tuple[Path, str], tmp_path: Path, member: str | None, published: bytes
+    site: Site, tmp_path: Path, member: str | None, published: bytes, kind: SourceKind
 ) -> None:
-    """Bare, or taken out of a tarball."""
-    folder, mirror = site
-    (folder / "v1.2.3" / "hello").write_bytes(published)
+    """Bare, or taken out of a tarball; and that it is a release stands beside it."""
+    site.publish(published)
+    tool = a_released_tool(tmp_path / "m", URL, member, DIGEST)
 
-    file = install(a_released_tool(tmp_path / "m", URL, member), mirror, published)
+    file = site.install(tool, kind)
 
     assert file.read_bytes() == BINARY
-    assert [path.name for path in file.parent.iterdir()] == ["hello"]
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_tarball_without_the_binary_is_refused(
-    site: tuple[Path, str], tmp_path: Path
-) -> None:
-    """Another platform's archive may be laid out differently."""
-    folder, mirror = site
-    tarball = a_tarball("elsewhere/hello", BINARY)
-    (folder / "v1.2.3" / "hello").write_bytes(tarball)
-    tool = a_released_tool(tmp_path / "m", URL, "hello-{version}/hello")
-
-    with pytest.raises(StowageError, match=r"hello-v1\.2\.3/hello"):
-        install(tool, mirror, tarball)
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_wrong_digest_installs_nothing(
-    site: tuple[Path, str], tmp_path: Path
-) -> None:
-    """The pin is the only thing that stands between a mirror and this machine."""
-    folder, mirror = site
-    (folder / "v1.2.3" / "hello").write_bytes(BINARY + b"rm -rf ~\n")
-    tool = a_released_tool(tmp_path / "m", URL)
-
-    with pytest.raises(StowageError, match="is pinned"):
-        install(tool, mirror, BINARY)
-
-    assert not binary_file(tool).exists()
-    assert [path.name for path in tool_folder(tool).iterdir()] == [".lock"]
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_download_that_breaks_off_says_how_far_it_came(
-    site: tuple[Path, str], tmp_path: Path
-) -> None:
-    """A wrong digest would be the wrong message: trying again is the way out."""
-    folder, mirror = site
-    (folder / "v1.2.3" / "hello.cut").write_bytes(BINARY)
-    tool = a_released_tool(tmp_path / "m", f"{URL}.cut")
-    expected = f"after {len(BINARY) // 2:,} of {len(BINARY):,} bytes"
-
-    with pytest.raises(StowageError, match=expected):
-        install(tool, mirror, BINARY)
+    assert source_of(file) == RELEASE
+    assert {path.name for path in file.parent.iterdir()} == {"hello", "origin.json"}
 
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
-    ("elsewhere", "said"),
-    [
-        # Old releases are withdrawn.
-        (None, r"v1\.2\.3/hello failed: HTTP 404"),
-        # Port 9 of the loopback is nobody's.
-        ("http://127.0.0.1:9", "Connection refused"),
-    ],
+    "digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"]
 )
-def test_an_archive_that_cannot_be_had_is_named(
-    site: tuple[Path, str], tmp_path: Path, elsewhere: str | None, said: str
+def test_a_digest_is_read_as_projects_publish_it(
+    site: Site, tool: Tool, digest: str
 ) -> None:
-    """With the server's own reason."""
-    with pytest.raises(StowageError, match=said):
-        install(a_released_tool(tmp_path / "m", URL), elsewhere or site[1], BINARY)
+    """Alone, or in a list of what `sha256sum` has written."""
+    site.publish(digest=digest.format(hashlib.sha256(BINARY).hexdigest()))
+
+    assert source_of(site.install(tool, RELEASE)) == RELEASE
+
+
+TROUBLE = [
+    ("gone", PATIENT, "HTTP 404"),
+    ("cut", PATIENT, f"ended after {len(BINARY) // 2:,} of {len(BINARY):,} bytes"),
+    ("slow", HURRIED, "it comes at [0-9]+ KiB/s only"),
+    ("silent", HURRIED, r"nothing came for 0\.3 s"),
+]
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_missing_pin_is_refused_before_any_download(tmp_path: Path) -> None:
-    """Nothing that has not been checked is run; every gap is named at once."""
-    tool = a_released_tool(tmp_path / "m", URL)
+@pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
+def test_a_release_that_cannot_be_had_is_built_instead(
+    site: Site,
+    tool: Tool,
+    case: tuple[str, Patience, str],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """With the server's own reason in one line."""
+    trouble, patience, said = case
+    site.publish()
+    site.handler.trouble = trouble
 
-    with pytest.raises(StowageError, match=URL):
-        install_from_release([tool], a_manifest(tool), Release({}), quiet=True)
+    file = site.install(tool, AUTO, patience=patience)
 
-
-def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
-    """So that the project's own lists can be pasted."""
-    pins = tmp_path / "pins"
-    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
-
-    assert read_release(pins).pins == {URL: "a1" * 32}
-
-
-def test_malformed_pins_are_all_named_by_line(tmp_path: Path) -> None:
-    """One issue a run would take many runs."""
-    pins = tmp_path / "pins"
-    pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
-
-    with pytest.raises(StowageError, match=r"line 1 .*line 3 "):
-        read_release(pins)
+    assert what_it_says(file) == b"hello\n"
+    assert source_of(file) == SourceKind.GO
+    lines = capfd.readouterr().err.splitlines()
+    (reason,) = [line for line in lines if "failed" in line]
+    assert "example.com/v1.2.3/hello" in reason
+    assert re.search(said, reason)
 
 
-def test_a_missing_pins_file_is_named(tmp_path: Path) -> None:
-    """The path is what was mistyped."""
-    with pytest.raises(StowageError, match="No such file"):
-        read_release(tmp_path / "pins")
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
+def test_a_release_that_cannot_be_had_is_refused_where_only_it_will_do(
+    site: Site, tool: Tool, case: tuple[str, Patience, str]
+) -> None:
+    """Nothing is left half-installed, and nothing is built unasked."""
+    trouble, patience, said = case
+    site.publish()
+    site.handler.trouble = trouble
+
+    with pytest.raises(StowageError, match=said):
+        site.install(tool, RELEASE, patience=patience)
+
+    left = tool_folder(tool)
+    assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_wrong_digest_is_refused_or_built_instead(
+    site: Site, tool: Tool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The digest is the only thing that stands between a server and this machine."""
+    site.publish(digest="ab" * 32)
+
+    with pytest.raises(StowageError, match=f"should have {'ab' * 32}"):
+        site.install(tool, RELEASE)
+    assert [path.name for path in tool_folder(tool).iterdir()] == [".lock"]
+
+    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
+    assert "tampered with" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_pin_wins_over_what_is_published(site: Site, tool: Tool) -> None:
+    """It was checked against a signature, say; the server may have been changed."""
+    site.publish()
+
+    with pytest.raises(StowageError, match="should have"):
+        site.install(tool, RELEASE, pins={URL: "cd" * 32})
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("digest", [None, DIGEST])
+def test_what_nobody_vouches_for_is_not_taken(
+    site: Site, tmp_path: Path, digest: str | None
+) -> None:
+    """Some projects publish no digests; a pin will do then."""
+    site.publish(digest="nothing of the kind")
+    tool = a_released_tool(tmp_path / "m", URL, digest=digest)
+    said = "no digest is published" if digest is None else "no SHA-256 digest of hello"
+
+    with pytest.raises(StowageError, match=f"hello: .*{said}"):
+        site.install(tool, RELEASE)
+    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> None:
+    """Another platform's archive may be laid out differently."""
+    site.publish(a_tarball("elsewhere/hello", BINARY))
+    tool = a_released_tool(tmp_path / "m", URL, "hello-{version}/hello", DIGEST)
+
+    with pytest.raises(StowageError, match=r"hello-v1\.2\.3/hello"):
+        site.install(tool, RELEASE)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_server_that_accepts_nothing_is_given_up_in_time(
+    tool: Tool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A firewall that drops packets answers never."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        port = server.getsockname()[1]
+        # Linux lets one more wait than it was told, and then drops what comes.
+        full = [socket.socket() for _ in range(2)]
+        for one in full:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        source = ToolSource(AUTO, {}, f"http://127.0.0.1:{port}")
+        began_s = time.monotonic()
+        patience = Patience(connect_s=0.5)
+        install_missing([tool], a_manifest(tool), source, patience)
+        for one in full:
+            one.close()
+
+    assert source_of(binary_file(tool)) == SourceKind.GO
+    assert f"127.0.0.1:{port} cannot be reached" in capfd.readouterr().err
+    assert time.monotonic() - began_s < 30  # the build; a connection takes minutes
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_release_is_downloaded_while_others_are_built(
+    site: Site, tool: Tool, tmp_path: Path
+) -> None:
+    """Both at once, and each says where it came from."""
+    site.publish()
+    own = a_tool(tmp_path / "own", name="own")
+
+    source = ToolSource(AUTO, {}, site.address)
+    install_missing([tool, own], a_manifest(tool, own), source, PATIENT)
+
+    assert source_of(binary_file(tool)) == RELEASE
+    assert source_of(binary_file(own)) == SourceKind.GO
