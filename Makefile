@@ -44,12 +44,13 @@ $(READY): requirements.lock pyproject.toml optimizer/pyproject.toml ci/python-en
 	@touch $@
 
 $(COMPILED): $(READY) $(wildcard optimizer/stowage_optimizer/search/*.py optimizer/stowage_optimizer/bounds/*.py)
-	@stowage-optimizer compile
+	@ci/telling "compiling the optimiser's hot loops" stowage-optimizer compile
 	@touch $@
 
 .PHONY: setup
-setup: $(READY) $(COMPILED) ## Make the Python environment, build the tools and compile the hot loops.
+setup: $(READY) ## Make the Python environment, install the tools (STOWAGE_SOURCE=go: build them) and compile the hot loops.
 	@stowage tools install
+	@touch $(COMPILED)
 
 .PHONY: devtools
 devtools: $(READY) ## Build the linters and generators that are Go programs.
@@ -60,19 +61,27 @@ go-modules: $(READY) ## Fetch the Go modules that tests are built from or read.
 	@ci/go-modules
 
 .PHONY: test-tools
-test-tools: setup go-modules ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
+test-tools: setup go-modules further-tools ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
+
+# All but those of a plain installation.
+.PHONY: further-tools
+further-tools: $(READY)
+	@stowage tools install --quiet kubectl
 	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
 	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
 	@ci/chromium || true
 
 .PHONY: e2e
-e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
+e2e: $(READY) e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
 	@$(if $(filter kwok-binary,$(BACKEND)),,python -m benchmarks docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
-# What the backends need besides the tools.
+# Only what a run uses: each tool more is a minute more of the first one.
 .PHONY: e2e-needs-kwok-binary e2e-needs-kind
-e2e-needs-kwok-binary:
+e2e-needs-kwok-binary: $(READY)
+	@stowage tools install --for run
+	@touch $(COMPILED)
+
 e2e-needs-kind: images
 
 .PHONY: images
@@ -226,7 +235,7 @@ test-go-%: $(READY) $(COMPILED) go-modules
 
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
-	@stowage tools install --quiet stowage-simulate
+	@stowage tools install --quiet stowage-simulate kubectl
 	@pytest -m "not e2e and not chart and not browser" $$(ci/coverage --options)
 
 .PHONY: test-chart
@@ -235,20 +244,17 @@ test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 	@stowage tools install --quiet --group prometheus
 	@pytest -m chart
 
-# Two processes; tests/conftest.py says which tests may run side by side, and keeps them from fetching anything. Tests of
-# what cannot be installed are skipped, with the reason.
 .PHONY: test-python
 test-python: test-tools ## Run the Python tests, with chart, property, container and end-to-end tests.
-	@if ci/containers; then $(MAKE) --no-print-directory images; fi
-	@python -m benchmarks docker --optional -- pytest --numprocesses 2 $$(ci/coverage --options) $(PYTEST_ARGS)
+	@ci/test-python $(PYTEST_ARGS)
 
 .PHONY: test
-test: test-go ## Run all tests: Go, then Python.
-	@$(MAKE) --no-print-directory test-python
+test: setup go-modules ## Run all tests, of Go and of Python, whatever the other half says.
+	@ci/test
 
 .PHONY: coverage
 coverage: test-go ## Print how much of the code the tests without clusters run, with a slower Python as well.
-	@stowage tools install --quiet stowage-simulate
+	@stowage tools install --quiet stowage-simulate kubectl
 	@pytest -q -m "not e2e and not chart and not browser" --cov --cov-report=
 	@ci/coverage
 

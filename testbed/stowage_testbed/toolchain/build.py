@@ -103,9 +103,7 @@ class Builder:
         for turns in (self._fetching, *self._compiling.values()):
             turns.end()
 
-    def _fetch(
-        self, tool: Tool, scratch: Path, watcher: ToolWatcher
-    ) -> dict[str, str]:
+    def _fetch(self, tool: Tool, scratch: Path, watcher: ToolWatcher) -> dict[str, str]:
         """Fetch all modules, and return the tool's packages by their import paths.
 
         The last one is the program itself. Of hundreds of downloads one may time out,
@@ -123,9 +121,7 @@ class Builder:
             pause_s *= 2
         return self._list(tool, scratch, watcher)
 
-    def _list(
-        self, tool: Tool, scratch: Path, watcher: ToolWatcher
-    ) -> dict[str, str]:
+    def _list(self, tool: Tool, scratch: Path, watcher: ToolWatcher) -> dict[str, str]:
         watcher.starts("fetching")
         packages: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""Official releases: which can be had and are vouched for, and how they are taken."""
+"""Official releases: which can be had, by which digest, and how they are taken."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def find_releases(
     source: ToolSource,
     patience: Patience | None = None,
 ) -> Releases:
-    """Look which tools can be taken from a release that somebody vouches for.
+    """Look which tools can be taken from a release of which a digest is known.
 
     A digest comes from the pins, from the manifest, or from the file that a project
     publishes beside its archives.
@@ -166,10 +166,13 @@ def _look_up(
         return f"{urlsplit(address).netloc} cannot be reached"
     sha256 = source.pins.get(url) or manifest.pins.get(url)
     if sha256 is None:
-        if tool.archive.digest is None:
-            return "no digest is published"
+        template = tool.archive.digest
+        if template is None and source.mirror:
+            template = f"{tool.archive.url}.sha256"
+        if template is None:
+            return "its project publishes no digest"
         try:
-            sha256 = _published_digest(tool, tool.archive.digest, source, patience)
+            sha256 = _published_digest(tool, template, source, patience)
         except DownloadError as error:
             return str(error)
     member = tool.archive.member and _filled(tool.archive.member, tool)

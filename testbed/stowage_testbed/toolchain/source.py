@@ -21,7 +21,7 @@ class SourceKind(StrEnum):
     """What is asked for."""
 
     AUTO = "auto"
-    """A release where one can be reached and is vouched for, else the Go module."""
+    """A release that can be reached and has a known digest, else the Go module."""
 
     GO = "go"
     RELEASE = "release"
@@ -30,7 +30,7 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """What is asked for, and who vouches for releases.
+    """What is asked for, and by which digests releases are known.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from small_tools import a_manifest, a_tool
 
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.toolchain import progress as progress_module
 from stowage_testbed.toolchain.build import Builder
 from stowage_testbed.toolchain.golang import Go
@@ -62,10 +62,10 @@ def test_a_log_gets_a_line_at_least_every_five_seconds(
     with show_progress(["etcd", "helm"]) as progress:
         progress.watchers["etcd"].starts("compiling", 565)
         progress.watchers["helm"].is_installed()
-        wait_until("two lines", seen, lambda count: count > 1, timeout_s=10)
+        wait_until("two lines", seen, lambda count: count > 1, timeout_s=HANG_S)
     with saying_for_how_long("compiling"):
         before = seen()
-        wait_until("two more", seen, lambda count: count > before + 1, timeout_s=10)
+        wait_until("two more", seen, lambda count: count > before + 1, timeout_s=HANG_S)
 
     assert "tools: 0 s, 1 of 2 installed; etcd 0 of 565 packages" in lines
     assert lines[-1] == "compiling: 0 s"
@@ -110,7 +110,7 @@ def test_a_tool_is_compiled_while_the_one_before_is_linked(tmp_path: Path) -> No
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(HANG_S)
 
     assert [thread.is_alive() for thread in threads] == [False, False]
     assert [watcher.doing for watcher in watchers] == ["linking", "linking"]

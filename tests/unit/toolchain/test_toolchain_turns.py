@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.toolchain.turns import Turns, TurnsEndedError
 
 
@@ -22,7 +23,7 @@ def test_turns_come_in_the_order_of_the_names() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(HANG_S)
 
     assert order == ["a", "b", "c"]
 
@@ -58,6 +59,6 @@ def test_who_waits_is_told_that_there_is_nothing_to_wait_for() -> None:
     thread = threading.Thread(target=go)
     thread.start()
     turns.end()
-    thread.join(10)
+    thread.join(HANG_S)
 
     assert ended == ["b"]
