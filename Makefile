@@ -151,6 +151,10 @@ upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of schedul
 	@stowage tools install --quiet
 	@python -m benchmarks upstream-e2e --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 
+.PHONY: bench-first-run
+bench-first-run: $(READY) ## Measure a first make e2e with an empty cache, gone afterwards: ten minutes, 6 GB (RELEASED=1: from a mirror of releases on loopback).
+	@python -m benchmarks first-run --results $(RESULTS) $(if $(RELEASED),--released) $(ONLY:%=--scenario %)
+
 .PHONY: bench-invariants
 bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
 	@python -m benchmarks invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)

@@ -215,6 +215,28 @@ def backends(
 
 
 @app.command()
+def first_run(
+    *,
+    scenarios: Annotated[
+        list[str] | None, typer.Option("--scenario", help="Only these; all without.")
+    ] = None,
+    released: Annotated[
+        bool,
+        typer.Option(help="From a mirror of releases on loopback, not Go modules."),
+    ] = False,
+    results: Results = RESULTS,
+) -> None:
+    """Measure a first `make e2e`: an empty cache, a clone of the last commit."""
+    from benchmarks.first_run import run_benchmark  # noqa: PLC0415
+
+    def act() -> str:
+        chosen = scenarios or [str(SCENARIOS)]
+        return run_benchmark(chosen, results, say, released=released)
+
+    run_command(act)
+
+
+@app.command()
 def docker(
     command: Annotated[list[str], typer.Argument(help="The command, after --.")],
     *,

@@ -9,7 +9,7 @@ import tarfile
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,11 +21,11 @@ from stowage_testbed.toolchain.download import (
     fetch_file,
     fetch_text,
 )
-from stowage_testbed.toolchain.manifest import Manifest, Tool
+from stowage_testbed.toolchain.manifest import Archive, Manifest, Tool
 from stowage_testbed.toolchain.progress import ToolWatcher
 from stowage_testbed.toolchain.source import SourceKind, ToolSource
 
-_DIGEST = re.compile(r"\b[0-9a-fA-F]{64}\b")
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _QUESTIONS_AT_ONCE = 8
 
@@ -85,7 +85,7 @@ def find_releases(
     found: dict[str, Release] = {}
     refused: dict[str, str] = {}
     with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
-        hosts = {_host(source.address(_archive(tool))) for tool in released}
+        hosts = {_host(source.address(archive_of(tool).url)) for tool in released}
         looks = {one: pool.submit(can_be_reached, one, patience) for one in hosts}
         reached = {one: look.result() for one, look in looks.items()}
         answers = pool.map(
@@ -145,6 +145,17 @@ def take_release(
             file.unlink(missing_ok=True)
 
 
+def archive_of(tool: Tool) -> Archive:
+    """Return a released tool's archive for this machine."""
+    assert tool.archive is not None  # noqa: S101 - only such tools are looked up
+    known = {"os": platform.system().lower(), "arch": architecture()}
+    filled = {
+        name: template and template.format(version=tool.version, **known)
+        for name, template in asdict(tool.archive).items()
+    }
+    return Archive(**filled)
+
+
 def architecture() -> str:
     """Return what Go and container images call this machine's processor."""
     machine = platform.machine()
@@ -159,33 +170,28 @@ def _look_up(
     patience: Patience,
 ) -> Release | str:
     """Return a tool's release, or why it cannot be taken."""
-    assert tool.archive is not None  # noqa: S101 - only such tools are looked up
-    url = _archive(tool)
-    address = source.address(url)
+    archive = archive_of(tool)
+    address = source.address(archive.url)
     if not reached[_host(address)]:
         return f"{urlsplit(address).netloc} cannot be reached"
-    sha256 = source.pins.get(url) or manifest.pins.get(url)
+    sha256 = source.pins.get(archive.url) or manifest.pins.get(archive.url)
     if sha256 is None:
-        template = tool.archive.digest
-        if template is None and source.mirror:
-            template = f"{tool.archive.url}.sha256"
-        if template is None:
+        digest = archive.digest
+        if digest is None and source.mirror:
+            digest = f"{archive.url}.sha256"
+        if digest is None:
             return "its project publishes no digest"
         try:
-            sha256 = _published_digest(tool, template, source, patience)
+            text = fetch_text(source.address(digest), patience)
+            sha256 = _read_digest(text, digest, archive.url.rsplit("/", 1)[1])
         except DownloadError as error:
             return str(error)
-    member = tool.archive.member and _filled(tool.archive.member, tool)
-    return Release(url, address, sha256, member)
+    return Release(archive.url, address, sha256, archive.member)
 
 
-def _published_digest(
-    tool: Tool, template: str, source: ToolSource, patience: Patience
-) -> str:
-    """Return the digest alone in a file, or the one before the archive's name."""
-    url = _filled(template, tool)
-    name = _archive(tool).rsplit("/", 1)[1]
-    lines = fetch_text(source.address(url), patience).splitlines()
+def _read_digest(text: str, url: str, name: str) -> str:
+    """Return the digest that stands alone, or the one before the archive's name."""
+    lines = text.splitlines()
     for line in lines:
         words = line.split()
         alone = len(words) == 1 and len(lines) == 1
@@ -199,18 +205,6 @@ def _published_digest(
 def _host(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _archive(tool: Tool) -> str:
-    assert tool.archive is not None  # noqa: S101 - only such tools are looked up
-    return _filled(tool.archive.url, tool)
-
-
-def _filled(template: str, tool: Tool) -> str:
-    """Return an address or a file in an archive, for this machine."""
-    return template.format(
-        version=tool.version, os=platform.system().lower(), arch=architecture()
-    )
 
 
 def _extract(url: str, file: Path, member: str, target: Path) -> None:

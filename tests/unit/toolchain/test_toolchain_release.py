@@ -243,7 +243,7 @@ def test_what_has_no_known_digest_is_not_taken(site: Site, tool: Tool) -> None:
     """Whatever the server gives would be run."""
     site.publish(digest="nothing of the kind")
 
-    with pytest.raises(StowageError, match="hello: .*no SHA-256 digest of hello"):
+    with pytest.raises(StowageError, match=r"hello: .*no SHA-256 digest of hello"):
         site.install(tool, RELEASE)
     assert source_of(site.install(tool, AUTO)) == SourceKind.GO
 
