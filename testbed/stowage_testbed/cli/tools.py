@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -112,9 +112,12 @@ def _compiling_optimizer() -> Iterator[None]:
     """Compile the optimiser's hot loops beside what the block installs."""
     with ThreadPoolExecutor(1) as pool:
         compiling = pool.submit(compile_optimizer)
-        yield
-        with saying_for_how_long("compiling the optimiser's hot loops"):
-            compiling.result()
+        try:
+            yield
+        finally:
+            with saying_for_how_long("compiling the optimiser's hot loops"):
+                wait((compiling,))
+        compiling.result()
 
 
 @tools.command(name="list")

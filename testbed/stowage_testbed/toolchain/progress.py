@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-LINE_EVERY_S = 4.0
+LINE_EVERY_S = 3.0
 """A log that stands still for longer looks like one of a program that hangs."""
 
 _DRAW_EVERY_S = 0.2
@@ -104,6 +104,7 @@ def show_progress(names: Sequence[str]) -> Iterator[InstallProgress]:
             yield progress
     else:
         progress = InstallProgress(watchers, say)
+        say(f"tools: {', '.join(names)} will be installed")
         with _repeating(lambda: say(progress.line()), LINE_EVERY_S):
             yield progress
 

@@ -141,5 +141,6 @@ def test_where_tools_come_from_is_said_in_one_line(
 
     install_missing([tool], a_manifest(tool), ToolSource(SourceKind.AUTO))
 
-    first = capfd.readouterr().err.splitlines()[0]
-    assert first == "tools: Go modules for hello (none is released)"
+    first, second = capfd.readouterr().err.splitlines()[:2]
+    assert first == "tools: hello will be installed"
+    assert second == "tools: Go modules for hello (none is released)"
