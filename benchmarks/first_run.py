@@ -209,7 +209,7 @@ def _source(folder: Path, *, released: bool) -> Iterator[Mapping[str, str]]:
     for name in TOOLS[Backend.KWOK_BINARY]:
         tool = load_manifest().tool(name, minor)
         if tool.archive is not None:
-            _publish(tool, tool_path(name, minor), folder)
+            publish(tool, tool_path(name, minor), folder)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -222,7 +222,7 @@ def _source(folder: Path, *, released: bool) -> Iterator[Mapping[str, str]]:
         server.shutdown()
 
 
-def _publish(tool: Tool, binary: Path, folder: Path) -> None:
+def publish(tool: Tool, binary: Path, folder: Path) -> None:
     """Put a binary below ``folder`` as its project publishes it, with its digest."""
     archive = archive_of(tool)
     file = folder / archive.url.split("://", 1)[1]

@@ -12,9 +12,10 @@ OFFLINE = {
     "GOPROXY": "off",
     "PIP_NO_INDEX": "1",
     "SE_OFFLINE": "true",
+    "STOWAGE_SOURCE": "go",
     "UV_OFFLINE": "1",
 }
-"""What keeps Go, pip, Selenium and uv from fetching."""
+"""What keeps Go, pip, Selenium, Stowage and uv from fetching."""
 
 
 def hold_own_tools() -> None:

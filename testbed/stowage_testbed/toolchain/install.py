@@ -115,7 +115,7 @@ class _Installation:
 
     def _install(self, tool: Tool) -> None:
         try:
-            install_one(tool, self._put)
+            install_one(tool, self._put, ended=self.ended)
         finally:
             self.builder.leave_out(tool)
         watcher = self.progress.watchers[tool.name]

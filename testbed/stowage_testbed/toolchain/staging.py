@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -20,22 +23,30 @@ KEPT_OWN_BUILDS = 3
 """Builds of each version of an own tool to keep: switching branches is quick then."""
 
 _STAGING = ".staging-"
+_LOOK_EVERY_S = 1.0
 
 Fetch = Callable[[Tool, Path], None]
 """Puts a tool's binary at a path: a build or a download."""
 
 
-def install_one(tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S) -> Path:
+def install_one(
+    tool: Tool,
+    fetch: Fetch,
+    *,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    ended: threading.Event | None = None,
+) -> Path:
     """Install one tool unless another process has just done so.
 
+    Another process is waited for so long, and not any more once ``ended`` is set.
     ``fetch`` writes into a staging folder on the same disk, which then takes its final
     name in one step: a killed installation leaves nothing that looks finished.
     """
     folder = tool_folder(tool)
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=timeout_s)
+    lock = FileLock(folder / ".lock")
     try:
-        with lock:
+        with _acquired(lock, timeout_s, ended or threading.Event()):
             target = binary_file(tool)
             if not target.is_file():
                 _stage(tool, fetch, target)
@@ -47,6 +58,24 @@ def install_one(tool: Tool, fetch: Fetch, *, timeout_s: float = LOCK_TIMEOUT_S) 
             f"another process has been installing {tool.name} for {timeout_s:g} s and "
             f"holds {folder / '.lock'}; wait for it, or stop it and run again"
         ) from error
+
+
+@contextmanager
+def _acquired(
+    lock: FileLock, timeout_s: float, ended: threading.Event
+) -> Iterator[None]:
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        left_s = deadline_s - time.monotonic()
+        with suppress(Timeout):
+            lock.acquire(timeout=max(0.0, min(_LOOK_EVERY_S, left_s)))
+            break
+        if left_s <= 0 or ended.is_set():
+            raise Timeout(lock.lock_file)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _stage(tool: Tool, fetch: Fetch, target: Path) -> None:

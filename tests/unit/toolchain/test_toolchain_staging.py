@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,21 @@ def test_a_lock_held_for_too_long_names_the_lock(tmp_path: Path) -> None:
         write_binary(same, target)
         with pytest.raises(StowageError, match=r"holds .*\.lock"):
             install_one(tool, write_binary, timeout_s=0.01)
+
+    install_one(tool, install_again)
+
+
+@pytest.mark.usefixtures("cache")
+def test_nobody_waits_for_a_lock_once_all_has_ended(tmp_path: Path) -> None:
+    """Ctrl-C would have to wait for the build of another process."""
+    tool = a_tool(tmp_path / "hello")
+    ended = threading.Event()
+    ended.set()
+
+    def install_again(same: Tool, target: Path) -> None:
+        write_binary(same, target)
+        with pytest.raises(StowageError, match=r"holds .*\.lock"):
+            install_one(tool, write_binary, ended=ended)
 
     install_one(tool, install_again)
 
