@@ -6,6 +6,7 @@ what people read is rounded, at the very end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 from stowage_testbed.amounts.quantity import QuantityError, amount
@@ -41,11 +42,18 @@ def parse_price(text: str) -> int:
     return int(micros)
 
 
-def exact_price(micros: int) -> str:
-    """Return all of a price, with two decimals at least: ``12.384``, ``0.10``."""
+def exact_price(micros: int, decimals: int = 2) -> str:
+    """Return all of a price, with so many decimals at least: ``12.384``, ``0.10``."""
     whole, part = divmod(abs(micros), MICROS)
-    decimals = f"{part:06}".rstrip("0").ljust(2, "0")
-    return f"{'-' if micros < 0 else ''}{whole}.{decimals}"
+    rest = f"{part:06}".rstrip("0").ljust(decimals, "0")
+    return f"{'-' if micros < 0 else ''}{whole}.{rest}"
+
+
+def exact_column(prices: Sequence[int]) -> list[str]:
+    """Return prices that stand below each other, all of each; nothing where it is 0."""
+    ends = (exact_price(micros).partition(".")[2] for micros in prices)
+    decimals = max(map(len, ends), default=2)
+    return [exact_price(micros, decimals) if micros else "" for micros in prices]
 
 
 def price_in_words(micros: int) -> str:

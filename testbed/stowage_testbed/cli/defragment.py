@@ -297,12 +297,16 @@ def _is_wanted(found: Defragmentation, *, sure: bool) -> bool:
         return False
     if sure:
         return True
-    if not sys.stdin.isatty():
+    if not _asks_somebody():
         raise InputError("nobody can be asked here whether it is wanted: give --yes")
     return typer.confirm(
         "\nHave the release make such a plan of the cluster as it is now, and carry "
         "it out?"
     )
+
+
+def _asks_somebody() -> bool:
+    return sys.stdin.isatty()
 
 
 def _carry_out(plans: PlanApi, asked: Asked, *, execute: bool) -> None:

@@ -291,6 +291,7 @@ class _Answer:
             ),
             certainty=self.certainty,
             left_out=tuple(self.left_out),
+            limits=self.wishes.limits.words(),
             aside=tuple(self._aside()),
             kinds=bills(scope, kinds, gone),
             without_price=self._without_price(),
@@ -331,7 +332,6 @@ class _Answer:
             yield f"{pairs:,} placements that a plugin refused within a plan"
         if refusals := len(self.proposal.refusals):
             yield f"{refusals:,} workloads or objects that were not judged"
-        yield from self.wishes.limits.words()
 
     def _not_judged(self) -> Iterator[NotJudged]:
         for kind in self.inventory.unread:

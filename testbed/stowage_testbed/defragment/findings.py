@@ -102,6 +102,8 @@ class Defragmentation:
         ``None`` where nothing moves.
     left_out
         Nodes that the plan would empty, were it not for these reasons.
+    limits
+        Those on plans, in words; the proof is about plans within them.
     aside
         What the proof leaves aside.
     kinds
@@ -122,6 +124,7 @@ class Defragmentation:
     making_room: tuple[PodMove, ...]
     certainty: Certainty | None
     left_out: tuple[LeftOut, ...]
+    limits: tuple[str, ...]
     aside: tuple[str, ...]
     kinds: tuple[KindBill, ...]
     without_price: tuple[str, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from stowage_testbed.amounts.price import exact_price
+from stowage_testbed.amounts.price import exact_column
 from stowage_testbed.defragment.findings import Bill, Defragmentation, KindBill
 from stowage_testbed.defragment.screen import head, limits_of, proof, saving
 from stowage_testbed.text.lines import columns, cut, fitted
@@ -30,21 +30,25 @@ def savings_screen(found: Defragmentation) -> str:
 
 
 def _kinds(found: Defragmentation) -> Iterator[str]:
-    rows = [_row(one.kind, one) for one in found.kinds[:KINDS]]
+    lines = list(found.kinds[:KINDS])
     if others := found.kinds[KINDS:]:
-        rows.append(_row(f"{len(others):,} further kinds", _together(others)))
-    rows.append(_row("all", _together(found.kinds)))
+        lines.append(_together(f"{len(others):,} further kinds", others))
+    lines.append(_together("all", found.kinds))
+    saved = [one.emptied.hourly_micros for one in lines]
     if found.opened:
         # The saving is less by what these cost.
-        opened = found.after.hourly_micros - (
-            found.before.hourly_micros - _together(found.kinds).emptied.hourly_micros
-        )
-        rows.append(
-            (
-                "idle nodes taken into use", "", "", "", f"{len(found.opened):,}",
-                exact_price(-opened),
-            )
-        )  # fmt: skip
+        opened = Bill(len(found.opened), found.saved_micros - saved[-1])
+        lines.append(KindBill("idle nodes taken into use", Bill(0, 0), opened, None))
+        saved.append(opened.hourly_micros)
+    rows = zip(
+        (cut(one.kind, _KIND) for one in lines),
+        (_number(one.used.nodes) for one in lines),
+        exact_column([one.each_micros or 0 for one in lines]),
+        exact_column([one.used.hourly_micros for one in lines]),
+        (_number(one.emptied.nodes) for one in lines),
+        exact_column(saved),
+        strict=True,
+    )
     yield from columns(
         ("kind", "nodes", "each", "an hour", "emptied", "saved"),
         rows,
@@ -52,30 +56,16 @@ def _kinds(found: Defragmentation) -> Iterator[str]:
     )
 
 
-def _row(name: str, one: KindBill) -> tuple[str, ...]:
-    return (
-        cut(name, _KIND),
-        f"{one.used.nodes:,}",
-        _price(one.each_micros or 0),
-        _price(one.used.hourly_micros),
-        f"{one.emptied.nodes:,}" if one.emptied.nodes else "",
-        _price(one.emptied.hourly_micros),
-    )
+def _together(name: str, kinds: Sequence[KindBill]) -> KindBill:
+    used = _sum([one.used for one in kinds])
+    return KindBill(name, used, _sum([one.emptied for one in kinds]), None)
 
 
-def _together(kinds: Sequence[KindBill]) -> KindBill:
-    return KindBill(
-        "", _sum(one.used for one in kinds), _sum(one.emptied for one in kinds), None
-    )
-
-
-def _sum(bills: Iterable[Bill]) -> Bill:
-    all_bills = list(bills)
+def _sum(bills: Sequence[Bill]) -> Bill:
     return Bill(
-        sum(one.nodes for one in all_bills),
-        sum(one.hourly_micros for one in all_bills),
+        sum(one.nodes for one in bills), sum(one.hourly_micros for one in bills)
     )
 
 
-def _price(micros: int) -> str:
-    return exact_price(micros) if micros else ""
+def _number(number: int) -> str:
+    return f"{number:,}" if number else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.defragment.findings import Bill
 from stowage_testbed.invariants.selector import selects
 from stowage_testbed.whatif.in_use import nodes_in_use
@@ -62,7 +63,13 @@ class Scope:
 def scope_of(
     inventory: Inventory, snapshot: pb.Snapshot, selector: Mapping[str, Any] | None
 ) -> Scope:
-    """Return the nodes that a selector selects; without one, all."""
+    """Return the nodes that a selector selects; without one, all.
+
+    Raises
+    ------
+    InputError
+        It selects none.
+    """
     known = {node.name for node in snapshot.nodes}
     names = frozenset(
         name
@@ -70,6 +77,11 @@ def scope_of(
         if (name := str(node["metadata"]["name"])) in known
         and (not selector or selects(selector, part_of(node["metadata"], "labels")))
     )
+    if not names:
+        raise InputError(
+            "no node has the labels that --node-selector asks for; kubectl get nodes "
+            "--show-labels lists them"
+        )
     return Scope(narrowed(snapshot, names), names, nodes_in_use(snapshot) & names)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from stowage_testbed.amounts.price import (
-    exact_price,
+    exact_column,
     month_in_words,
     price_in_words,
 )
@@ -84,15 +84,16 @@ def proof(found: Defragmentation) -> Iterator[str]:
     if not found.in_time:
         return
     aside = f", leaving aside {first_of(found.aside, 1)}" if found.aside else ""
+    plan = " ".join(["no plan", " and ".join(found.limits)]).rstrip()
     if found.proved:
         what = "saves more" if found.priced else "empties more"
-        yield f"Proved{aside}: no plan {what}."
+        yield f"Proved{aside}: {plan} {what}."
     elif found.priced:
         most = price_in_words(found.most_saved_micros)
-        yield f"Proved{aside}: no plan saves more than {most} an hour."
+        yield f"Proved{aside}: {plan} saves more than {most} an hour."
     else:
         most_nodes = found.before.nodes - found.least.nodes
-        yield f"Proved{aside}: no plan empties more than {count(most_nodes, 'node')}."
+        yield f"Proved{aside}: {plan} empties more than {count(most_nodes, 'node')}."
 
 
 def _certainty(found: Defragmentation) -> Iterator[str]:
@@ -121,17 +122,23 @@ def _opened(found: Defragmentation) -> Iterator[str]:
 def _nodes(emptied: Sequence[EmptiedNode]) -> Iterator[str]:
     if not emptied:
         return
-    saved = accumulate(one.hourly_micros for one in emptied)
+    shown = emptied[:NODES]
+    prices = [one.hourly_micros for one in shown]
     rows = [
         (
             cut(one.name, _NAME),
             cut(one.kind, _KIND),
-            _price(one.hourly_micros),
+            price,
             f"{len(one.moves):,}",
             f"{one.gain:.2f}",
-            _price(so_far),
+            so_far,
         )
-        for one, so_far in zip(emptied[:NODES], saved, strict=False)
+        for one, price, so_far in zip(
+            shown,
+            exact_column(prices),
+            exact_column(list(accumulate(prices))),
+            strict=True,
+        )
     ]
     yield "Nodes to empty, those with the best gain first"
     yield from columns(
@@ -189,11 +196,15 @@ def _tables(found: Defragmentation) -> Iterator[Table]:
             (
                 one.name,
                 one.kind,
-                _price(one.hourly_micros),
+                price,
                 str(len(one.moves)),
                 str(one.gain),
             )
-            for one in found.emptied
+            for one, price in zip(
+                found.emptied,
+                exact_column([one.hourly_micros for one in found.emptied]),
+                strict=True,
+            )
         ),
     )
     yield Table(
@@ -226,7 +237,3 @@ def _tables(found: Defragmentation) -> Iterator[Table]:
         ("why", "what", "detail"),
         tuple((one.reason, one.subject, one.detail) for one in found.not_judged),
     )
-
-
-def _price(micros: int) -> str:
-    return exact_price(micros) if micros else ""
