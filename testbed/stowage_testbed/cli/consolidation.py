@@ -41,7 +41,7 @@ class Asked:
 
     def spec(self, *, execute: bool) -> dict[str, Any]:
         """Return the spec of a PackingPlan."""
-        wishes = {
+        options = {
             "objective": CONSOLIDATE,
             "executionMode": "Execute" if execute else "DryRun",
             "schedulerNames": list(self.schedulers),
@@ -52,7 +52,7 @@ class Asked:
             "nodeSelector": self.nodes,
             "namespaceSelector": self.namespaces,
         }
-        return {name: wish for name, wish in wishes.items() if wish is not None}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 def follow(

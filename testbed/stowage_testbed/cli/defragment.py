@@ -38,7 +38,7 @@ from stowage_testbed.cli.which_cluster import (
 from stowage_testbed.observe.plan import BROKEN_PHASES
 
 if TYPE_CHECKING:
-    from stowage_testbed.defragment.asking import Wishes
+    from stowage_testbed.defragment.asking import Options
     from stowage_testbed.defragment.findings import Defragmentation
     from stowage_testbed.whatif.inventory import Inventory
 
@@ -107,10 +107,10 @@ def savings(
     from stowage_testbed.defragment.savings import savings_screen  # noqa: PLC0415
     from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
 
-    wishes = _wishes(values, time_limit_s, max_moves, scheduler, node_selector)
+    options = _options(values, time_limit_s, max_moves, scheduler, node_selector)
     known = prices_of(prices, price or ())
     inventory = read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
-    found = _found(known.priced(inventory), wishes)
+    found = _found(known.priced(inventory), options)
     show(
         savings_screen(found),
         "",
@@ -173,7 +173,7 @@ def defragment(
     _check(acts=acts, both_ways=propose and apply, files=bool(file), sure=yes)
     gain = _gain(least_gain)
     namespaces = _namespaces(namespace or (), namespace_selector)
-    wishes = _wishes(
+    options = _options(
         values,
         time_limit_s,
         max_moves,
@@ -186,7 +186,7 @@ def defragment(
     inventory = read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
     if acts:
         _check_labels(known.not_by_label(inventory))
-    found = _found(known.priced(inventory), wishes)
+    found = _found(known.priced(inventory), options)
     show(
         screen(found),
         terminal_text(tables(found)) if everything else "",
@@ -197,11 +197,11 @@ def defragment(
     if not acts or (apply and not _is_wanted(found, sure=yes)):
         return
     asked = Asked(
-        schedulers=wishes.release.schedulers,
+        schedulers=options.release.schedulers,
         time_limit_s=time_limit_s,
         least_gain=least_gain if gain else None,
         max_moves=max_moves,
-        nodes=wishes.nodes,
+        nodes=options.nodes,
         namespaces=namespaces,
         emptied=emptied_nodes,
     )
@@ -209,17 +209,17 @@ def defragment(
         _carry_out(PlanApi(client), asked, execute=apply)
 
 
-def _found(inventory: Inventory, wishes: Wishes) -> Defragmentation:
+def _found(inventory: Inventory, options: Options) -> Defragmentation:
     # The client and numpy take seconds that other commands do not need.
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415
     from stowage_testbed.defragment.asking import defragmentation_of  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
 
     with ending_cleanly():
-        return defragmentation_of(inventory, find_profile("deterministic"), wishes)
+        return defragmentation_of(inventory, find_profile("deterministic"), options)
 
 
-def _wishes(
+def _options(
     values: Path | None,
     time_limit_s: float,
     max_moves: int | None,
@@ -228,8 +228,8 @@ def _wishes(
     *,
     gain: Fraction = Fraction(0),
     namespaces: dict[str, Any] | None = None,
-) -> Wishes:
-    from stowage_testbed.defragment.asking import Wishes  # noqa: PLC0415
+) -> Options:
+    from stowage_testbed.defragment.asking import Options  # noqa: PLC0415
     from stowage_testbed.whatif.asking import PlanLimits  # noqa: PLC0415
     from stowage_testbed.whatif.release import release_of  # noqa: PLC0415
 
@@ -242,7 +242,7 @@ def _wishes(
         selector = both(theirs, namespaces)
         arguments = {**release.arguments, "namespaceSelector": selector}
         release = replace(release, arguments=arguments)
-    return Wishes(
+    return Options(
         PlanLimits(time_limit_s, max_moves, release),
         own,
         gain,

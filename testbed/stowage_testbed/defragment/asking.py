@@ -49,7 +49,7 @@ SOLVING_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Options:
     """What plans may do, and which are wanted.
 
     Attributes
@@ -74,7 +74,7 @@ class Wishes:
 
 
 def defragmentation_of(
-    inventory: Inventory, profile: Path, wishes: Wishes
+    inventory: Inventory, profile: Path, options: Options
 ) -> Defragmentation:
     """Return which nodes could be emptied.
 
@@ -89,8 +89,8 @@ def defragmentation_of(
         The scheduler cannot read the objects, or the optimiser failed.
     """
     objects = len(inventory.nodes) + len(inventory.pods)
-    allowance = Allowance(wishes.limits.time_limit_s, objects)
-    release, minor = wishes.release, inventory.minor
+    allowance = Allowance(options.limits.time_limit_s, objects)
+    release, minor = options.release, inventory.minor
     judged = judged_pods(inventory, release.schedulers)
     instance = Instance(
         ID, inventory.nodes, judged.pods, inventory.objects, observed=True
@@ -104,13 +104,13 @@ def defragmentation_of(
     with running_service() as service:
         with new_verifier(profile, release, instance, minor) as verifier:
             first = verifier.verify(question)
-        reading_s = wishes.limits.time_limit_s - allowance.left_s()
-        scope = scope_of(inventory, first.snapshot, wishes.nodes)
+        reading_s = options.limits.time_limit_s - allowance.left_s()
+        scope = scope_of(inventory, first.snapshot, options.nodes)
         proposer = Proposer(
             lambda: new_verifier(profile, release, instance, minor),
             service,
             release,
-            wishes.limits.bounds(),
+            options.limits.bounds(),
             never_preempt=judged.never_preempt,
             continuing_s=lambda: 0.0,
         )
@@ -120,7 +120,7 @@ def defragmentation_of(
             pb.OBJECTIVE_CONSOLIDATE,
             allowance.part(SOLVING_SHARE, reading_s),
         )
-    answer = _Answer(inventory, wishes, first, scope, proposal)
+    answer = _Answer(inventory, options, first, scope, proposal)
     if answer.certainty == REHEARSED:
         gates = release.feature_gates
         with Simulator(profile, feature_gates=gates, minor=minor) as simulator:
@@ -139,7 +139,7 @@ class _Answer:
     """What is known, put together."""
 
     inventory: Inventory
-    wishes: Wishes
+    options: Options
     first: Verification
     scope: Scope
     proposal: Proposal
@@ -158,7 +158,7 @@ class _Answer:
         leaves = by_node((one.pod_uid, one.from_node) for one in plan.moves)
         self._gain = {node: gains.of(node, leaves[node]) for node in emptied}
         order = sorted(emptied, key=lambda node: (-self._gain[node], node))
-        least = self.wishes.least_gain
+        least = self.options.least_gain
         for node in order:
             if self._gain[node] < least:
                 detail = f"its gain is {float(self._gain[node]):.3g}"
@@ -196,7 +196,7 @@ class _Answer:
             for pod in self.inventory.pods
             if uid_of(pod) in moved
         }
-        return RESERVED if names == {self.wishes.own} else REHEARSED
+        return RESERVED if names == {self.options.own} else REHEARSED
 
     def plan(self) -> pb.Plan:
         """Return the plan without the moves off nodes that are left as they are."""
@@ -291,7 +291,7 @@ class _Answer:
             ),
             certainty=self.certainty,
             left_out=tuple(self.left_out),
-            limits=self.wishes.limits.words(),
+            limits=self.options.limits.words(),
             aside=tuple(self._aside()),
             kinds=bills(scope, kinds, gone),
             without_price=self._without_price(),

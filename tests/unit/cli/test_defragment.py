@@ -82,7 +82,7 @@ def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
     }
 
 
-COURSE = (
+COURSE: tuple[dict[str, Any], ...] = (
     {},
     {"phase": "Solving"},
     _status("Executing", "Emptying", "Planned"),

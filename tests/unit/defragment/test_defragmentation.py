@@ -20,7 +20,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.defragment import asking
-from stowage_testbed.defragment.asking import Wishes, defragmentation_of
+from stowage_testbed.defragment.asking import Options, defragmentation_of
 from stowage_testbed.defragment.findings import (
     NO_PLACE,
     NOT_WORTH_IT,
@@ -49,7 +49,7 @@ SHARED = "shared"
 """The node to which all moved pods go."""
 
 OWN = "stowage"
-WISHES = Wishes(PlanLimits(release=Release(("default-scheduler", OWN))), OWN)
+OPTIONS = Options(PlanLimits(release=Release(("default-scheduler", OWN))), OWN)
 
 
 @dataclass
@@ -157,7 +157,7 @@ Ask = Callable[..., Defragmentation]
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
-    def asked(world: World, wishes: Wishes = WISHES) -> Defragmentation:
+    def asked(world: World, options: Options = OPTIONS) -> Defragmentation:
         @contextmanager
         def process(*_: Any, **__: Any) -> Iterator[World]:
             yield world
@@ -165,7 +165,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
         monkeypatch.setattr(asking, "new_verifier", process)
         monkeypatch.setattr(asking, "Simulator", process)
         monkeypatch.setattr(asking, "running_service", lambda: nullcontext(world))
-        return defragmentation_of(world.inventory(), Path("profile"), wishes)
+        return defragmentation_of(world.inventory(), Path("profile"), options)
 
     return asked
 
@@ -280,7 +280,7 @@ def test_a_node_that_is_not_worth_its_moves_keeps_its_pods(
     """Of any scheduler; it is told with its gain, so that a user can ask for less."""
     world = World({"a": 90, "b": 10}, {"a": 1, "b": 4}, ["a", "b"], scheduler)
 
-    found = ask(world, replace(WISHES, least_gain=Fraction(1, 2)))
+    found = ask(world, replace(OPTIONS, least_gain=Fraction(1, 2)))
 
     assert [one.name for one in found.emptied] == ["a"]
     (left,) = found.left_out
@@ -303,7 +303,7 @@ def test_what_is_left_of_a_plan_is_looked_at_again(ask: Ask) -> None:
     """Rules between pods may need a move that was dropped."""
     world = World({"a": 90, "b": 10}, {"a": 1, "b": 4}, ["a", "b"], OWN, refuses=True)
 
-    found = ask(world, replace(WISHES, least_gain=Fraction(1, 2)))
+    found = ask(world, replace(OPTIONS, least_gain=Fraction(1, 2)))
 
     assert (found.emptied, found.saved_micros, found.certainty) == ((), 0, None)
     assert {one.from_node for one in world.judged[-1].moves} == {"a"}
@@ -316,7 +316,7 @@ def test_nodes_that_were_not_asked_about_neither_give_nor_take_pods(ask: Ask) ->
     world.kinds = {"a": "spot"}
     wanted = {"matchLabels": {"node.kubernetes.io/instance-type": "spot"}}
 
-    found = ask(world, replace(WISHES, nodes=wanted))
+    found = ask(world, replace(OPTIONS, nodes=wanted))
 
     asked = world.asked.snapshot
     room = {one.name: one.allocatable.pods for one in asked.nodes}
@@ -327,10 +327,10 @@ def test_nodes_that_were_not_asked_about_neither_give_nor_take_pods(ask: Ask) ->
 
 def test_a_selector_of_no_node_is_an_error(ask: Ask) -> None:
     """Else it would look as if nothing could be saved."""
+    none = replace(OPTIONS, nodes={"matchLabels": {"x": ""}})
+
     with pytest.raises(InputError, match="no node has the labels"):
-        ask(
-            World({"a": 5}, {"a": 1}), replace(WISHES, nodes={"matchLabels": {"x": ""}})
-        )
+        ask(World({"a": 5}, {"a": 1}), none)
 
 
 def test_without_prices_nodes_are_counted(ask: Ask) -> None:
@@ -357,7 +357,7 @@ def test_a_node_in_use_without_a_price_is_named(ask: Ask) -> None:
 
 def test_whatever_the_fleet_the_answer_fits_on_one_screen(ask: Ask) -> None:
     """And the tables have all of it."""
-    found = ask(a_fleet(60, 3), replace(WISHES, least_gain=Fraction(1, 2)))
+    found = ask(a_fleet(60, 3), replace(OPTIONS, least_gain=Fraction(1, 2)))
     long = replace(
         found,
         emptied=tuple(
