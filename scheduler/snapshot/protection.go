@@ -67,17 +67,18 @@ type rule struct {
 	applies func(*subject) bool
 }
 
-// lasting are the rules that hold wherever the pod runs. The first match names the reason.
+// lasting are the rules that hold wherever the pod runs. The first match names the reason. What goes with its node comes
+// first, whatever else would keep it: such pods keep no node in use.
 var lasting = []rule{
+	{Mirror, isMirror},
+	{Static, isStatic},
+	{DaemonSet, isOfDaemonSet},
 	{ForeignScheduler, hasForeignScheduler},
 	{ProtectedNamespace, isInProtectedNamespace},
 	{SystemCritical, isSystemCritical},
 	{OptedOut, hasOptedOut},
 	{LocalStorage, hasLocalStorage},
-	{Mirror, isMirror},
-	{Static, isStatic},
 	{Bare, isBare},
-	{DaemonSet, isOfDaemonSet},
 	{UnknownController, isOfUnknownController},
 	{Job, isOfJob},
 	{LongGracePeriod, takesLongToEnd},

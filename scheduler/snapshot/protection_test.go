@@ -95,6 +95,18 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 		{snapshot.Bare, none, func(pod *v1.Pod) { pod.OwnerReferences = nil }},
 		{snapshot.Bare, none, func(pod *v1.Pod) { pod.OwnerReferences[0].Controller = nil }},
 		{snapshot.DaemonSet, none, ownedBy("DaemonSet")},
+		// Agents are like these in most clusters. They must not keep a node in use that is empty but for them.
+		{snapshot.DaemonSet, none, func(pod *v1.Pod) {
+			inNamespace("kube-system")(pod)
+			priority(2_000_001_000)(pod)
+			holding(onHost)(pod)
+			ownedBy("DaemonSet")(pod)
+			pod.Spec.SchedulerName = "another"
+		}},
+		{snapshot.Mirror, none, func(pod *v1.Pod) {
+			inNamespace("kube-system")(pod)
+			annotated(v1.MirrorPodAnnotationKey, "x")(pod)
+		}},
 		{snapshot.UnknownController, none, ownedBy("Rollout")},
 		{"", none, ownedBy("StatefulSet")},
 		{"", none, ownedBy("Job")},

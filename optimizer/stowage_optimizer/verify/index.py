@@ -226,13 +226,13 @@ class Index:
 PRICES = range(2**43 + 1)
 """Prices that count; a node with another one costs nothing."""
 
-DAEMON = "daemonset"
-"""Why a pod may not be moved that a DaemonSet puts on every node."""
+OF_ITS_NODE = ("daemonset", "mirror", "static")
+"""Why a pod may not be moved that is there only because its node is."""
 
 
 def outlasts_its_node(pod: pb.Pod) -> bool:
     """Return whether somebody would miss the pod if its node went."""
-    return pod.movable or pod.immovable_reason != DAEMON
+    return pod.movable or pod.immovable_reason not in OF_ITS_NODE
 
 
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from stowage_testbed.cli import (  # noqa: F401
     baseline,
     cluster,
     compare,
+    defragment,
     doctor,
     images,
     init,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typer
 
+from stowage_testbed.cli.defragment import defragment, savings
 from stowage_testbed.cli.main import main as run
 from stowage_testbed.cli.plan import plan_app
 from stowage_testbed.cli.whatif import whatif
@@ -17,9 +18,12 @@ plugin = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Would pending pods fit if others moved? Plans of the Stowage scheduler.",
+    help="Would pending pods fit, could nodes be emptied, if others moved? Plans of "
+    "the Stowage scheduler.",
 )
 plugin.command("whatif")(whatif)
+plugin.command()(defragment)
+plugin.command()(savings)
 plugin.add_typer(plan_app)
 
 

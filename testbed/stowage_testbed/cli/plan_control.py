@@ -12,6 +12,13 @@ from tabulate import tabulate
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cli.consolidation import (
+    consolidation_of,
+    nodes_of,
+    objective_of,
+    phase_of,
+    summary,
+)
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES
 
@@ -27,6 +34,12 @@ class PlanMissingError(StowageError):
     def __init__(self, name: str | None) -> None:
         which = "no PackingPlan" if name is None else f"no PackingPlan called {name!r}"
         super().__init__(f"there is {which}; list them with: kubectl get packingplans")
+
+
+_NO_PLANS = StowageError(
+    "this cluster has no PackingPlans: install the chart first "
+    "(helm install stowage charts/stowage)"
+)
 
 
 class PlanApi:
@@ -56,23 +69,45 @@ class PlanApi:
 
     def plans(self) -> list[JsonObject]:
         """Return all plans, the newest first."""
-        missing = StowageError(
-            "this cluster has no PackingPlans: install the chart first "
-            "(helm install stowage charts/stowage)"
-        )
-        with _refusals("list plans", missing=missing):
+        with _refusals("list plans", missing=_NO_PLANS):
             return sorted(self._objects.list_all(KIND), key=_age, reverse=True)
+
+    def create(self, prefix: str, spec: dict[str, Any]) -> str:
+        """Ask for a plan, and return the name that it got.
+
+        The release must know all that is asked for: a field that it passes over might
+        be the one that keeps pods where they are.
+        """
+        manifest = {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": KIND,
+            "metadata": {"generateName": prefix},
+            "spec": spec,
+        }
+        with _refusals("create a plan", missing=_NO_PLANS):
+            try:
+                made = self._objects.create(manifest, strict=True)
+            except ApiRefusedError as error:
+                if error.status != HTTPStatus.BAD_REQUEST:
+                    raise
+                raise StowageError(
+                    f"the PackingPlans of this cluster are of another version "
+                    f"({error}); Helm leaves definitions as they are: kubectl apply "
+                    "--server-side -f charts/stowage/crds, then helm upgrade"
+                ) from error
+        name: str = made["metadata"]["name"]
+        return name
 
     def approve(self, name: str) -> None:
         """Have a proposed plan carried out as it is; raises if it is no proposal."""
-        phase = _phase(self.plan(name))
+        phase = phase_of(self.plan(name))
         if phase != "Proposed":
             raise _wrong_phase(name, phase, "and only a proposal can be approved")
         self._patch(name, {"spec": {"executionMode": "Execute"}})
 
     def abort(self, name: str) -> None:
         """Give a plan up, unless it has ended; what was moved stays where it is."""
-        phase = _phase(self.plan(name))
+        phase = phase_of(self.plan(name))
         if phase in FINISHED_PHASES:
             raise _wrong_phase(name, phase, "so there is nothing to give up")
         self._patch(name, {"spec": {"abort": True}})
@@ -103,11 +138,6 @@ def _wrong_phase(name: str, phase: str, wanted: str) -> StowageError:
     return StowageError(f"plan {name} is {phase or 'not taken up yet'}, {wanted}")
 
 
-def _phase(plan: JsonObject) -> str:
-    phase: str = (plan.get("status") or {}).get("phase", "")
-    return phase
-
-
 def _age(plan: JsonObject) -> tuple[str, str]:
     metadata = plan["metadata"]
     return metadata.get("creationTimestamp", ""), metadata["name"]
@@ -123,7 +153,8 @@ def table_of(plans: Sequence[JsonObject]) -> str:
 
 
 _PLAN_COLUMNS = (
-    "plan", "created", "phase", "mode", "places", "moves", "evicts", "optimal",
+    "plan", "created", "phase", "mode", "objective", "places", "moves", "evicts",
+    "empties", "saves", "optimal",
 )  # fmt: skip
 
 
@@ -135,9 +166,12 @@ def _row(plan: JsonObject) -> tuple[str, ...]:
     return (
         metadata["name"],
         metadata.get("creationTimestamp", ""),
-        _phase(plan) or "not taken up yet",
+        phase_of(plan) or "not taken up yet",
         (plan.get("spec") or {}).get("executionMode", "DryRun"),
+        objective_of(plan),
         *map(str, counts),
+        str(len(nodes_of(plan)) or ""),
+        consolidation_of(plan).get("hourlySaving", ""),
         "yes" if status.get("optimal") else "no",
     )
 
@@ -162,11 +196,17 @@ def _lines(plan: JsonObject) -> Iterator[str]:
             f"  {status.get('strategy', '')} ended with {status['endReason']} after "
             f"{float(status.get('solveSeconds') or 0):.2f} s, {proof}"
         )
+    yield from summary(plan)
     yield from _section("conditions", _conditions(status), ("type", "holds", "why"))
     yield from _section(
         "pods by priority",
         _tiers(status),
         ("priority and above", "placed before", "placed", "bound", "optimal"),
+    )
+    yield from _section(
+        "nodes to empty",
+        _emptied(plan),
+        ("node", "an hour", "moves", "gain", "state", "why"),
     )
     yield from _section("steps", _steps(status), ("what", "pod", "from", "to", "state"))
     yield from _section(
@@ -219,6 +259,14 @@ def _steps(status: JsonObject) -> Iterator[Row]:
         yield "move", one["pod"], one["fromNode"], one["toNode"], one.get("state", "")
     for one in status.get("placements") or []:
         yield "place", one["pod"], "", one["node"], ""
+
+
+def _emptied(plan: JsonObject) -> Iterator[Row]:
+    for one in nodes_of(plan):
+        yield tuple(
+            one.get(field, "")
+            for field in ("name", "hourlyPrice", "moves", "gain", "state", "message")
+        )
 
 
 def _protected(status: JsonObject) -> Iterator[Row]:

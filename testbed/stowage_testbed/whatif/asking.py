@@ -28,6 +28,7 @@ from stowage_testbed.whatif.findings import (
     NotJudged,
     telling,
 )
+from stowage_testbed.whatif.in_use import emptied_by
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
 from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
 from stowage_testbed.whatif.kept import KeptPods, Workloads
@@ -101,7 +102,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
         starting = pool.submit(stack.enter_context, running_service())
         minor = inventory.minor
-        with _verifier(profile, release, question.instance, minor) as verifier:
+        with new_verifier(profile, release, question.instance, minor) as verifier:
             first = verifier.verify(question)
             # Each plan is judged by a process that reads the cluster anew.
             reading_s = limits.time_limit_s - allowance.left_s()
@@ -112,7 +113,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
                 verifier.judge, replace(question, continue_s=continuing_s)
             )
             proposer = Proposer(
-                lambda: _verifier(profile, release, question.instance, minor),
+                lambda: new_verifier(profile, release, question.instance, minor),
                 starting.result(),
                 release,
                 limits.bounds(),
@@ -138,7 +139,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
     return answer.findings(emptying)
 
 
-def _verifier(
+def new_verifier(
     profile: Path, release: Release, instance: Instance, minor: str
 ) -> SchedulerVerifier:
     """Return one for a single use, and not to be kept.
@@ -279,7 +280,7 @@ class _Answer:
             used_nodes=in_use.before if known else None,
             needed_nodes=in_use.after if known else None,
             fewest_nodes=in_use.lower_bound if known else None,
-            emptied=_emptied(snapshot, fewer),
+            emptied=emptied_by(snapshot, fewer),
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
             elsewhere=self._judged.elsewhere,
@@ -363,12 +364,3 @@ def _without_price(snapshot: pb.Snapshot) -> Iterator[NotJudged]:
         for node in snapshot.nodes:
             if not node.hourly_price_micros:
                 yield NotJudged(unknown, node.name)
-
-
-def _emptied(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:
-    """Return the nodes that hold movable pods before, and none after."""
-    goes = {one.pod_uid: one.to_node for one in plan.moves}
-    movable = [pod for pod in snapshot.pods if pod.node and pod.movable]
-    before = {pod.node for pod in movable}
-    after = {goes.get(pod.uid, pod.node) for pod in movable}
-    return tuple(sorted(before - after))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from tabulate import tabulate
-
+from stowage_testbed.amounts.price import price_in_words
 from stowage_testbed.amounts.resources import CPU, in_bytes
-from stowage_testbed.text.terminal import plain
+from stowage_testbed.text.lines import columns, count, cut, first_of, fitted, further
 from stowage_testbed.whatif.findings import (
     BESIDE,
     LIMITED,
@@ -22,9 +21,6 @@ from stowage_testbed.whatif.findings import (
     Room,
     StillPending,
 )
-
-LINES, COLUMNS = 40, 100
-"""What fits into a window, and into an issue."""
 
 MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
 """How many of each are shown; what is left out is counted."""
@@ -44,14 +40,13 @@ def screen(found: Findings) -> str:
         [*_kept(found), *_not_judged(found)],
         ["All of it: --all prints it, --output FILE and --json write it as JSON."],
     )
-    text = "\n\n".join("\n".join(block) for block in blocks if block)
-    return "\n".join(_cut(line, COLUMNS) for line in text.split("\n"))
+    return fitted(blocks)
 
 
 def _head(found: Findings) -> str:
     return (
-        f"{_count(found.nodes, 'node')}, {_count(found.running, 'running pod')}, "
-        f"{_count(found.pending, 'pod')} waiting for a node."
+        f"{count(found.nodes, 'node')}, {count(found.running, 'running pod')}, "
+        f"{count(found.pending, 'pod')} waiting for a node."
     )
 
 
@@ -62,9 +57,9 @@ def _waiting(found: Findings) -> Iterator[str]:
     if found.untried:
         tried = f" at least: {found.untried:,} were not tried in time."
     yield f"{found.fits_now:>7,} of the waiting pods fit as things are{tried}"
-    after = f"{found.fits_after:>7,} fit after {_count(len(found.moves), 'move')}"
+    after = f"{found.fits_after:>7,} fit after {count(len(found.moves), 'move')}"
     if found.evictions:
-        after += f" and {_count(len(found.evictions), 'eviction')}"
+        after += f" and {count(len(found.evictions), 'eviction')}"
     yield f"{after}, {_proof(found)}"
     yield from _left_aside(found)
     left = Counter[str]()
@@ -112,7 +107,7 @@ def _left_aside(found: Findings) -> Iterator[str]:
     proof = found.proof
     others = [one for one in proof.not_about if one not in proof.limits]
     if others and proof.holds:
-        yield f"        It leaves aside {_first(others, 1)}."
+        yield f"        It leaves aside {first_of(others, 1)}."
 
 
 def _within(found: Findings) -> str:
@@ -128,7 +123,7 @@ def _gain(found: Findings) -> Iterator[str]:
             changes.append(f"{gained - above:+,} of priority {tier.priority}")
         above = gained
     if changes:
-        yield f"Pods with a node: {_first(changes, TIERS)}."
+        yield f"Pods with a node: {first_of(changes, TIERS)}."
     steps = found.gain_by_moves
     if len(steps) > 1:
         # The first, the last, and some between: where the curve bends is seen.
@@ -142,15 +137,17 @@ def _gain(found: Findings) -> Iterator[str]:
 def _nodes(found: Findings) -> Iterator[str]:
     if found.used_nodes is None or found.needed_nodes is None:
         return
-    moves = _count(found.consolidating_moves, "move")
+    moves = count(found.consolidating_moves, "move")
     if (price := found.hourly_price) is not None:
         saved = price.used_micros - price.needed_micros
         most = price.used_micros - price.least_micros
-        proof = "proved the most" if saved == most else f"at most {_price(most)}"
-        nodes = f"{_count(found.needed_nodes, 'node')} in use, not {found.used_nodes:,}"
+        limit = "proved the most"
+        if saved != most:
+            limit = f"at most {price_in_words(most)}"
         yield (
-            f"{_price(saved)} of {_price(price.used_micros)} an hour saved by {moves} "
-            f"({proof}): {nodes}."
+            f"{price_in_words(saved)} of {price_in_words(price.used_micros)} an hour "
+            f"saved by {moves} ({limit}): {count(found.needed_nodes, 'node')} in use, "
+            f"not {found.used_nodes:,}."
         )
         return
     spare = found.used_nodes - found.needed_nodes
@@ -160,7 +157,7 @@ def _nodes(found: Findings) -> Iterator[str]:
         else f"at most {found.used_nodes - (found.fewest_nodes or 0):,} could be"
     )
     yield (
-        f"{_count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
+        f"{count(spare, 'node')} of the {found.used_nodes:,} in use could be emptied "
         f"with {moves} ({proof})."
     )
 
@@ -168,7 +165,7 @@ def _nodes(found: Findings) -> Iterator[str]:
 def _capacity(room: Sequence[Room]) -> Iterator[str]:
     rows = [
         (
-            _cut(one.resource, _RESOURCE),
+            cut(one.resource, _RESOURCE),
             f"{_amount(one, one.capacity - one.free)} / {_amount(one, one.capacity)}",
             _share(one.capacity - one.free, one),
             _amount(one, one.free),
@@ -180,12 +177,12 @@ def _capacity(room: Sequence[Room]) -> Iterator[str]:
     ]
     if not rows:
         return
-    yield from _table(
+    yield from columns(
         ("capacity", "used / all", "", "free", "on nodes", "largest", "stranded"),
         rows,
         ("left", *["right"] * 6),
     )
-    yield from _more(len(room) - RESOURCES, "resource")
+    yield from further(len(room) - RESOURCES, "resource")
 
 
 def _moves(moves: Sequence[Move]) -> Iterator[str]:
@@ -193,9 +190,9 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
         return
     rows = [
         (
-            _cut(one.pod, _POD),
-            _cut(one.from_node, _NODE),
-            _cut(one.to_node, _NODE),
+            cut(one.pod, _POD),
+            cut(one.from_node, _NODE),
+            cut(one.to_node, _NODE),
             f"{one.admits:,}",
             "" if one.priority is None else str(one.priority),
         )
@@ -206,14 +203,14 @@ def _moves(moves: Sequence[Move]) -> Iterator[str]:
         "most of them"
     )
     align = ("left", "left", "left", "right", "right")
-    yield from _table(("pod", "from", "to", "admits", "priority"), rows, align)
-    yield from _more(len(moves) - MOVES, "move")
+    yield from columns(("pod", "from", "to", "admits", "priority"), rows, align)
+    yield from further(len(moves) - MOVES, "move")
 
 
 def _elsewhere(found: Findings) -> Iterator[str]:
     if found.elsewhere:
         others = [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere]
-        yield f"Not counted, for they wait for other schedulers: {_first(others, 3)}."
+        yield f"Not counted, for they wait for other schedulers: {first_of(others, 3)}."
 
 
 def _reasons(left: Sequence[StillPending]) -> Iterator[str]:
@@ -222,21 +219,21 @@ def _reasons(left: Sequence[StillPending]) -> Iterator[str]:
     if not told:
         return
     most = sorted(told, key=lambda one: -one.pods)
-    count = f", {WORKLOADS} of {_count(len(told), 'workload')}"
+    shown = f", {WORKLOADS} of {count(len(told), 'workload')}"
     yield (
         "What keeps pods waiting, in the scheduler's words"
-        f"{count if len(told) > WORKLOADS else ''}"
+        f"{shown if len(told) > WORKLOADS else ''}"
     )
     for one in most[:WORKLOADS]:
         yield f"{one.pods:>7,} {one.workload}: {one.after or one.now or one.reason}"
         if one.changes:
-            yield f"        to change: {_first(one.changes, REASONS)}"
+            yield f"        to change: {first_of(one.changes, REASONS)}"
 
 
 def _kept(found: Findings) -> Iterator[str]:
     if found.kept:
         rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
-        yield f"Running pods that stay by a rule: {_first(rules, REASONS)}."
+        yield f"Running pods that stay by a rule: {first_of(rules, REASONS)}."
 
 
 def _not_judged(found: Findings) -> Iterator[str]:
@@ -247,33 +244,6 @@ def _not_judged(found: Findings) -> Iterator[str]:
     yield f"Not judged{first if len(counts) > REASONS else ''}:"
     for reason, number in counts.most_common(REASONS):
         yield f"  {reason}{f' ({number:,} times)' if number > 1 else ''}"
-
-
-def _table(
-    headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
-) -> list[str]:
-    return tabulate(
-        rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align
-    ).split("\n")
-
-
-def _more(number: int, what: str) -> Iterator[str]:
-    if number > 0:
-        yield f"... and {_count(number, f'further {what}')}"
-
-
-def _first(texts: Sequence[str], most: int) -> str:
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f", and {more:,} more" if more > 0 else "")
-
-
-def _cut(text: str, width: int) -> str:
-    """Return the text in one line of a width, without its middle if it is longer."""
-    line = plain(text).replace("\n", " ")
-    if len(line) <= width:
-        return line
-    begin = (width - 3) // 2
-    return f"{line[:begin]}...{line[len(line) - (width - 3 - begin) :]}"
 
 
 def _share(part: int, room: Room) -> str:
@@ -287,12 +257,3 @@ def _amount(room: Room, amount: int) -> str:
         unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")
         return f"{amount / unit:,.1f}".removesuffix(".0") + f" {name}"
     return f"{amount:,}"
-
-
-def _price(micros: int) -> str:
-    """Return a price with as many decimals as matter."""
-    return f"{micros / 10**6:,.2f}" if micros >= 10**6 else f"{micros / 10**6:.2g}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

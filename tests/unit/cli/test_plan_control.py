@@ -136,12 +136,15 @@ def test_plans_are_listed_with_what_each_would_do() -> None:
     assert header.split()[2:] == [
         "phase",
         "mode",
+        "objective",
         "places",
         "moves",
         "evicts",
+        "empties",
+        "saves",
         "optimal",
     ]
-    assert row.split() == ["p", "Proposed", "Execute", "1", "2", "0", "yes"]
+    assert row.split() == ["p", "Proposed", "Execute", "Place", "1", "2", "0", "yes"]
     assert "ask for one" in table_of([])
 
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
+from stowage_testbed.text.lines import COLUMNS, LINES
 from stowage_testbed.whatif import asking
 from stowage_testbed.whatif.details import tables
 from stowage_testbed.whatif.findings import (
@@ -32,7 +33,7 @@ from stowage_testbed.whatif.findings import (
     Tier,
     telling,
 )
-from stowage_testbed.whatif.screen import COLUMNS, LINES, screen
+from stowage_testbed.whatif.screen import screen
 
 LONG = "n" * 253
 VERDICTS = (TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED)

@@ -13,7 +13,7 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.search.search_arrays import load_of
 
-EVERYWHERE = "daemonset"
+WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 """Why a pod may not be moved that would go with its node."""
 
 
@@ -72,7 +72,7 @@ def nodes_of_others(packing: Packing) -> frozenset[int]:
     return frozenset(
         index[pods.node[pod]]
         for pod in packing.staying
-        if pods.movable[pod] or pods.immovable_reason[pod] != EVERYWHERE
+        if pods.movable[pod] or pods.immovable_reason[pod] not in WITH_ITS_NODE
     )
 
 

@@ -1,0 +1,179 @@
+"""Plans that empty nodes: asked for in a cluster, followed, and told in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from stowage_testbed.base.clock import Clock, SystemClock
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.plan import FINISHED_PHASES
+
+LOOK_S, TAKEN_UP_S = 1.0, 60.0
+"""Seconds between two looks at a plan, and until somebody must have taken it up."""
+
+CONSOLIDATE = "Consolidate"
+
+
+class EmptiedNodes(StrEnum):
+    """What becomes of nodes that were emptied."""
+
+    TAINT = "Taint"
+    CORDON = "Cordon"
+    KEEP = "Keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan is asked for; ``None`` is left to the release."""
+
+    schedulers: tuple[str, ...]
+    time_limit_s: float
+    least_gain: str | None = None
+    max_moves: int | None = None
+    nodes: Mapping[str, Any] | None = None
+    namespaces: Mapping[str, Any] | None = None
+    emptied: EmptiedNodes = EmptiedNodes.TAINT
+
+    def spec(self, *, execute: bool) -> dict[str, Any]:
+        """Return the spec of a PackingPlan."""
+        options = {
+            "objective": CONSOLIDATE,
+            "executionMode": "Execute" if execute else "DryRun",
+            "schedulerNames": list(self.schedulers),
+            "timeLimitSeconds": self.time_limit_s,
+            "emptiedNodes": str(self.emptied),
+            "leastGain": self.least_gain,
+            "maxMoves": self.max_moves,
+            "nodeSelector": self.nodes,
+            "namespaceSelector": self.namespaces,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def follow(
+    look: Callable[[], JsonObject],
+    say: Callable[[str], None],
+    clock: Clock | None = None,
+) -> JsonObject:
+    """Return a plan when it has ended, or waits for approval; say how far it comes.
+
+    Raises
+    ------
+    StowageError
+        Nobody takes it up.
+    """
+    clock = clock or SystemClock()
+    began, said = clock.now(), ""
+    while True:
+        plan = look()
+        line = progress(plan)
+        if line != said:
+            say(line)
+            said = line
+        phase = phase_of(plan)
+        if phase in FINISHED_PHASES or (phase == "Proposed" and not _executes(plan)):
+            return plan
+        if not phase and clock.now() - began >= TAKEN_UP_S:
+            name = plan["metadata"]["name"]
+            raise StowageError(
+                f"nobody has taken up plan {name} within {TAKEN_UP_S:g} s: see whether "
+                "the release runs, with kubectl get pods -n stowage-system; to take it "
+                f"back: kubectl delete packingplan {name}"
+            )
+        clock.pause(LOOK_S)
+
+
+def progress(plan: JsonObject) -> str:
+    """Return how far a plan has come, in one line."""
+    name, phase = plan["metadata"]["name"], phase_of(plan)
+    told = nodes_of(plan)
+    if not told:
+        return f"{name}: {phase or 'not taken up yet'}"
+    states = Counter(str(one.get("state", "")) for one in told)
+    return (
+        f"{name}: {phase}, {states['Emptied']} of {len(told)} nodes emptied"
+        f"{_saved(plan)}"
+    )
+
+
+def ending(plan: JsonObject) -> Iterator[str]:
+    """Yield what became of a plan that has ended, or is a proposal."""
+    message = (plan.get("status") or {}).get("message", "")
+    name, phase = plan["metadata"]["name"], phase_of(plan)
+    told = nodes_of(plan)
+    emptied = [one["name"] for one in told if one.get("state") == "Emptied"]
+    if phase == "Proposed":
+        yield f"{name} is proposed{_saved(plan)}. To have it carried out:"
+        yield f"  stowage plan approve {name}"
+        return
+    yield (
+        f"{name} is {phase}: {len(emptied)} nodes emptied{_saved(plan)}"
+        f"{f'; {message}' if message else ''}"
+    )
+    for node in told:
+        if node.get("state") not in ("Emptied", None):
+            why = f": {node['message']}" if node.get("message") else ""
+            yield f"  {node['name']} is {node['state']}{why}"
+
+
+def summary(plan: JsonObject) -> Iterator[str]:
+    """Yield what a plan does to the nodes in use, where it empties any."""
+    said = consolidation_of(plan)
+    if not said:
+        return
+    yield (
+        f"  {said.get('nodesBefore', 0)} nodes in use, {said.get('nodesAfter', 0)} by "
+        f"the plan; proved: at least {said.get('nodesLowerBound', 0)}"
+    )
+    if "hourlyPriceBefore" in said:
+        before, after, least, saving = (
+            said.get(f"hourly{name}", "")
+            for name in ("PriceBefore", "PriceAfter", "PriceLowerBound", "Saving")
+        )
+        yield (
+            f"  {before} an hour, {after} by the plan; proved: at least {least}; "
+            f"saved: {saving}"
+        )
+    sure = {
+        "Reserved": "room is held for each replacement",
+        "Rehearsed": "another scheduler found a place for each replacement; nothing "
+        "is held",
+    }.get(said.get("certainty", ""))
+    if sure:
+        yield f"  {said['certainty']}: {sure}"
+
+
+def objective_of(plan: JsonObject) -> str:
+    """Return what a plan is for."""
+    return str((plan.get("spec") or {}).get("objective") or "Place")
+
+
+def consolidation_of(plan: JsonObject) -> JsonObject:
+    """Return what a plan's status says of nodes in use; empty if it says nothing."""
+    said: JsonObject = (plan.get("status") or {}).get("consolidation") or {}
+    return said
+
+
+def nodes_of(plan: JsonObject) -> list[JsonObject]:
+    """Return the nodes that a plan empties, with how far each has come."""
+    return consolidation_of(plan).get("nodes") or []
+
+
+def phase_of(plan: JsonObject) -> str:
+    """Return a plan's phase; empty until somebody takes it up."""
+    phase: str = (plan.get("status") or {}).get("phase", "")
+    return phase
+
+
+def _executes(plan: JsonObject) -> bool:
+    return str((plan.get("spec") or {}).get("executionMode")) == "Execute"
+
+
+def _saved(plan: JsonObject) -> str:
+    saving = consolidation_of(plan).get("hourlySaving")
+    return f", {saving} an hour saved" if saving else ""

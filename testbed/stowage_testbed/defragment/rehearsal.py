@@ -1,0 +1,195 @@
+"""Would the pods' own scheduler find a place for each replacement? It is tried.
+
+The nodes that are to be emptied are tainted, and so are those that are idle, or the
+scheduler would take these into use. Then pods are evicted one by one in the order of
+the plan, and the scheduler places each replacement by its own filters and scores.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stowage_testbed.simulate import Instance, Placements, Simulator
+from stowage_testbed.whatif.inventory import Manifest, part_of
+from stowage_testbed.whatif.judged import uid_of
+
+TAINT = "stowage.dev/emptying"
+
+AGAIN = "-again"
+"""Added to a pod's name, for its replacement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A node that is to be emptied, and the pods that leave it, told by UID."""
+
+    node: str
+    pods: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What came of it.
+
+    Attributes
+    ----------
+    targets
+        The node of each replacement, by the UID of the pod that it replaces.
+    failed
+        The nodes that would not be empty, and why.
+    """
+
+    targets: Mapping[str, str]
+    failed: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Tries plans on a cluster.
+
+    Parameters
+    ----------
+    instance
+        The cluster as it is.
+    closed
+        Idle nodes that no replacement may take into use.
+    used
+        The nodes in use; replacements that go to others take these into use.
+    """
+
+    simulator: Simulator
+    instance: Instance
+    closed: frozenset[str]
+    used: frozenset[str]
+    _pods: Mapping[str, Manifest] = field(init=False)
+    _nodes: Mapping[str, Manifest] = field(init=False)
+
+    def __post_init__(self) -> None:
+        pods = {uid_of(pod): pod for pod in self.instance.pods}
+        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
+        object.__setattr__(self, "_pods", pods)
+        object.__setattr__(self, "_nodes", nodes)
+
+    def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
+        """Return what comes of emptying nodes in that order."""
+        pods, changes = list(self.instance.pods), list(self._taints(leaving))
+        for uid in (uid for node in leaving for uid in node.pods):
+            changes.append({"after": len(pods), "podGone": _key(self._pods[uid])})
+            pods.append(replacement(self._pods[uid]))
+        asked = replace(self.instance, pods=tuple(pods), changes=tuple(changes))
+        return self._read(leaving, self.simulator.place(asked))
+
+    def _taints(self, leaving: Sequence[Leaving]) -> Iterator[dict[str, Any]]:
+        """Yield the taints, once those who wait have got what they get as it is."""
+        after = len(self.instance.pods)
+        for name in (*(one.node for one in leaving), *sorted(self.closed)):
+            yield {"after": after, "node": tainted(self._nodes[name])}
+
+    def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
+        targets, failed = dict[str, str](), dict[str, str]()
+        emptied = {one.node for one in leaving}
+        for pod in self.instance.pods:
+            goes = found.nodes.get(_key(pod))
+            if goes in emptied and not part_of(pod, "spec").get("nodeName"):
+                failed[goes] = f"{_key(pod)}, which waits, goes there"
+        for one in leaving:
+            for uid in one.pods:
+                key = _key(replacement(self._pods[uid]))
+                goes = found.nodes.get(key)
+                if goes is None:
+                    failed[one.node] = found.reasons.get(key, "no place was found")
+                    continue
+                targets[uid] = goes
+                if goes in emptied:
+                    failed[goes] = f"{_key(self._pods[uid])} tolerates every taint"
+                elif goes not in self.used:
+                    failed[one.node] = f"a replacement takes {goes} into use"
+        return Rehearsed(targets, failed)
+
+
+def tainted(node: Manifest) -> Manifest:
+    """Return a node that takes no further pods."""
+    spec = part_of(node, "spec")
+    taint = {"key": TAINT, "effect": "NoSchedule"}
+    return {**node, "spec": {**spec, "taints": [*(spec.get("taints") or ()), taint]}}
+
+
+def replacement(pod: Manifest) -> Manifest:
+    """Return the pod that its controller makes when this one is evicted."""
+    meta, spec = pod["metadata"], dict(part_of(pod, "spec"))
+    spec.pop("nodeName", None)
+    kept = {
+        name: meta[name]
+        for name in ("namespace", "labels", "annotations", "ownerReferences")
+        if name in meta
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**kept, "name": f"{meta['name']}{AGAIN}"},
+        "spec": spec,
+    }
+
+
+def _key(pod: Manifest) -> str:
+    meta = pod["metadata"]
+    return f"{meta.get('namespace', 'default')}/{meta['name']}"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The most of a plan that stood the rehearsal, and why the others did not."""
+
+    leaving: tuple[Leaving, ...]
+    targets: Mapping[str, str]
+    failed: Mapping[str, str]
+
+
+def most_that_holds(
+    rehearse: Callable[[Sequence[Leaving]], Rehearsed],
+    wanted: Sequence[Leaving],
+    left_s: Callable[[], float],
+    clock: Callable[[], float] = time.monotonic,
+) -> Kept:
+    """Return nodes that can be emptied together by a rehearsal.
+
+    While some fail, half of these are left out, the last ones first; all of them where
+    no time is left. Then those that were left out are tried again one by one.
+
+    Parameters
+    ----------
+    wanted
+        Nodes in order, the best first.
+    """
+    why, chosen = dict[str, str](), list(wanted)
+    while True:
+        began = clock()
+        found = rehearse(chosen) if chosen else Rehearsed({}, {})
+        takes_s = clock() - began
+        failed = [one for one in chosen if one.node in found.failed]
+        if not failed:
+            break
+        some = failed[len(failed) // 2 :] if left_s() > takes_s else failed
+        why |= {one.node: found.failed[one.node] for one in some}
+        chosen = [one for one in chosen if one not in some]
+    for one in [one for one in wanted if one.node in why]:
+        if left_s() < takes_s:
+            break
+        more = [other for other in wanted if other in (*chosen, one)]
+        again = rehearse(more)
+        if not again.failed:
+            chosen, found = more, again
+            del why[one.node]
+    return Kept(tuple(chosen), found.targets, why)
+
+
+def by_node(moves: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the pods that leave each node, of pairs of pod and node."""
+    found = defaultdict[str, list[str]](list)
+    for uid, node in moves:
+        found[node].append(uid)
+    return {node: tuple(uids) for node, uids in found.items()}

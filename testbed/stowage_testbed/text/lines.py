@@ -1,0 +1,53 @@
+"""Lines of an answer that fits on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from tabulate import tabulate
+
+from stowage_testbed.text.terminal import plain
+
+LINES, COLUMNS = 40, 100
+"""What fits into a window, and into an issue."""
+
+
+def fitted(blocks: Iterable[Sequence[str]]) -> str:
+    """Return blocks of lines, without empty ones, each line cut to the screen."""
+    text = "\n\n".join("\n".join(block) for block in blocks if block)
+    return "\n".join(cut(line, COLUMNS) for line in text.split("\n"))
+
+
+def columns(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], align: Sequence[str]
+) -> list[str]:
+    """Return the lines of a table without rules."""
+    return tabulate(
+        rows, headers=headers, tablefmt="plain", disable_numparse=True, colalign=align
+    ).split("\n")
+
+
+def further(number: int, what: str) -> Iterator[str]:
+    """Yield how many are not shown, if any."""
+    if number > 0:
+        yield f"... and {count(number, f'further {what}')}"
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """Return the first texts, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f", and {more:,} more" if more > 0 else "")
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text in one line of a width, without its middle if it is longer."""
+    line = plain(text).replace("\n", " ")
+    if len(line) <= width:
+        return line
+    begin = (width - 3) // 2
+    return f"{line[:begin]}...{line[len(line) - (width - 3 - begin) :]}"
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things in words: ``1 node``, ``2,000 nodes``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

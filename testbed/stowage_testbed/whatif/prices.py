@@ -1,0 +1,250 @@
+"""What nodes cost: by a label of theirs, by a file of instance types, or as asked.
+
+This is the only place where prices come in. A node that gets its price here has the
+label in what was read of it, so that the scheduler and the optimiser see it as any
+other; nothing of it is written to the cluster.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stowage_testbed.amounts.price import exact_price, parse_price
+from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.api.label_selector import parse_selector
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.invariants.selector import selects
+from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of
+
+LABEL = "stowage.dev/hourly-price"
+
+INSTANCE_TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+REGION = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+POOL = (
+    "karpenter.sh/nodepool",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "agentpool",
+)
+CAPACITY_TYPE = (
+    "karpenter.sh/capacity-type",
+    "eks.amazonaws.com/capacityType",
+    "kubernetes.azure.com/scalesetpriority",
+)
+OF_SPOT = ("cloud.google.com/gke-spot", "cloud.google.com/gke-preemptible")
+"""Labels that are ``true`` on spot nodes, and on no other."""
+
+ON_DEMAND, SPOT = "on-demand", "spot"
+_OTHER_NAMES = {"ondemand": ON_DEMAND, "regular": ON_DEMAND}
+
+TYPE, CAPACITY, PRICE = "instanceType", "capacityType", "price"
+COLUMNS = (TYPE, CAPACITY, "region", "zone", PRICE)
+"""Of a file; all but the type and the price may be left out."""
+
+
+def first_label(labels: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the first of some labels that is there; empty if none is."""
+    return next((str(labels[name]) for name in names if labels.get(name)), "")
+
+
+def capacity_type(labels: Mapping[str, Any]) -> str:
+    """Return how a node was bought: ``spot``, ``on-demand`` if nothing is said."""
+    if any(str(labels.get(name, "")).lower() == "true" for name in OF_SPOT):
+        return SPOT
+    told = first_label(labels, CAPACITY_TYPE).lower().replace("_", "-")
+    return _OTHER_NAMES.get(told, told) or ON_DEMAND
+
+
+@dataclass(frozen=True, slots=True)
+class TypePrice:
+    """The price of an instance type, everywhere or where it says.
+
+    What is empty holds for all, but no capacity type for all that are not spot.
+    """
+
+    instance_type: str
+    micros: int
+    capacity: str = ""
+    region: str = ""
+    zone: str = ""
+
+    @property
+    def where(self) -> tuple[str, str, str, str]:
+        """What it is the price of."""
+        return self.instance_type, self.capacity, self.zone, self.region
+
+    def holds(self, labels: Mapping[str, Any]) -> bool:
+        """Return whether it is the price of a node of the type with these labels."""
+        bought = capacity_type(labels)
+        return (
+            (self.capacity == bought if self.capacity else bought != SPOT)
+            and self.region in ("", first_label(labels, REGION))
+            and self.zone in ("", first_label(labels, ZONE))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPrice:
+    """The price of the nodes that a selector selects; without one, of all."""
+
+    micros: int
+    selector: Mapping[str, Any] | None = None
+
+    def holds(self, labels: Mapping[str, Any]) -> bool:
+        """Return whether it is the price of a node with these labels."""
+        return self.selector is None or selects(self.selector, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices beside the nodes' own labels.
+
+    Attributes
+    ----------
+    of_types
+        By instance type; those that say more come first.
+    asked
+        Those for some nodes come first.
+    """
+
+    of_types: Mapping[str, tuple[TypePrice, ...]] = field(default_factory=dict)
+    asked: tuple[AskedPrice, ...] = ()
+
+    def priced(self, inventory: Inventory) -> Inventory:
+        """Return an inventory whose nodes have the label wherever a price is known.
+
+        A label of the node's own counts first, then the file, then what was asked for.
+        """
+        if not (self.of_types or self.asked):
+            return inventory
+        nodes = tuple(map(self._priced, inventory.nodes))
+        return replace(inventory, nodes=nodes)
+
+    def not_by_label(self, inventory: Inventory) -> tuple[str, ...]:
+        """Return the nodes that have a price from here, which their cluster lacks."""
+        return tuple(
+            str(node["metadata"]["name"])
+            for node in inventory.nodes
+            if not _own(_labels(node)) and self._micros(_labels(node))
+        )
+
+    def _priced(self, node: Manifest) -> Manifest:
+        labels = _labels(node)
+        micros = 0 if _own(labels) else self._micros(labels)
+        if not micros:
+            return node
+        labels = {**labels, LABEL: exact_price(micros)}
+        return {**node, "metadata": {**node["metadata"], "labels": labels}}
+
+    def _micros(self, labels: Mapping[str, Any]) -> int:
+        of_type = self.of_types.get(first_label(labels, INSTANCE_TYPE), ())
+        known: tuple[TypePrice | AskedPrice, ...] = (*of_type, *self.asked)
+        return next((one.micros for one in known if one.holds(labels)), 0)
+
+
+def _labels(node: Manifest) -> Mapping[str, Any]:
+    return part_of(node["metadata"], "labels")
+
+
+def _own(labels: Mapping[str, Any]) -> int:
+    """Return the price that a node tells itself; 0 if it tells none that is one."""
+    try:
+        return parse_price(str(labels.get(LABEL, "")))
+    except QuantityError:
+        return 0
+
+
+def prices_of(file: Path | None, asked: Sequence[str] = ()) -> Prices:
+    """Return the prices of a file and of options: ``0.10`` or ``pool=spot:0.03``.
+
+    Raises
+    ------
+    InputError
+        One of them is no price, or names nothing that has one.
+    """
+    of_types = _read(file) if file else []
+    of_types.sort(key=lambda one: tuple(not part for part in one.where))
+    by_type = {
+        name: tuple(one for one in of_types if one.instance_type == name)
+        for name in dict.fromkeys(one.instance_type for one in of_types)
+    }
+    options = [_asked(one) for one in asked]
+    options.sort(key=lambda one: one.selector is None)
+    return Prices(by_type, tuple(options))
+
+
+def _asked(text: str) -> AskedPrice:
+    selector, _, price = text.rpartition(":")
+    try:
+        micros = parse_price(price)
+    except QuantityError as error:
+        raise InputError(f"--price {text}: {error}") from error
+    return AskedPrice(micros, parse_selector(selector) if selector else None)
+
+
+def _read(path: Path) -> list[TypePrice]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        rows = list(_of_csv(text) if path.suffix.lower() == ".csv" else _of_yaml(text))
+    except OSError as error:
+        raise _no_prices(path, f"cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, csv.Error, UnicodeDecodeError) as error:
+        raise _no_prices(path, f"is neither CSV nor YAML ({error})") from error
+    found = dict[tuple[str, ...], TypePrice]()
+    for number, row in enumerate(rows, 1):
+        one = _type_price(path, number, row)
+        if one.where in found:
+            raise _no_prices(path, f"entry {number} has the price of another, too")
+        found[one.where] = one
+    if not found:
+        raise _no_prices(path, "has no prices")
+    return list(found.values())
+
+
+def _of_csv(text: str) -> Iterator[object]:
+    yield from csv.DictReader(text.splitlines(), skipinitialspace=True)
+
+
+def _of_yaml(text: str) -> Iterator[object]:
+    # Every scalar stays text: a price that went through a float might be another.
+    read = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - it makes text only
+    if isinstance(read, dict):
+        yield from ({TYPE: name, PRICE: price} for name, price in read.items())
+    elif isinstance(read, list):
+        yield from read
+
+
+def _type_price(path: Path, number: int, row: object) -> TypePrice:
+    cells = row if isinstance(row, dict) else {}
+    unknown = [str(name) for name in cells if name not in COLUMNS]
+    told = {name: str(cells.get(name) or "").strip() for name in COLUMNS}
+    if unknown or not (told[TYPE] and told[PRICE]):
+        raise _no_prices(
+            path,
+            f"entry {number} must have {TYPE} and {PRICE}, and may have {CAPACITY}, "
+            f"region and zone{f', not {unknown[0]}' if unknown else ''}",
+        )
+    try:
+        micros = parse_price(told[PRICE])
+    except QuantityError as error:
+        raise _no_prices(path, f"entry {number}: {error}") from error
+    bought = told[CAPACITY]
+    return TypePrice(
+        instance_type=told[TYPE],
+        micros=micros,
+        capacity=capacity_type({CAPACITY_TYPE[0]: bought}) if bought else "",
+        region=told["region"],
+        zone=told["zone"],
+    )
+
+
+def _no_prices(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: {why}; write entries as in m5.large: 0.096")

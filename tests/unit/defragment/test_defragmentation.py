@@ -1,0 +1,375 @@
+"""What is made of the optimiser's plan and of its rehearsal; sums are exact.
+
+The optimiser and the schedulers are stand-ins here.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.amounts.price import exact_price, parse_price
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.defragment import asking
+from stowage_testbed.defragment.asking import Options, defragmentation_of
+from stowage_testbed.defragment.findings import (
+    NO_PLACE,
+    NOT_WORTH_IT,
+    REHEARSED,
+    RESERVED,
+    Bill,
+    Defragmentation,
+    PodMove,
+)
+from stowage_testbed.defragment.savings import savings_screen
+from stowage_testbed.defragment.screen import screen, tables
+from stowage_testbed.simulate import (
+    Instance,
+    Judgement,
+    Placements,
+    PlanJudgement,
+    Question,
+    Verification,
+)
+from stowage_testbed.text.lines import COLUMNS, LINES
+from stowage_testbed.whatif.asking import PlanLimits
+from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.release import Release
+
+SHARED = "shared"
+"""The node to which all moved pods go."""
+
+OWN = "stowage"
+OPTIONS = Options(PlanLimits(release=Release(("default-scheduler", OWN))), OWN)
+
+
+@dataclass
+class World:
+    """Nodes with a price and some pods each, and a node that takes them all.
+
+    Attributes
+    ----------
+    empties
+        The nodes that the plan empties.
+    no_place
+        The pods for whose replacements the scheduler finds no place.
+    refuses
+        Whether the release's own scheduler refuses what is left of a plan.
+    """
+
+    prices: dict[str, int]
+    pods: dict[str, int]
+    empties: Sequence[str] = ()
+    scheduler: str = "default-scheduler"
+    kinds: dict[str, str] = field(default_factory=dict)
+    no_place: frozenset[str] = frozenset()
+    refuses: bool = False
+    judged: list[pb.Plan] = field(default_factory=list)
+    least_micros: int = 0
+
+    def inventory(self) -> Inventory:
+        nodes = tuple(
+            {
+                "metadata": {
+                    "name": name,
+                    "labels": {
+                        "node.kubernetes.io/instance-type": self.kinds.get(name, "k")
+                    },
+                }
+            }
+            for name in (*self.prices, SHARED)
+        )
+        pods = tuple(
+            {
+                "metadata": {"namespace": "ns", "name": uid, "uid": uid},
+                "spec": {"nodeName": node, "schedulerName": self.scheduler},
+            }
+            for node, uid in self._all()
+        )
+        return Inventory(nodes, pods)
+
+    def _all(self) -> Iterator[tuple[str, str]]:
+        for node, count in self.pods.items():
+            for number in range(count):
+                yield node, f"{node}-{number}"
+
+    def snapshot(self) -> pb.Snapshot:
+        made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
+        for name, price in {**self.prices, SHARED: 1}.items():
+            made.nodes.add(name=name, hourly_price_micros=price)
+        for node, uid in self._all():
+            made.pods.add(
+                uid=uid, namespace="ns", name=uid, class_id="c", node=node, movable=True
+            )
+        made.pods.add(uid="stays", namespace="ns", name="stays", node=SHARED,
+                      class_id="c", immovable_reason="singleton")  # fmt: skip
+        return made
+
+    def verify(self, _: Question) -> Verification:
+        return Verification(self.snapshot(), ())
+
+    def judge(self, question: Question) -> Judgement:
+        self.judged += question.plans
+        refused = self.refuses and len(self.judged) > 1
+        return Judgement((PlanJudgement(not refused, detail="full"),))
+
+    def last_answer(self, request: pb.SolveRequest) -> pb.SolveUpdate:
+        self.asked = request
+        moves = [
+            pb.Move(pod_uid=uid, from_node=node, to_node=SHARED)
+            for node, uid in self._all()
+            if node in self.empties
+        ]
+        used = [node for node, count in self.pods.items() if count]
+        in_use = pb.NodesInUse(
+            before=len(used) + 1,
+            lower_bound=len(used) + 1 - len(self.empties),
+            price_before_micros=sum(self.prices[node] for node in used) + 1,
+            price_lower_bound_micros=self.least_micros + 1,
+        )
+        return pb.SolveUpdate(last=True, plan=pb.Plan(moves=moves, nodes_in_use=in_use))
+
+    def place(self, instance: Instance) -> Placements:
+        again = [
+            f"ns/{pod['metadata']['name']}"
+            for pod in instance.pods
+            if pod["metadata"]["name"].endswith("-again")
+        ]
+        lost = {f"ns/{uid}-again" for uid in self.no_place}
+        return Placements(
+            "i",
+            {key: None if key in lost else SHARED for key in again},
+            reasons=dict.fromkeys(lost, "0/9 nodes are available"),
+        )
+
+
+Ask = Callable[..., Defragmentation]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch) -> Ask:
+    def asked(world: World, options: Options = OPTIONS) -> Defragmentation:
+        @contextmanager
+        def process(*_: Any, **__: Any) -> Iterator[World]:
+            yield world
+
+        monkeypatch.setattr(asking, "new_verifier", process)
+        monkeypatch.setattr(asking, "Simulator", process)
+        monkeypatch.setattr(asking, "running_service", lambda: nullcontext(world))
+        return defragmentation_of(world.inventory(), Path("profile"), options)
+
+    return asked
+
+
+def a_fleet(kinds: int, seed: int) -> World:
+    """Return a fleet of nodes whose prices have six decimals, and a plan of some."""
+    chosen = random.Random(seed)  # noqa: S311 - for a test
+    names = [f"n{number:03}" for number in range(4 * kinds)]
+    of_kind = {name: f"type-{at % kinds:02}" for at, name in enumerate(names)}
+    each = {kind: chosen.randint(1, 9 * 10**6) for kind in set(of_kind.values())}
+    return World(
+        prices={name: each[of_kind[name]] for name in names},
+        pods={name: chosen.randint(0, 4) for name in names},
+        empties=chosen.sample(names, len(names) // 2),
+        kinds=of_kind,
+        no_place=frozenset(f"{name}-0" for name in chosen.sample(names, 5)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_saved_is_the_sum_of_what_the_emptied_nodes_cost(
+    ask: Ask, seed: int
+) -> None:
+    """To the millionth: in the findings, by kind, in the JSON and on both screens."""
+    world = a_fleet(27, seed)
+
+    found = ask(world)
+
+    saved = sum(world.prices[one.name] for one in found.emptied)
+    assert saved > 0
+    assert found.saved_micros == saved
+    assert sum(one.emptied.hourly_micros for one in found.kinds) == saved
+    assert sum(one.used.hourly_micros for one in found.kinds) == (
+        found.before.hourly_micros
+    )
+    document = found.document()
+    assert parse_price(document["hourlySaving"]) == saved
+    assert parse_price(document["hourlyPriceBefore"]) - parse_price(
+        document["hourlyPriceAfter"]
+    ) == (saved)
+    assert {one.name for one in found.emptied} <= set(world.empties)
+
+
+def test_a_fleet_of_27_kinds_is_one_screen_and_its_rows_add_up(ask: Ask) -> None:
+    """Whoever adds the rows up gets the last one, to the last digit."""
+    world = a_fleet(26, 1)
+    world.prices["cheap"], world.pods["cheap"] = 41_600, 2
+    world.kinds["cheap"] = "t4g"
+
+    lines = savings_screen(ask(world)).split("\n")
+
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+    head = next(at for at, line in enumerate(lines) if line.startswith("kind"))
+    at = lines[head].index("an hour") + len("an hour")
+    rows = lines[head + 1 : lines.index("", head)]
+    prices = [Decimal(row[:at].split()[-1].replace(",", "")) for row in rows]
+    # The shared node is of a kind of its own.
+    assert len(rows) == 27 + 1 + 1
+    assert sum(prices[:-1]) == prices[-1]
+
+
+def test_more_kinds_than_fit_are_one_row_and_the_sum_stays(ask: Ask) -> None:
+    """Nothing is left out of a sum for want of room."""
+    found = ask(a_fleet(40, 2))
+
+    text = savings_screen(found)
+
+    assert len(text.split("\n")) <= LINES
+    assert "14 further kinds" in text
+    assert exact_price(found.before.hourly_micros) in text
+
+
+def test_nodes_whose_pods_find_no_place_are_left_out_and_the_limit_stays(
+    ask: Ask,
+) -> None:
+    """What is proposed was tried as it is; what was proved was not about that."""
+    world = World({"a": 5, "b": 7}, {"a": 1, "b": 1}, ["a", "b"])
+    world.no_place = frozenset({"a-0"})
+
+    found = ask(world)
+
+    assert found.certainty == REHEARSED
+    assert [one.name for one in found.emptied] == ["b"]
+    (left,) = found.left_out
+    assert (left.node, left.why, left.detail) == (
+        "a",
+        NO_PLACE,
+        "0/9 nodes are available",
+    )
+    assert (found.saved_micros, found.most_saved_micros) == (7, 12)
+    assert "no plan saves more than 0.000012 an hour" in screen(found)
+
+
+def test_nodes_with_the_best_gain_come_first(ask: Ask) -> None:
+    """If a plan ends early, the most was saved for what it took."""
+    world = World({"a": 5, "b": 10, "c": 9}, {"a": 1, "b": 4, "c": 2}, ["a", "b", "c"])
+
+    found = ask(world)
+
+    assert [one.name for one in found.emptied] == ["a", "c", "b"]
+    assert found.moves()[0] == PodMove("ns/a-0", "a", SHARED)
+    assert [one.gain for one in found.emptied] == sorted(
+        (one.gain for one in found.emptied), reverse=True
+    )
+
+
+@pytest.mark.parametrize("scheduler", ["default-scheduler", OWN])
+def test_a_node_that_is_not_worth_its_moves_keeps_its_pods(
+    ask: Ask, scheduler: str
+) -> None:
+    """Of any scheduler; it is told with its gain, so that a user can ask for less."""
+    world = World({"a": 90, "b": 10}, {"a": 1, "b": 4}, ["a", "b"], scheduler)
+
+    found = ask(world, replace(OPTIONS, least_gain=Fraction(1, 2)))
+
+    assert [one.name for one in found.emptied] == ["a"]
+    (left,) = found.left_out
+    assert (left.node, left.why) == ("b", NOT_WORTH_IT)
+    assert left.gain == pytest.approx(10 / 101 * 5 / 4, abs=1e-4)
+    assert found.saved_micros == 90
+
+
+def test_pods_of_the_release_itself_go_into_held_room(ask: Ask) -> None:
+    """Its scheduler steers each of them; nothing needs to be rehearsed."""
+    world = World({"a": 90}, {"a": 1}, ["a"], scheduler=OWN)
+
+    found = ask(world)
+
+    assert found.certainty == RESERVED
+    assert "Reserved: the scheduler holds room for its replacement" in screen(found)
+
+
+def test_what_is_left_of_a_plan_is_looked_at_again(ask: Ask) -> None:
+    """Rules between pods may need a move that was dropped."""
+    world = World({"a": 90, "b": 10}, {"a": 1, "b": 4}, ["a", "b"], OWN, refuses=True)
+
+    found = ask(world, replace(OPTIONS, least_gain=Fraction(1, 2)))
+
+    assert (found.emptied, found.saved_micros, found.certainty) == ((), 0, None)
+    assert {one.from_node for one in world.judged[-1].moves} == {"a"}
+    assert any(one.detail == "full" for one in found.not_judged)
+
+
+def test_nodes_that_were_not_asked_about_neither_give_nor_take_pods(ask: Ask) -> None:
+    """The sums and the limit are those of the others alone."""
+    world = World({"a": 5, "b": 7}, {"a": 2, "b": 1}, ["a"], least_micros=7)
+    world.kinds = {"a": "spot"}
+    wanted = {"matchLabels": {"node.kubernetes.io/instance-type": "spot"}}
+
+    found = ask(world, replace(OPTIONS, nodes=wanted))
+
+    asked = world.asked.snapshot
+    room = {one.name: one.allocatable.pods for one in asked.nodes}
+    assert (room["b"], room[SHARED]) == (1, 1)
+    assert {one.node for one in asked.pods if one.movable} == {"a"}
+    assert (found.nodes, found.before, found.least) == (1, Bill(1, 5), Bill(0, 0))
+
+
+def test_a_selector_of_no_node_is_an_error(ask: Ask) -> None:
+    """Else it would look as if nothing could be saved."""
+    none = replace(OPTIONS, nodes={"matchLabels": {"x": ""}})
+
+    with pytest.raises(InputError, match="no node has the labels"):
+        ask(World({"a": 5}, {"a": 1}), none)
+
+
+def test_without_prices_nodes_are_counted(ask: Ask) -> None:
+    """Fewer nodes are worth knowing, too; the answer says what is missing."""
+    world = World({"a": 0, "b": 0}, {"a": 1, "b": 2}, ["a", "b"])
+    found = ask(world)
+    free = replace(found, before=Bill(3, 0), after=Bill(1, 0), least=Bill(1, 0))
+
+    text = screen(free)
+
+    assert "no price is known" in text
+    assert "2 nodes could be emptied with 3 moves." in text
+    assert "Proved: no plan empties more." in text
+    assert "hourlySaving" not in free.document()
+
+
+def test_a_node_in_use_without_a_price_is_named(ask: Ask) -> None:
+    """Its price is in no sum."""
+    found = ask(World({"a": 5, "b": 0}, {"a": 1, "b": 1}, ["a"]))
+
+    assert found.without_price == ("b",)
+    assert "Without a price, and left as they are: b." in screen(found)
+
+
+def test_whatever_the_fleet_the_answer_fits_on_one_screen(ask: Ask) -> None:
+    """And the tables have all of it."""
+    found = ask(a_fleet(60, 3), replace(OPTIONS, least_gain=Fraction(1, 2)))
+    long = replace(
+        found,
+        emptied=tuple(
+            replace(one, name="n" * 253, kind="k" * 80) for one in found.emptied
+        ),
+        opened=("o" * 253,) * 3,
+        without_price=("w" * 253,) * 9,
+    )
+
+    lines = screen(long).split("\n")
+
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= COLUMNS
+    all_moves = next(one for one in tables(long) if one.title.startswith("Moves"))
+    assert len(all_moves.rows) == len(found.moves())
