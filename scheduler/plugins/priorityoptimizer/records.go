@@ -214,24 +214,16 @@ func (r *planRecords) history() []plan.Moved {
 func movedBy(record *packingplan.Record) (moved []plan.Moved) {
 	at := record.Completed()
 	for _, move := range record.Status.Moves {
-		if carriedOut(move.State) {
+		if executor.State(move.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
 				From: move.FromNode, To: move.ToNode, At: at})
 		}
 	}
 	for _, eviction := range record.Status.Evictions {
-		if carriedOut(eviction.State) {
+		if executor.State(eviction.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
 				From: eviction.Node, At: at})
 		}
 	}
 	return moved
-}
-
-func carriedOut(state string) bool {
-	switch executor.State(state) {
-	case executor.Evicted, executor.Gone, executor.Bound:
-		return true
-	}
-	return false
 }
