@@ -26,7 +26,20 @@ var optOuts = map[string]string{
 var replacing = sets.New("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
 // hasForeignScheduler: another scheduler would place its replacement.
-func hasForeignScheduler(s *subject) bool { return s.pod.Spec.SchedulerName != s.rules.SchedulerName }
+func hasForeignScheduler(s *subject) bool {
+	if s.rules.Schedulers != nil {
+		return !s.rules.Schedulers.Has(s.pod.Spec.SchedulerName)
+	}
+	return s.pod.Spec.SchedulerName != s.rules.SchedulerName
+}
+
+// isOutOfScope: the plan was asked to leave it alone.
+func isOutOfScope(s *subject) bool {
+	if of := s.rules.Scope.Namespaces; of != nil && (s.namespace == nil || !of.Matches(labels.Set(s.namespace.Labels))) {
+		return true
+	}
+	return s.outside
+}
 
 // isInProtectedNamespace: a namespace that is not known yet cannot be selected.
 func isInProtectedNamespace(s *subject) bool {
@@ -181,6 +194,7 @@ func isKeptByBudgets(s *subject) bool {
 const (
 	Terminating        = "terminating"
 	Binding            = "binding"
+	OutOfScope         = "out-of-scope"
 	ForeignScheduler   = "foreign-scheduler"
 	ProtectedNamespace = "protected-namespace"
 	SystemCritical     = "system-critical"
