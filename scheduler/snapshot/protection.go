@@ -71,8 +71,8 @@ type subject struct {
 	admission *admission
 	// outside: its node is not in the scope.
 	outside bool
-	now       time.Time
-	rules     Rules
+	now     time.Time
+	rules   Rules
 }
 
 // rule is one reason why a running pod may not be disrupted.

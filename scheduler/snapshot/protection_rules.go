@@ -96,6 +96,11 @@ func isStatic(s *subject) bool {
 // isBare: no controller would replace the pod.
 func isBare(s *subject) bool { return s.controller == nil }
 
+// IsDaemonPod says that the pod is of a DaemonSet: it would go with its node.
+func IsDaemonPod(pod *v1.Pod) bool {
+	return isOfDaemonSet(&subject{controller: metav1.GetControllerOfNoCopy(pod)})
+}
+
 func isOfDaemonSet(s *subject) bool { return s.controllerKind() == "DaemonSet" }
 
 // isOfUnknownController: whether it creates a new pod, and where, is not known.
