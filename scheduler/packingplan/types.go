@@ -52,56 +52,20 @@ func (p Phase) Final() bool {
 	return p == Completed || p == NoImprovement || p == Aborted || p == Failed
 }
 
-// Objective is what a plan is to reach.
-type Objective string
-
-const (
-	Place       Objective = "Place"
-	Consolidate Objective = "Consolidate"
-)
-
-// EmptiedNodes says what becomes of the nodes that a plan empties.
-type EmptiedNodes string
-
 // Spec is what is asked for.
 type Spec struct {
-	ExecutionMode     ExecutionMode         `json:"executionMode,omitempty"`
-	Trigger           string                `json:"trigger,omitempty"`
-	TimeLimitSeconds  *float64              `json:"timeLimitSeconds,omitempty"`
-	Abort             bool                  `json:"abort,omitempty"`
-	Objective         Objective             `json:"objective,omitempty"`
-	SchedulerNames    []string              `json:"schedulerNames,omitempty"`
-	NodeSelector      *metav1.LabelSelector `json:"nodeSelector,omitempty"`
-	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	MaxMoves          *int32                `json:"maxMoves,omitempty"`
-	LeastGain         string                `json:"leastGain,omitempty"`
-	EmptiedNodes      EmptiedNodes          `json:"emptiedNodes,omitempty"`
-	CoolDownSeconds   *int32                `json:"coolDownSeconds,omitempty"`
+	ExecutionMode    ExecutionMode `json:"executionMode,omitempty"`
+	Trigger          string        `json:"trigger,omitempty"`
+	TimeLimitSeconds *float64      `json:"timeLimitSeconds,omitempty"`
+	Abort            bool          `json:"abort,omitempty"`
+	// Objective is Place where it is left out.
+	Objective Objective `json:"objective,omitempty"`
+	Scope `json:",inline"`
+	// LeastGain is the least gain of a node that is emptied, as in "0.5"; empty: any. It and EmptiedNodes are for plans
+	// that consolidate.
+	LeastGain    string       `json:"leastGain,omitempty"`
+	EmptiedNodes EmptiedNodes `json:"emptiedNodes,omitempty"`
 }
-
-// Consolidation is what a plan that empties nodes has found, and done.
-type Consolidation struct {
-	NodesBefore     int32         `json:"nodesBefore"`
-	NodesAfter      int32         `json:"nodesAfter"`
-	NodesLowerBound int32         `json:"nodesLowerBound"`
-	HourlySaving    string        `json:"hourlySaving,omitempty"`
-	Nodes           []EmptiedNode `json:"nodes,omitempty"`
-}
-
-type EmptiedNode struct {
-	Name        string    `json:"name"`
-	HourlyPrice string    `json:"hourlyPrice,omitempty"`
-	State       NodeState `json:"state,omitempty"`
-	Message     string    `json:"message,omitempty"`
-}
-
-type NodeState string
-
-const (
-	Emptied    NodeState = "Emptied"
-	GivenUp    NodeState = "GivenUp"
-	NotWorthIt NodeState = "NotWorthIt"
-)
 
 // Status is what came of it.
 type Status struct {
@@ -116,6 +80,7 @@ type Status struct {
 	StartTime      *metav1.Time       `json:"startTime,omitempty"`
 	CompletionTime *metav1.Time       `json:"completionTime,omitempty"`
 	SolveSeconds   float64            `json:"solveSeconds,omitempty"`
+	Consolidation  *Consolidation     `json:"consolidation,omitempty"`
 	Tiers          []Tier             `json:"tiers,omitempty"`
 	Classes        []Class            `json:"classes,omitempty"`
 	Placements     []Placement        `json:"placements,omitempty"`
@@ -124,7 +89,6 @@ type Status struct {
 	Protected      []Protected        `json:"protected,omitempty"`
 	Refusals       []Refusal          `json:"refusals,omitempty"`
 	Objections     []Refusal          `json:"objections,omitempty"`
-	Consolidation  *Consolidation     `json:"consolidation,omitempty"`
 }
 
 // Tier is the result for the pods of one priority and above.

@@ -74,8 +74,9 @@ func (r *Record) PlanSpec(moves *int32) packingplan.Spec {
 	}
 	return packingplan.Spec{
 		ExecutionMode: mode, Trigger: Trigger, TimeLimitSeconds: r.Spec.TimeLimitSeconds, Objective: r.Spec.Objective,
-		SchedulerNames: r.Spec.SchedulerNames, NodeSelector: r.Spec.NodeSelector, NamespaceSelector: r.Spec.NamespaceSelector,
-		MaxMoves: moves, LeastGain: r.Spec.LeastGain, EmptiedNodes: r.Spec.EmptiedNodes, CoolDownSeconds: r.Spec.CoolDownSeconds,
+		Scope: packingplan.Scope{SchedulerNames: r.Spec.SchedulerNames, NodeSelector: r.Spec.NodeSelector,
+			NamespaceSelector: r.Spec.NamespaceSelector, MaxMoves: moves, CoolDownSeconds: r.Spec.CoolDownSeconds},
+		LeastGain: r.Spec.LeastGain, EmptiedNodes: r.Spec.EmptiedNodes,
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *Snapshot) leaveAside(input Input, budgets *budgetIndex) {
 
 // unknownNamespaces counts the namespaces whose labels a rule or a pod reads, but which are not known.
 func (s *Snapshot) unknownNamespaces(input Input) int {
-	if input.Rules.Namespaces == nil && !s.Classes.labels.selectsNamespaces {
+	if input.Rules.Namespaces == nil && input.Rules.Scope.Namespaces == nil && !s.Classes.labels.selectsNamespaces {
 		return 0
 	}
 	unknown := sets.New[string]()

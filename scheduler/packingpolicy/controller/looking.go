@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stowage/stowage/scheduler/executor"
@@ -50,7 +49,7 @@ func describePlan(plan *packingpolicy.Plan, record *packingplan.Record) {
 	if found := record.Status.Consolidation; found != nil {
 		var prices []string
 		for _, node := range found.Nodes {
-			if node.State == packingplan.Emptied {
+			if node.State == packingplan.NodeEmptied {
 				plan.NodesEmptied++
 				prices = append(prices, node.HourlyPrice)
 			}
@@ -65,18 +64,14 @@ func describePlan(plan *packingpolicy.Plan, record *packingplan.Record) {
 
 // sumOf adds prices exactly; those that are not known count nothing. It is empty if none is known.
 func sumOf(prices []string) string {
-	var sum resource.Quantity
-	known := false
+	var micros int64
 	for _, price := range prices {
-		if one, err := resource.ParseQuantity(price); err == nil {
-			sum.Add(one)
-			known = true
-		}
+		micros += packingplan.Micros(price)
 	}
-	if !known {
+	if micros == 0 {
 		return ""
 	}
-	return sum.AsDec().String()
+	return packingplan.Price(micros)
 }
 
 // sum adds up what the window's plans have done, and tells what the last one left alone.
@@ -107,7 +102,7 @@ func refusedBy(record *packingplan.Record) []packingpolicy.Refused {
 		return refused
 	}
 	for _, node := range record.Status.Consolidation.Nodes {
-		if node.State != packingplan.GivenUp && node.State != packingplan.NotWorthIt {
+		if node.State != packingplan.NodeGivenUp && node.State != packingplan.NodeNotWorthIt {
 			continue
 		}
 		at := slices.IndexFunc(refused, func(one packingpolicy.Refused) bool { return one.Reason == string(node.State) })

@@ -104,6 +104,11 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapsh
 
 // snapshotOf is the state of the cluster with only those waiting pods that the condition selects.
 func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
+	return v.snapshotUnder(v.rules, id, include)
+}
+
+// snapshotUnder is the same under other rules.
+func (v *view) snapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -138,7 +143,7 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
 		Volumes: volumes, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
-		Rules: v.rules, Cache: &v.cache,
+		Rules: rules, Cache: &v.cache,
 	}), nil
 }
 
@@ -178,18 +183,18 @@ func (v *view) running(pod *v1.Pod) bool {
 // protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
 // now, or "". The plan under way has left so many siblings unplaced. A lister fails only where there is none, the index
 // never.
-func (v *view) protected(pod *v1.Pod, unplaced int) string {
+func (v *view) protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
 	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {
 		namespace = nil // it is not known yet
 	}
-	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
+	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), rules); reason != "" {
 		return reason
 	}
-	if reason := snapshot.KeptAway(pod, v.workloads, v.rules); reason != "" {
+	if reason := snapshot.KeptAway(pod, v.workloads, rules); reason != "" {
 		return reason
 	}
-	return snapshot.UnbudgetedNow(pod, v.rules, unplaced, func() []*policyv1.PodDisruptionBudget {
+	return snapshot.UnbudgetedNow(pod, rules, unplaced, func() []*policyv1.PodDisruptionBudget {
 		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
 		return budgets
 	}, func() []*v1.Pod { return v.ofController(metav1.GetControllerOfNoCopy(pod).UID) })
