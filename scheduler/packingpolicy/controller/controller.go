@@ -69,7 +69,7 @@ type write struct {
 
 // New returns a controller that does not run yet. It syncs when one of its objects changes.
 func New(parts Parts) (*Controller, error) {
-	registerMetrics()
+	packingpolicy.RegisterMetrics()
 	c := &Controller{Parts: parts, wake: make(chan struct{}, 1), written: map[types.UID]write{}, created: map[string]time.Time{}}
 	changed := cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { c.wakeUp() }, UpdateFunc: func(any, any) { c.wakeUp() }, DeleteFunc: func(any) { c.wakeUp() }}
@@ -165,6 +165,7 @@ func (c *Controller) sync(ctx context.Context, seen *packingpolicy.Record) error
 	defer cancel()
 	turn := &turn{Controller: c, ctx: ctx, policy: record, now: c.Clock.Now()}
 	acted := turn.advance()
+	packingpolicy.Show(record.Name(), &record.Status)
 	// What was done is written down in any case: the error may be that of the last of several steps.
 	if equality.Semantic.DeepEqual(record.Status, seen.Status) {
 		return acted

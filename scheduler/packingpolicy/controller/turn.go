@@ -182,7 +182,7 @@ func (t *turn) close(window *packingpolicy.Window) {
 // measure counts a window that ended once that has been written.
 func (t *turn) measure(ended packingpolicy.Window) {
 	t.said = append(t.said, func() {
-		measureEnded(t.policy.Name(), string(ended.Phase), ended.Moves, ended.NodesEmptied, ended.HourlySaving)
+		packingpolicy.Count(t.policy.Name(), ended)
 	})
 }
 
