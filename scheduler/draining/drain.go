@@ -228,8 +228,8 @@ func (d *Drain) waiting(seen Seen, now time.Time) (late string) {
 	return late
 }
 
-// missing is how many ready pods the workload lacks. A pod that was evicted counts as gone at once.
-func (d *Drain) missing(workload Workload) int {
+// Missing is how many ready pods the workload lacks. A pod that was evicted counts as gone at once.
+func (d *Drain) Missing(workload Workload) int {
 	ready := 0
 	for _, pod := range workload.Pods {
 		if pod.Ready && !d.evicted.Has(pod.UID) {
@@ -243,7 +243,7 @@ func (d *Drain) missing(workload Workload) int {
 func (d *Drain) isEmptied(node *Node, seen Seen) bool {
 	return !slices.ContainsFunc(node.Pods, func(pod Pod) bool {
 		workload, known := seen.Workloads[pod.Workload]
-		return seen.Here.Has(pod.UID) || known && d.missing(workload) > 0
+		return seen.Here.Has(pod.UID) || known && d.Missing(workload) > 0
 	})
 }
 
@@ -254,7 +254,7 @@ func (d *Drain) wave(node *Node, seen Seen) (uids []types.UID) {
 		if !seen.Here.Has(pod.UID) || d.evicted.Has(pod.UID) {
 			continue
 		}
-		if d.limits.AtOnce > 0 && d.missing(seen.Workloads[pod.Workload])+going[pod.Workload] >= d.limits.AtOnce {
+		if d.limits.AtOnce > 0 && d.Missing(seen.Workloads[pod.Workload])+going[pod.Workload] >= d.limits.AtOnce {
 			continue
 		}
 		going[pod.Workload]++
@@ -267,7 +267,7 @@ func (d *Drain) wave(node *Node, seen Seen) (uids []types.UID) {
 func (d *Drain) noteProgress(seen Seen, now time.Time) {
 	here, missing, unplaced := seen.Here.Len(), 0, 0
 	for _, workload := range seen.Workloads {
-		missing += d.missing(workload)
+		missing += d.Missing(workload)
 		for _, pod := range workload.Pods {
 			if pod.Node == "" {
 				unplaced++
@@ -287,7 +287,7 @@ func (d *Drain) stalled(node *Node, seen Seen, now time.Time) string {
 		if d.evicted.Has(pod.UID) {
 			timeout = max(timeout, d.limits.Step+pod.Grace)
 		}
-		if workload := seen.Workloads[pod.Workload]; d.missing(workload) > 0 {
+		if workload := seen.Workloads[pod.Workload]; d.Missing(workload) > 0 {
 			timeout = max(timeout, d.limits.Ready)
 			short = unready(workload)
 		}

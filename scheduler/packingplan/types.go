@@ -60,7 +60,7 @@ type Spec struct {
 	Abort            bool          `json:"abort,omitempty"`
 	// Objective is Place where it is left out.
 	Objective Objective `json:"objective,omitempty"`
-	Scope `json:",inline"`
+	Scope     `json:",inline"`
 	// LeastGain is the least gain of a node that is emptied, as in "0.5"; empty: any. It and EmptiedNodes are for plans
 	// that consolidate.
 	LeastGain    string       `json:"leastGain,omitempty"`

@@ -73,6 +73,14 @@ func (s *Snapshot) Aside() []Aside {
 	return all
 }
 
+// aboutWaiting are the parts that are about waiting pods alone.
+var aboutWaiting = sets.New(string(untriedPods), string(droppedPods), string(unsupportedPods))
+
+// AsideOfRunning is the same for a proof that is about running pods alone.
+func (s *Snapshot) AsideOfRunning() []Aside {
+	return slices.DeleteFunc(s.Aside(), func(one Aside) bool { return aboutWaiting.Has(one.What) })
+}
+
 // WaitingAside counts the waiting pods that no plan for this snapshot can place.
 func (s *Snapshot) WaitingAside() int { return len(s.aside.waiting) }
 

@@ -170,7 +170,7 @@ func UnbudgetedNow(
 		}
 	}
 	for _, sibling := range siblings() {
-		if isReady(sibling) {
+		if IsReady(sibling) {
 			of.ready++
 		}
 	}

@@ -128,7 +128,7 @@ func isOfStatefulSet(s *subject) bool {
 // isSingleton: while the pod is moved, no other pod serves.
 func isSingleton(s *subject) bool {
 	others := s.ready
-	if isReady(s.pod) {
+	if IsReady(s.pod) {
 		others--
 	}
 	return s.rules.KeepSingletons && others < 1
@@ -156,7 +156,7 @@ func siblingsOf(pods []*known) map[types.UID]siblings {
 			continue
 		}
 		of := count[pod.controller.UID]
-		if isReady(pod.pod) {
+		if IsReady(pod.pod) {
 			of.ready++
 		}
 		if pod.pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod.pod) {
@@ -167,8 +167,8 @@ func siblingsOf(pods []*known) map[types.UID]siblings {
 	return count
 }
 
-// isReady says whether the pod serves and will continue to.
-func isReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
+// IsReady says whether the pod serves and will continue to.
+func IsReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
 
 func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
 

@@ -54,6 +54,8 @@ type planRecords struct {
 	handled latest
 	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
 	approved, aborted latest
+	// staleMarks: a node may keep pods off for a plan that is no longer carried out.
+	staleMarks bool
 	// unwritten are the plans that have ended and whose final status has not been written yet.
 	unwritten []*packingplan.Record
 	// writeError is why not; each error is logged once.

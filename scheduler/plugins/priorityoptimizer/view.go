@@ -27,14 +27,14 @@ import (
 type view struct {
 	nodes corelisters.NodeLister
 	pods  corelisters.PodLister
-	// byController are the same pods, with controllerIndex. Only what evicts needs it.
-	byController cache.Indexer
-	namespaces   corelisters.NamespaceLister
-	budgets      policylisters.PodDisruptionBudgetLister
-	volumes      volumes
-	workloads    workloads
-	now          func() time.Time
-	inFlight     *inFlight
+	// indexed are the same pods, with controllerIndex and nodeIndex. Only what evicts needs it.
+	indexed    cache.Indexer
+	namespaces corelisters.NamespaceLister
+	budgets    policylisters.PodDisruptionBudgetLister
+	volumes    volumes
+	workloads  workloads
+	now        func() time.Time
+	inFlight   *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
 	held func() map[string]resources.Vector
 	// ownerLabels are the labels by which reservations select the pods that may use that room.
@@ -87,13 +87,7 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 		KeepNotReady:        !args.EvictNotReady,
 		KeepRollouts:        !args.EvictDuringRollout,
 	}
-	if args.NamespaceSelector != nil {
-		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
-		if err != nil {
-			selector = labels.Nothing() // fail closed
-		}
-		rules.Namespaces = selector
-	}
+	rules.Namespaces = selectorOf(args.NamespaceSelector)
 	return rules
 }
 
@@ -202,7 +196,7 @@ func (v *view) protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string
 
 // ofController are the pods of a controller, whatever their state. The index never fails.
 func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
-	objects, _ := v.byController.ByIndex(controllerIndex, string(uid))
+	objects, _ := v.indexed.ByIndex(controllerIndex, string(uid))
 	for _, object := range objects {
 		if pod, ok := object.(*v1.Pod); ok {
 			pods = append(pods, pod)
@@ -211,15 +205,23 @@ func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
 	return pods
 }
 
-// controllerIndex finds the pods of a controller by its UID.
-const controllerIndex = "stowage.dev/controller"
+// controllerIndex finds the pods of a controller by its UID, nodeIndex those of a node by its name.
+const (
+	controllerIndex = "stowage.dev/controller"
+	nodeIndex       = "stowage.dev/node"
+)
 
-// indexByController makes the pods' informer find them by controller, unless another profile has done so.
-func indexByController(pods cache.SharedIndexInformer) error {
+// indexPods makes the pods' informer find them by controller and node, unless another profile has done so.
+func indexPods(pods cache.SharedIndexInformer) error {
 	if _, done := pods.GetIndexer().GetIndexers()[controllerIndex]; done {
 		return nil
 	}
-	return pods.AddIndexers(cache.Indexers{controllerIndex: func(object any) ([]string, error) {
+	return pods.AddIndexers(cache.Indexers{nodeIndex: func(object any) ([]string, error) {
+		if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+			return []string{pod.Spec.NodeName}, nil
+		}
+		return nil, nil
+	}, controllerIndex: func(object any) ([]string, error) {
 		if pod, ok := object.(*v1.Pod); ok {
 			if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 				return []string{string(controller.UID)}, nil
