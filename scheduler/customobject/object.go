@@ -39,6 +39,8 @@ func (o *Object[Spec, Status]) UID() types.UID { return o.seen.GetUID() }
 
 func (o *Object[Spec, Status]) Labels() map[string]string { return o.seen.GetLabels() }
 
+func (o *Object[Spec, Status]) Annotations() map[string]string { return o.seen.GetAnnotations() }
+
 // Generation changes with the spec.
 func (o *Object[Spec, Status]) Generation() int64 { return o.seen.GetGeneration() }
 

@@ -2,12 +2,14 @@ package customobject
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -73,6 +75,31 @@ func (s *Store[Spec, Status]) Refresh(ctx context.Context, object *Object[Spec, 
 	}
 	object.seen = latest
 	return seen.Status, stored.Status, nil
+}
+
+// Get reads the object of that name.
+func (s *Store[Spec, Status]) Get(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	found, err := s.api.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", s.of.Kind, name, err)
+	}
+	return found, nil
+}
+
+// MergeSpec sets fields of an object's spec; an object that is gone already is fine.
+func (s *Store[Spec, Status]) MergeSpec(ctx context.Context, name string, fields map[string]any) error {
+	patch, err := json.Marshal(map[string]any{"spec": fields})
+	if err != nil {
+		return fmt.Errorf("changing %s %s: %w", s.of.Kind, name, err)
+	}
+	_, err = s.api.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("changing %s %s: %w", s.of.Kind, name, err)
+	}
+	return nil
 }
 
 // Delete removes the object of that name; one that is gone already is fine.

@@ -48,6 +48,9 @@ const (
 	NotNeeded State = "NotNeeded"
 )
 
+// Disrupted says that the pod was taken off its node.
+func (s State) Disrupted() bool { return s == Evicted || s == Gone || s == Bound }
+
 // defaultGraceSeconds is Kubernetes' default termination grace period.
 const defaultGraceSeconds = 30
 

@@ -46,6 +46,12 @@ func Read(object any) (*Record, error) {
 	if read.Spec.ExecutionMode == "" {
 		read.Spec.ExecutionMode = DryRun
 	}
+	if read.Spec.Objective == "" {
+		read.Spec.Objective = Place
+	}
+	if read.Spec.EmptiedNodes == "" {
+		read.Spec.EmptiedNodes = Taint
+	}
 	return &Record{*read}, nil
 }
 

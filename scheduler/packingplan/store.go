@@ -3,6 +3,7 @@ package packingplan
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,31 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 		return nil, err
 	}
 	return Read(created)
+}
+
+// CreateNamed makes an object that another controller asks for. One that is there already is returned as it is, unless
+// it has been asked for by somebody else: then the error is that of the API server.
+func (s *Store) CreateNamed(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*Record, error) {
+	object, err := s.objects.Create(ctx, metadata, spec)
+	if apierrors.IsAlreadyExists(err) {
+		found, getErr := s.objects.Get(ctx, metadata.Name)
+		if getErr != nil {
+			return nil, getErr
+		}
+		if !maps.Equal(found.GetAnnotations(), metadata.Annotations) {
+			return nil, err
+		}
+		object, err = found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Read(object)
+}
+
+// Abort asks for the end of a plan, whoever carries it out. One that is gone already is fine.
+func (s *Store) Abort(ctx context.Context, name string) error {
+	return s.objects.MergeSpec(ctx, name, map[string]any{"abort": true})
 }
 
 // OvertakenError says that another process has written the plan's status.

@@ -58,6 +58,13 @@ type Spec struct {
 	Trigger          string        `json:"trigger,omitempty"`
 	TimeLimitSeconds *float64      `json:"timeLimitSeconds,omitempty"`
 	Abort            bool          `json:"abort,omitempty"`
+	// Objective is Place where it is left out.
+	Objective Objective `json:"objective,omitempty"`
+	Scope     `json:",inline"`
+	// LeastGain is the least gain of a node that is emptied, as in "0.5"; empty: any. It and EmptiedNodes are for plans
+	// that consolidate.
+	LeastGain    string       `json:"leastGain,omitempty"`
+	EmptiedNodes EmptiedNodes `json:"emptiedNodes,omitempty"`
 }
 
 // Status is what came of it.
@@ -73,6 +80,7 @@ type Status struct {
 	StartTime      *metav1.Time       `json:"startTime,omitempty"`
 	CompletionTime *metav1.Time       `json:"completionTime,omitempty"`
 	SolveSeconds   float64            `json:"solveSeconds,omitempty"`
+	Consolidation  *Consolidation     `json:"consolidation,omitempty"`
 	Tiers          []Tier             `json:"tiers,omitempty"`
 	Classes        []Class            `json:"classes,omitempty"`
 	Placements     []Placement        `json:"placements,omitempty"`

@@ -33,9 +33,10 @@ const (
 	Strict Policy = iota
 	// Paper lets running pods of equal priority be traded.
 	Paper
-	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced. Such plans are
-	// never carried out: they only answer questions.
+	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced.
 	Consolidate
+	// Drain is the same for pods that another scheduler places: it decides where they go.
+	Drain
 )
 
 // Step is what a plan does with one pod. A pending pod is placed: From is empty. A running one is moved, that is evicted
@@ -104,7 +105,7 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 // Check reads a plan on a snapshot that may be newer than the one it was made for. The error
 // is a *RefusedError.
 func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
-	reader := &reader{on: on, seen: map[types.UID]bool{}, plan: &Plan{
+	reader := &reader{on: on, policy: policy, seen: map[types.UID]bool{}, plan: &Plan{
 		SnapshotID: message.SnapshotId, Optimal: message.Optimal, Classes: on.Classes}}
 	if err := reader.read(message); err != nil {
 		return nil, err
@@ -124,6 +125,8 @@ func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan,
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
 	switch policy {
+	case Drain:
+		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
 	case Consolidate:
 		return append(rules, checkNoneDisplaced)
 	case Paper:

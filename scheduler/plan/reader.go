@@ -12,9 +12,10 @@ const MaxSteps = 4000
 
 // reader resolves names to pods of the snapshot and applies the rules about one pod at a time.
 type reader struct {
-	on   *snapshot.Snapshot
-	seen map[types.UID]bool
-	plan *Plan
+	on     *snapshot.Snapshot
+	policy Policy
+	seen   map[types.UID]bool
+	plan   *Plan
 }
 
 func (r *reader) read(message *contract.Plan) error {
@@ -111,6 +112,9 @@ func (r *reader) pod(uid string) (*snapshot.Pod, error) {
 }
 
 func (r *reader) target(pod *snapshot.Pod, node string) error {
+	if r.policy == Drain {
+		return nil
+	}
 	known, ok := r.on.Nodes[node]
 	if !ok {
 		return refuse(UnknownNode, "no node is called %.64q", node)

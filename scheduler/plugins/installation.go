@@ -124,6 +124,9 @@ func (i *Installation) Attach(
 	if err != nil {
 		return err
 	}
+	if err := i.startPolicies(ctx, to, profiles, lease); err != nil {
+		return fmt.Errorf("attaching the controller of policies: %w", err)
+	}
 	if i.plans != nil {
 		go i.plans.RunWithContext(ctx)
 	}

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -120,6 +121,23 @@ func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
 	}
 	node.AddPodInfo(info)
 	c.changed(pod, name)
+	return nil
+}
+
+// taint puts a taint on a node, or takes it off.
+func (c *clusterCopy) taint(name string, taint v1.Taint, on bool) error {
+	node, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	changed := node.Node().DeepCopy()
+	changed.Spec.Taints = slices.DeleteFunc(changed.Spec.Taints, func(one v1.Taint) bool { return one.MatchTaint(&taint) })
+	if on {
+		changed.Spec.Taints = append(changed.Spec.Taints, taint)
+	}
+	node.SetNode(changed)
+	c.changes[name]++
+	clear(c.trials)
 	return nil
 }
 

@@ -26,8 +26,11 @@ type Arrival struct {
 }
 
 // ArrivalsOf are the places of a plan in its object, including those that are taken by now: the pods' annotations say
-// which. A move that turned out not to be needed has none.
+// which. A move that turned out not to be needed has none, nor has a plan whose pods another scheduler places.
 func ArrivalsOf(record *packingplan.Record) []Arrival {
+	if record.IsRehearsed() {
+		return nil
+	}
 	status := &record.Status
 	classes := make(map[string]*packingplan.Class, len(status.Classes))
 	requests := make(map[string]resources.Vector, len(status.Classes))

@@ -13,7 +13,7 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// policyConsolidate is for questions only: the plugin never carries such a plan out.
+// policyConsolidate is for questions only: in a cluster, each PackingPlan says what it is for.
 const policyConsolidate priorityoptimizer.Policy = "Consolidate"
 
 // Question asks for the scheduler's verdicts on plans for a cluster in which no pods are scheduled.

@@ -73,6 +73,14 @@ func (s *Snapshot) Aside() []Aside {
 	return all
 }
 
+// aboutWaiting are the parts that are about waiting pods alone.
+var aboutWaiting = sets.New(string(untriedPods), string(droppedPods), string(unsupportedPods))
+
+// AsideOfRunning is the same for a proof that is about running pods alone.
+func (s *Snapshot) AsideOfRunning() []Aside {
+	return slices.DeleteFunc(s.Aside(), func(one Aside) bool { return aboutWaiting.Has(one.What) })
+}
+
 // WaitingAside counts the waiting pods that no plan for this snapshot can place.
 func (s *Snapshot) WaitingAside() int { return len(s.aside.waiting) }
 
@@ -126,7 +134,7 @@ func (s *Snapshot) leaveAside(input Input, budgets *budgetIndex) {
 
 // unknownNamespaces counts the namespaces whose labels a rule or a pod reads, but which are not known.
 func (s *Snapshot) unknownNamespaces(input Input) int {
-	if input.Rules.Namespaces == nil && !s.Classes.labels.selectsNamespaces {
+	if input.Rules.Namespaces == nil && input.Rules.Scope.Namespaces == nil && !s.Classes.labels.selectsNamespaces {
 		return 0
 	}
 	unknown := sets.New[string]()

@@ -22,7 +22,7 @@ func (s *Snapshot) Forbid(class, node string) {
 // Forbids says whether pods of the class are kept off the node.
 func (s *Snapshot) Forbids(class, node string) bool {
 	known := s.Nodes[node]
-	return known != nil && known.Leaving || s.forbidden.Has(Pair{class, node})
+	return known != nil && (known.Leaving || known.Outside) || s.forbidden.Has(Pair{class, node})
 }
 
 // Pin makes a running pod immovable, for the given reason.

@@ -46,6 +46,13 @@ func nodeMessage(node *v1.Node) *contract.Node {
 	return message
 }
 
+// closed is the message of a node that takes no pods, and that nothing is saved by emptying.
+func closed(node *contract.Node) *contract.Node {
+	room := proto.CloneOf(node.Allocatable)
+	room.Pods = 0
+	return &contract.Node{Name: node.Name, Allocatable: room, Labels: node.Labels, Taints: node.Taints, Unschedulable: true}
+}
+
 // NodeState is equal for two versions of a node that differ in nothing that can change an answer.
 func NodeState(node *v1.Node) string { return nodeLine(nodeMessage(node)) }
 

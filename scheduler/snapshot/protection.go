@@ -24,6 +24,10 @@ type Rules struct {
 	ProtectedNamespaces sets.Set[string]
 	// Namespaces selects by label the namespaces whose pods may be disrupted; nil selects all.
 	Namespaces labels.Selector
+	// Schedulers are those whose pods may be disrupted; nil: SchedulerName alone.
+	Schedulers sets.Set[string]
+	// Scope is what a plan may touch, beside all other rules.
+	Scope Scope
 	// MinAge is how long a pod must have run before it may be disrupted.
 	MinAge time.Duration
 	// MaxGracePeriod is the longest grace period of a pod that may be disrupted; zero: any.
@@ -42,6 +46,14 @@ type Rules struct {
 	KeepRollouts bool
 }
 
+// Scope selects by label the nodes that pods may leave and go to, and the namespaces of the pods. Nil selects all.
+type Scope struct{ Nodes, Namespaces labels.Selector }
+
+// hasNode says whether the node is in the scope.
+func (s Scope) hasNode(node *v1.Node) bool {
+	return s.Nodes == nil || s.Nodes.Matches(labels.Set(node.Labels))
+}
+
 // subject is a running pod with everything that rules read. Of the class they read only the priority and what is
 // unsupported.
 type subject struct {
@@ -57,8 +69,10 @@ type subject struct {
 	// owner is what is known of its controller; nil is nothing.
 	owner     *owner
 	admission *admission
-	now       time.Time
-	rules     Rules
+	// outside: its node is not in the scope.
+	outside bool
+	now     time.Time
+	rules   Rules
 }
 
 // rule is one reason why a running pod may not be disrupted.
@@ -73,6 +87,7 @@ var lasting = []rule{
 	{Mirror, isMirror},
 	{Static, isStatic},
 	{DaemonSet, isOfDaemonSet},
+	{OutOfScope, isOutOfScope},
 	{ForeignScheduler, hasForeignScheduler},
 	{ProtectedNamespace, isInProtectedNamespace},
 	{SystemCritical, isSystemCritical},
@@ -155,7 +170,7 @@ func UnbudgetedNow(
 		}
 	}
 	for _, sibling := range siblings() {
-		if isReady(sibling) {
+		if IsReady(sibling) {
 			of.ready++
 		}
 	}

@@ -33,6 +33,15 @@ func IsWhole(pod *v1.Pod, living int, in Workloads) bool {
 	return of == nil || of.missing || of.desired == nil || living >= int(*of.desired)
 }
 
+// Wanted is how many pods the pod's controller wants; nil if that is not known.
+func Wanted(pod *v1.Pod, in Workloads) *int32 {
+	of := sourcesOf(in, pod.Namespace, metav1.GetControllerOfNoCopy(pod)).owner()
+	if of == nil {
+		return nil
+	}
+	return of.desired
+}
+
 // hasNoOwner: nobody would replace the pod, and it is about to be deleted itself.
 func hasNoOwner(s *subject) bool { return s.owner != nil && s.owner.missing }
 

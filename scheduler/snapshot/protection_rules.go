@@ -26,7 +26,20 @@ var optOuts = map[string]string{
 var replacing = sets.New("ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
 // hasForeignScheduler: another scheduler would place its replacement.
-func hasForeignScheduler(s *subject) bool { return s.pod.Spec.SchedulerName != s.rules.SchedulerName }
+func hasForeignScheduler(s *subject) bool {
+	if s.rules.Schedulers != nil {
+		return !s.rules.Schedulers.Has(s.pod.Spec.SchedulerName)
+	}
+	return s.pod.Spec.SchedulerName != s.rules.SchedulerName
+}
+
+// isOutOfScope: the plan was asked to leave it alone.
+func isOutOfScope(s *subject) bool {
+	if of := s.rules.Scope.Namespaces; of != nil && (s.namespace == nil || !of.Matches(labels.Set(s.namespace.Labels))) {
+		return true
+	}
+	return s.outside
+}
 
 // isInProtectedNamespace: a namespace that is not known yet cannot be selected.
 func isInProtectedNamespace(s *subject) bool {
@@ -83,6 +96,11 @@ func isStatic(s *subject) bool {
 // isBare: no controller would replace the pod.
 func isBare(s *subject) bool { return s.controller == nil }
 
+// IsDaemonPod says that the pod is of a DaemonSet: it would go with its node.
+func IsDaemonPod(pod *v1.Pod) bool {
+	return isOfDaemonSet(&subject{controller: metav1.GetControllerOfNoCopy(pod)})
+}
+
 func isOfDaemonSet(s *subject) bool { return s.controllerKind() == "DaemonSet" }
 
 // isOfUnknownController: whether it creates a new pod, and where, is not known.
@@ -110,7 +128,7 @@ func isOfStatefulSet(s *subject) bool {
 // isSingleton: while the pod is moved, no other pod serves.
 func isSingleton(s *subject) bool {
 	others := s.ready
-	if isReady(s.pod) {
+	if IsReady(s.pod) {
 		others--
 	}
 	return s.rules.KeepSingletons && others < 1
@@ -138,7 +156,7 @@ func siblingsOf(pods []*known) map[types.UID]siblings {
 			continue
 		}
 		of := count[pod.controller.UID]
-		if isReady(pod.pod) {
+		if IsReady(pod.pod) {
 			of.ready++
 		}
 		if pod.pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod.pod) {
@@ -149,8 +167,8 @@ func siblingsOf(pods []*known) map[types.UID]siblings {
 	return count
 }
 
-// isReady says whether the pod serves and will continue to.
-func isReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
+// IsReady says whether the pod serves and will continue to.
+func IsReady(pod *v1.Pod) bool { return pod.DeletionTimestamp == nil && podutil.IsPodReady(pod) }
 
 func isTerminating(s *subject) bool { return s.pod.DeletionTimestamp != nil }
 
@@ -181,6 +199,7 @@ func isKeptByBudgets(s *subject) bool {
 const (
 	Terminating        = "terminating"
 	Binding            = "binding"
+	OutOfScope         = "out-of-scope"
 	ForeignScheduler   = "foreign-scheduler"
 	ProtectedNamespace = "protected-namespace"
 	SystemCritical     = "system-critical"

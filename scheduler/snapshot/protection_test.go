@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -365,5 +366,75 @@ func BenchmarkProtections(b *testing.B) {
 				s.Protections(func(types.UID) bool { return true })
 			}
 		})
+	}
+}
+
+// A plan that is asked for less than the cluster touches nothing else, and says why; its optimiser can send no pod to the
+// other nodes, and gains nothing by emptying them.
+func TestAScopeKeepsAPlanToItsNodesAndNamespaces(t *testing.T) {
+	labelled := func(name, pool string) *v1.Node {
+		node := aNode(name, "4", "8Gi")
+		node.Labels = map[string]string{"pool": pool, snapshot.HourlyPrice: "0.5"}
+		return node
+	}
+	namespace := func(name, team string) *v1.Namespace {
+		return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": team}}}
+	}
+	other := aPod("other", "n1")
+	other.Namespace = "theirs"
+	of := rules()
+	of.Scope = snapshot.Scope{Nodes: labels.SelectorFromSet(labels.Set{"pool": "a"}),
+		Namespaces: labels.SelectorFromSet(labels.Set{"team": "ours"})}
+
+	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{labelled("n1", "a"), labelled("n2", "b")},
+		Pods: []*v1.Pod{aPod("inside", "n1"), aPod("outside", "n2"), other}, Rules: of,
+		Namespaces: []*v1.Namespace{namespace("default", "ours"), namespace("theirs", "theirs")}})
+
+	for uid, want := range map[types.UID]string{"uid-inside": "", "uid-outside": snapshot.OutOfScope, "uid-other": snapshot.OutOfScope} {
+		if got := s.Pods[uid].Immovable; got != want {
+			t.Errorf("%s: %q, want %q", uid, got, want)
+		}
+	}
+	in, out := s.Message.Nodes[0], s.Message.Nodes[1]
+	if in.HourlyPriceMicros != 500_000 || out.HourlyPriceMicros != 0 || out.Allocatable.Pods != 0 || !s.Forbids("any", "n2") {
+		t.Errorf("the optimiser gets %v and %v", in, out)
+	}
+	if len(s.Aside()) != 0 {
+		t.Errorf("left aside %v, but the scope is the question", s.Aside())
+	}
+}
+
+// A plan may be asked to move the pods of another scheduler.
+func TestPodsOfTheNamedSchedulersMayMove(t *testing.T) {
+	foreign := aPod("foreign", "n1", func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })
+	of := rules()
+	of.Schedulers = sets.New("other")
+
+	s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{foreign, aPod("own", "n1")}, Rules: of})
+
+	if got := s.Pods["uid-foreign"].Immovable; got != "" {
+		t.Errorf("the other scheduler's pod stays: %q", got)
+	}
+	if got := s.Pods["uid-own"].Immovable; got != snapshot.ForeignScheduler {
+		t.Errorf("the own pod stays for %q", got)
+	}
+}
+
+// Most nodes have pods of DaemonSets in kube-system. A node with no other pod is not in use, so no other rule may hide
+// what they are.
+func TestANodeWithDaemonPodsAloneIsNotInUse(t *testing.T) {
+	daemon := aPod("daemon", "n1", ownedBy("DaemonSet"), func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })
+	daemon.Namespace = metav1.NamespaceSystem
+
+	s := build([]*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}, daemon, aPod("p", "n2"))
+
+	if got := s.Pods[daemon.UID].Immovable; got != snapshot.DaemonSet {
+		t.Errorf("immovable for %q", got)
+	}
+	if used := s.InUse(nil); len(used) != 1 || used["n2"] != 1 {
+		t.Errorf("in use %v", used)
+	}
+	if used := s.InUse(map[types.UID]string{"uid-p": "n1"}); len(used) != 1 || used["n1"] != 1 {
+		t.Errorf("in use after the move %v", used)
 	}
 }

@@ -68,6 +68,10 @@ type Node struct {
 	Cordoned bool
 	// Leaving nodes are being deleted; they take no pods.
 	Leaving bool
+	// Outside nodes are not in the scope of the plan: no pod leaves them or goes there.
+	Outside bool
+	// HourlyPriceMicros is what an hour of it costs; 0 is not known, or none of the plan's business.
+	HourlyPriceMicros int64
 	// State is equal for two versions of the node that differ in nothing that can change an answer.
 	State string
 }
@@ -151,7 +155,7 @@ func Build(input Input) *Snapshot {
 	}
 	cache.begin()
 	defer cache.end()
-	nodes := s.addNodes(input.Nodes, cache)
+	nodes := s.addNodes(input.Nodes, input.Rules.Scope, cache)
 	budgets := matchBudgets(input.Budgets)
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
@@ -164,7 +168,7 @@ func Build(input Input) *Snapshot {
 	return s
 }
 
-func (s *Snapshot) addNodes(nodes []*v1.Node, cache *Cache) []*labelled {
+func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labelled {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	s.Message.Nodes = make([]*contract.Node, len(nodes))
@@ -174,14 +178,21 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, cache *Cache) []*labelled {
 		if known.unsent {
 			s.aside.add(unsentNodes, 1)
 		}
+		outside := !scope.hasNode(node)
 		s.Message.Nodes[i] = known.message
+		if outside {
+			s.Message.Nodes[i] = closed(known.message)
+		}
 		all[i] = &labelled{message: &s.Message.Nodes[i], size: known.size}
 		s.Nodes[node.Name] = &Node{
 			Name:        node.Name,
 			Allocatable: known.allocatable,
 			Cordoned:    node.Spec.Unschedulable,
 			Leaving:     node.DeletionTimestamp != nil,
+			Outside:     outside,
 			State:       known.state,
+
+			HourlyPriceMicros: s.Message.Nodes[i].HourlyPriceMicros,
 		}
 	}
 	return all
@@ -229,6 +240,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	for _, one := range counted {
 		of.pod, of.controller, of.class, of.budgets = one.pod.pod, one.pod.controller, one.class.message, one.class.budgets
 		of.namespace, of.ready, of.running, of.owner = namespaces[of.pod.Namespace], 0, 0, nil
+		of.outside = one.node != "" && s.Nodes[one.node].Outside
 		if of.controller != nil {
 			alike := count[of.controller.UID]
 			of.ready, of.running = alike.ready, alike.running
@@ -278,6 +290,28 @@ func (s *Snapshot) noteChange(at time.Time) {
 	if !at.IsZero() && (s.NextChange.IsZero() || at.Before(s.NextChange)) {
 		s.NextChange = at
 	}
+}
+
+// DeletionCost is the pod's controller.kubernetes.io/pod-deletion-cost.
+func (p *Pod) DeletionCost() int32 { return p.message.DeletionCost }
+
+// GoesWithItsNode says that the node is empty with the pod, too.
+func (p *Pod) GoesWithItsNode() bool { return p.Immovable == DaemonSet }
+
+// InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node without such a
+// pod is not in use.
+func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
+	count := map[string]int{}
+	for uid, pod := range s.Pods {
+		node := pod.Node
+		if changed, moved := after[uid]; moved {
+			node = changed
+		}
+		if node != "" && !pod.GoesWithItsNode() {
+			count[node]++
+		}
+	}
+	return count
 }
 
 // nodeOf is the pod's node, also while its binding is still under way.

@@ -71,10 +71,24 @@ def test_pod_groups_are_read_where_a_gate_schedules_them(
     assert of_groups == (wanted if granted else set())
 
 
-def test_workloads_and_nodes_are_read_only() -> None:
-    """A scheduler that can change workloads or nodes can do anything."""
+def test_nodes_are_patched_only_where_plans_may_empty_them() -> None:
+    """A right to patch a node is one to any field of it."""
+    patch, off = ("", "nodes", "patch"), "consolidation.enabled=false"
+    by_default, without = set(rights(render())), set(rights(render(off)))
+
+    assert by_default - without == {patch}
+    assert patch not in set(rights(render("profile=default")))
+    assert {v for _, r, v in by_default if r == "nodes"} - {"patch"} == {
+        "get",
+        "list",
+        "watch",
+    }
+
+
+def test_workloads_are_read_only() -> None:
+    """A scheduler that can change workloads can do anything."""
     granted = set(rights(render(*EVERYTHING_ON)))
-    read_only = {"nodes", "namespaces", "services", "replicasets", "statefulsets"}
+    read_only = {"namespaces", "services", "replicasets", "statefulsets"}
 
     assert {v for _, r, v in granted if r in read_only} == {"get", "list", "watch"}
     assert {v for g, r, v in granted if (g, r) == ("", "pods")} == {

@@ -34,6 +34,8 @@ type solver interface {
 // rehearser tries a plan before anything is done.
 type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
+	// Drain tries what another scheduler would do.
+	Drain(ctx context.Context, nodes []rehearsal.Emptied, taint v1.Taint) (rehearsal.Drained, error)
 	// FreeOn is the room on the nodes, pods whose binding is under way counted.
 	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }
@@ -106,10 +108,10 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 	p.view = newView(handle, args, p.inFlight)
 	p.view.now = with.clock.Now
 	pods := handle.SharedInformerFactory().Core().V1().Pods().Informer()
-	if err := indexByController(pods); err != nil {
+	if err := indexPods(pods); err != nil {
 		return nil, fmt.Errorf("%s: indexing pods: %w", Name, err)
 	}
-	p.view.byController = pods.GetIndexer()
+	p.view.indexed = pods.GetIndexer()
 	if _, err := pods.AddEventHandler(p.podHandler()); err != nil {
 		return nil, fmt.Errorf("%s: watching pods: %w", Name, err)
 	}

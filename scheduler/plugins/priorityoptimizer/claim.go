@@ -23,6 +23,8 @@ type claim struct {
 	asked, waiting int
 	// aside is what the problem lacks of the cluster's.
 	aside []string
+	// consolidates: it is about nodes in use, not about waiting pods.
+	consolidates bool
 }
 
 // Reasons of the condition Optimal.
@@ -35,6 +37,8 @@ const (
 const (
 	messageProved    = "no plan that keeps to the rules is better for the cluster as it was, in any tier"
 	messageNotProved = "the optimiser found nothing better in time"
+	// messageConsolidated is what is proved of a plan that consolidates.
+	messageConsolidated = "no plan for the scope that keeps to the rules leaves fewer or cheaper nodes in use, or the same with fewer moves"
 )
 
 // The optimiser's refusals that are no news: the snapshot counts the pods with unsupported needs, and a budget is a rule of
@@ -42,7 +46,13 @@ const (
 var knownRefusals = sets.New("unsupported", "disruption-budget")
 
 // claim is what the session has proved so far.
-func (s *solveSession) claim() claim { return claimOf(s.snapshot, s.answer, s.moveLimit) }
+func (s *solveSession) claim() claim {
+	made := claimOf(s.snapshot, s.answer, s.moveLimit)
+	if scope := s.rules.Scope; made.waiting > 0 && (scope.Nodes != nil || scope.Namespaces != nil) {
+		made.aside = append(made.aside, "what is out of the plan's scope")
+	}
+	return made
+}
 
 // Proves says whether a plan for the snapshot, of whose pods and nodes the optimiser refused none, shows that no plan is
 // better for the cluster.
@@ -110,6 +120,8 @@ func (c *claim) message(all string) string {
 		return messageNotProved
 	case len(c.aside) == 0:
 		return all
+	case c.consolidates:
+		return "proved best but for what was left aside: " + strings.Join(c.aside, ", ")
 	}
 	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.aside, ", "))
 }
@@ -131,5 +143,9 @@ func (s *solveSession) describe(made claim, now time.Time) {
 	} else if len(made.aside) > 0 {
 		reason = reasonLeftAside
 	}
-	status.Set(packingplan.Optimal, status.Optimal, reason, made.message(messageProved), now)
+	proved := messageProved
+	if made.consolidates {
+		proved = messageConsolidated
+	}
+	status.Set(packingplan.Optimal, status.Optimal, reason, made.message(proved), now)
 }

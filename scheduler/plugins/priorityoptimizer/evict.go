@@ -92,13 +92,20 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	return fmt.Errorf("evicting pod %s: %w", podName(pod), err)
 }
 
-// protected is the rule that forbids a disruption of the pod as it is now, or "".
-func (p *Plugin) protected(pod *v1.Pod) string {
-	unplaced := 0
-	if execution := p.execution.Load(); execution != nil {
-		unplaced = execution.LeftUnplaced(pod)
+// evictorFor evicts under the rules of a plan.
+func (l *loop) evictorFor(rules snapshot.Rules) evictor {
+	return evictor{l.evictions, l.plugin.view.pods, l.plugin.protected(rules)}
+}
+
+// protected tells, under the rules of a plan, which one forbids a disruption of a pod as it is now; "" is none.
+func (p *Plugin) protected(rules snapshot.Rules) func(*v1.Pod) string {
+	return func(pod *v1.Pod) string {
+		unplaced := 0
+		if execution := p.execution.Load(); execution != nil {
+			unplaced = execution.LeftUnplaced(pod)
+		}
+		return p.view.protected(pod, rules, unplaced)
 	}
-	return p.view.protected(pod, unplaced)
 }
 
 // unanswered says that the server did not decide about the request: it timed out or was unavailable.

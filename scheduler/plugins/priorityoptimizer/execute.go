@@ -55,9 +55,7 @@ type planExecution struct {
 	retry     time.Duration
 	// refused is why an eviction of the last wave must be tried again; empty if none must.
 	refused string
-	// written is when the progress was last written, and writing how long that took.
-	written time.Time
-	writing time.Duration
+	written progressWriter
 	woken   time.Time
 	dirty   bool
 	// nodes are the states that the nodes of the plan must keep.
@@ -70,7 +68,20 @@ type planExecution struct {
 	shortSince map[string]time.Time
 	// adopted are the moves whose pod a former process had evicted.
 	adopted []types.UID
+	// emptying is nil unless the plan consolidates.
+	emptying *emptying
 }
+
+// activePlan is a plan that is being carried out.
+type activePlan interface {
+	about() *packingplan.Record
+	// advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
+	advance(ctx context.Context) *ending
+	// conclude puts the end into the status.
+	conclude(ctx context.Context, end *ending)
+}
+
+func (e *planExecution) about() *packingplan.Record { return e.record }
 
 // advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
 func (e *planExecution) advance(ctx context.Context) *ending {
@@ -93,12 +104,34 @@ func (e *planExecution) advance(ctx context.Context) *ending {
 	if reason := e.infeasible(progress, free); reason != "" {
 		return &ending{packingplan.Aborted, reason}
 	}
+	if end, ready := e.beginEmptying(ctx); !ready {
+		return end
+	}
 	if err := e.evictWave(ctx, free); err != nil {
 		return &ending{packingplan.Aborted, err.Error()}
 	}
 	e.wakePlanned(free)
 	e.writeProgress(ctx)
 	return nil
+}
+
+// beginEmptying keeps new pods off the nodes that are to be emptied. No pod leaves before it is ready.
+func (e *planExecution) beginEmptying(ctx context.Context) (end *ending, ready bool) {
+	if e.emptying == nil || e.emptying.marked {
+		return nil, true
+	}
+	err := e.emptying.begin(ctx)
+	switch {
+	case err == nil:
+		for _, name := range e.record.Status.Consolidation.OpenNodes() {
+			e.record.Status.Consolidation.Of(name).State = packingplan.NodeEmptying
+		}
+		return nil, true
+	case isForbidden(err) || !isTransient(err):
+		return &ending{packingplan.Aborted, err.Error()}, false
+	}
+	e.records.logger(e.record).Error(err, "The nodes cannot be marked yet")
+	return nil, false
 }
 
 // noteGone reports to the execution which pods have left their nodes.
@@ -211,16 +244,28 @@ func (e *planExecution) wakePlanned(free map[string]resources.Vector) {
 
 func (e *planExecution) writeProgress(ctx context.Context) {
 	e.dirty = false
-	began := e.clock.Now()
-	if began.Sub(e.written) < max(statusEvery, statusShare*e.writing) ||
-		!describeProgress(&e.record.Status, e.States(), e.Targets()) {
-		return
+	if e.written.due(e.clock.Now()) && describeProgress(&e.record.Status, e.States(), e.Targets()) {
+		e.written.write(ctx, e.clock, e.records, e.record)
 	}
-	if err := e.records.write(ctx, e.record); err != nil {
-		e.records.logger(e.record).Error(err, "The progress could not be written")
+}
+
+// progressWriter bounds how often progress is written. at is when it was last written, took how long that took.
+type progressWriter struct {
+	at   time.Time
+	took time.Duration
+}
+
+func (w *progressWriter) due(now time.Time) bool {
+	return now.Sub(w.at) >= max(statusEvery, statusShare*w.took)
+}
+
+func (w *progressWriter) write(ctx context.Context, clock clock.PassiveClock, records *planRecords, record *packingplan.Record) {
+	began := clock.Now()
+	if err := records.write(ctx, record); err != nil {
+		records.logger(record).Error(err, "The progress could not be written")
 	}
-	e.written = e.clock.Now()
-	e.writing = e.written.Sub(began)
+	w.at = clock.Now()
+	w.took = w.at.Sub(began)
 }
 
 // announce records an event that says why a pod was evicted.
@@ -243,12 +288,15 @@ func (e *planExecution) isProved() bool {
 	return e.record.Status.Optimal && e.expected != ""
 }
 
-// describeEnd puts the end of the plan into its status.
-func (e *planExecution) describeEnd(end *ending) {
+// conclude puts the end of the plan into its status.
+func (e *planExecution) conclude(ctx context.Context, end *ending) {
 	describeProgress(&e.record.Status, e.States(), e.Targets())
 	e.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, e.clock.Now())
 	if end.phase == packingplan.Completed {
 		markBound(&e.record.Status, e.adopted)
+	}
+	if e.emptying != nil {
+		e.emptying.settle(ctx, end.message)
 	}
 }
 

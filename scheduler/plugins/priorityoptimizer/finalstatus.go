@@ -141,7 +141,7 @@ func (r *planRecords) prune(ctx context.Context, last *packingplan.Record) {
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	cooled := slices.DeleteFunc(packingplan.Outdated(disruptive, r.historyLimit), func(record *packingplan.Record) bool {
-		return r.clock.Since(record.Completed()) < r.coolDown
+		return r.clock.Since(record.Completed()) < max(r.coolDown, coolDownOf(record))
 	})
 	for _, record := range append(cooled, packingplan.Outdated(others, r.historyLimit)...) {
 		if err := r.store.Delete(ctx, record.Name()); err != nil {

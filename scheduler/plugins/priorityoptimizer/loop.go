@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	clientset "k8s.io/client-go/kubernetes"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
@@ -30,11 +31,13 @@ type loop struct {
 	clock   clock.WithDelayedExecution
 	records *planRecords
 	planner *planner
-	evictor evictor
+	// evictions is the client for evictions and for marks on nodes.
+	evictions clientset.Interface
 
 	state state
+	marks nodeMarks
 	// execution is that of the plan being carried out; nil otherwise.
-	execution *planExecution
+	execution activePlan
 	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
 	leadingSince time.Time
 	// pruned is when pods that no longer exist were last removed from the held sets.
@@ -54,7 +57,7 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 		p.wakeUp()
 	})
 	return &loop{plugin: p, args: args, clock: with.clock, records: records, planner: planner,
-		evictor: evictor{with.evictions, p.view.pods, p.protected}, state: standingBy}
+		marks: nodeMarks{with.evictions, with.clock.Now}, evictions: with.evictions, state: standingBy}
 }
 
 // run works until the context ends.
@@ -109,6 +112,9 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		return executingTick
 	}
 	l.wakeWaiting()
+	if l.execution == nil {
+		l.releaseStale(ctx)
+	}
 	switch l.state {
 	case starting:
 		l.startUp(ctx)
@@ -130,7 +136,7 @@ func (l *loop) measure() {
 	heldPods.Set(float64(p.hold.held.size() + p.awaitingSolve.size() + p.batch.size()))
 	var open *packingplan.Record
 	if l.execution != nil {
-		open = l.execution.record
+		open = l.execution.about()
 	} else if len(l.records.unwritten) > 0 {
 		open = l.records.unwritten[0]
 	}
@@ -204,6 +210,7 @@ func (l *loop) startUp(ctx context.Context) {
 		return
 	}
 	l.leadingSince = l.clock.Now()
+	l.records.staleMarks = true
 	if l.takeOver(ctx, l.records.all()) && l.execution == nil {
 		l.plugin.hold.begin(takeOverTimeout)
 	} else {
@@ -259,11 +266,14 @@ func (l *loop) readAhead() {
 
 // endPlan releases everything that the plan held.
 func (l *loop) endPlan(ctx context.Context, end *ending) {
-	done := l.execution
+	active := l.execution
 	l.execution = nil
 	l.plugin.execution.Store(nil)
-	done.describeEnd(end)
+	active.conclude(ctx, end)
+	done, steered := active.(*planExecution)
 	switch {
+	case active.about().Consolidates():
+		l.plugin.trigger.retry() // there may be room elsewhere by now
 	case end.phase != packingplan.Completed:
 		l.plugin.trigger.failed()
 	case done.isProved():
@@ -277,6 +287,8 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 		l.plugin.trigger.retry()
 	}
 	l.plugin.activate(l.plugin.keptOut.all())
-	l.plugin.activate(done.Waiting())
-	l.records.finish(ctx, done.record, end.phase, end.message)
+	if steered {
+		l.plugin.activate(done.Waiting())
+	}
+	l.records.finish(ctx, active.about(), end.phase, end.message)
 }

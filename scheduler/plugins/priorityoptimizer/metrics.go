@@ -31,6 +31,9 @@ var (
 	evictionsTotal = metrics.NewCounter(&metrics.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
 		Name: "evictions_total", Help: "Pods evicted and left unplaced."})
+	emptiedNodesTotal = metrics.NewCounter(&metrics.CounterOpts{
+		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
+		Name: "emptied_nodes_total", Help: "Nodes that plans have emptied."})
 	refusedEvictionsTotal = counterVec("refused_evictions_total",
 		"Evictions of a plan that were refused, by reason: DisruptionBudget and Later are tried again, Forbidden aborts the plan.",
 		"reason")
@@ -63,5 +66,5 @@ func counterVec(name, help, label string) *metrics.CounterVec {
 // registerMetrics may be called once for each profile.
 var registerMetrics = sync.OnceFunc(func() {
 	legacyregistry.MustRegister(solvesTotal, refusedPlansTotal, objectionsTotal, plansTotal, movesTotal,
-		evictionsTotal, refusedEvictionsTotal, openPlanStart, heldPods, holdSeconds, heldSeconds, solveSeconds)
+		evictionsTotal, emptiedNodesTotal, refusedEvictionsTotal, openPlanStart, heldPods, holdSeconds, heldSeconds, solveSeconds)
 })

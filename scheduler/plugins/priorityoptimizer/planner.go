@@ -119,7 +119,7 @@ func (p *planner) isKnown() bool {
 	}
 	// What is proved for a state without temporarily protected pods also holds for the same state with them.
 	_, known := p.solvedStates.Get(state.Fingerprint())
-	session := &solveSession{planner: p, snapshot: state, history: p.records.history()}
+	session := &solveSession{planner: p, record: &packingplan.Record{}, snapshot: state, history: p.records.history()}
 	session.applyConstraints()
 	if !known {
 		_, known = p.solvedStates.Get(state.Fingerprint())

@@ -54,6 +54,8 @@ type planRecords struct {
 	handled latest
 	// approved and aborted are those whose users' requests have been handled, which the informer may not show yet.
 	approved, aborted latest
+	// staleMarks: a node may keep pods off for a plan that is no longer carried out.
+	staleMarks bool
 	// unwritten are the plans that have ended and whose final status has not been written yet.
 	unwritten []*packingplan.Record
 	// writeError is why not; each error is logged once.
@@ -214,24 +216,16 @@ func (r *planRecords) history() []plan.Moved {
 func movedBy(record *packingplan.Record) (moved []plan.Moved) {
 	at := record.Completed()
 	for _, move := range record.Status.Moves {
-		if carriedOut(move.State) {
+		if executor.State(move.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
 				From: move.FromNode, To: move.ToNode, At: at})
 		}
 	}
 	for _, eviction := range record.Status.Evictions {
-		if carriedOut(eviction.State) {
+		if executor.State(eviction.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
 				From: eviction.Node, At: at})
 		}
 	}
 	return moved
-}
-
-func carriedOut(state string) bool {
-	switch executor.State(state) {
-	case executor.Evicted, executor.Gone, executor.Bound:
-		return true
-	}
-	return false
 }

@@ -59,13 +59,13 @@ func TestNobodyIsEvictedWhomAQuotaKeepsAway(t *testing.T) {
 func TestAnEvictionThatWouldBeALossIsPutOff(t *testing.T) {
 	c := startCluster(t, answers(movesWeb), manual, podQuota("2"), testNode("n1", 4), testNode("n2", 2))
 	c.add(runningPod("web", "n1"))
-	evictor := evictor{c.client, c.plugin.view.pods, func(pod *v1.Pod) string { return c.plugin.view.protected(pod, 0) }}
+	evictor := evictor{c.client, c.plugin.view.pods, func(pod *v1.Pod) string { return c.plugin.view.protected(pod, c.plugin.view.rules, 0) }}
 	pod := runningPod("web", "n1")
 	c.eventually("the pod is known", func() bool { return c.plugin.view.exists(pod) })
 
 	_, err := c.client.CoreV1().ResourceQuotas(metav1.NamespaceDefault).Update(c.ctx, podQuota("1"), metav1.UpdateOptions{})
 	c.must(err)
-	c.eventually("the quota is known", func() bool { return c.plugin.view.protected(pod, 0) == snapshot.ResourceQuota })
+	c.eventually("the quota is known", func() bool { return c.plugin.view.protected(pod, c.plugin.view.rules, 0) == snapshot.ResourceQuota })
 
 	if err := evictor.evict(c.ctx, pod); !errors.Is(err, errLater) || len(c.evictions()) != 0 {
 		t.Errorf("%v, evicted %v", err, c.evictions())

@@ -48,6 +48,10 @@ type solveSession struct {
 	answer   *optimizerclient.Answer
 	// fromRecord says that the plan was read from its record, so that its proof is not about this snapshot.
 	fromRecord bool
+	// rules say which pods may be disrupted.
+	rules snapshot.Rules
+	// foundMoves is how many moves the optimiser's plan to consolidate has.
+	foundMoves int
 	// history is what earlier plans have done to running pods.
 	history []plan.Moved
 	// constraints are applied to each further snapshot: they say what the rounds so far have ruled out.
@@ -67,13 +71,13 @@ type solveSession struct {
 
 func (p *planner) newSession(record *packingplan.Record) *solveSession {
 	return &solveSession{planner: p, record: record, limit: p.limitOf(record), history: p.records.history(),
-		dryRun: sets.New[types.UID]()}
+		rules: p.plugin.view.rulesFor(record), dryRun: sets.New[types.UID]()}
 }
 
 // recordedSession is about a plan that is recorded already.
 func (p *planner) recordedSession(record *packingplan.Record, message *contract.Plan) *solveSession {
 	return &solveSession{planner: p, record: record, fromRecord: true, history: p.records.history(),
-		dryRun: sets.New[types.UID](), answer: &optimizerclient.Answer{Plan: message}}
+		rules: p.plugin.view.rulesFor(record), dryRun: sets.New[types.UID](), answer: &optimizerclient.Answer{Plan: message}}
 }
 
 // noteChange keeps the earliest time at which a temporary rule ends.
@@ -84,9 +88,9 @@ func (s *solveSession) noteChange(at time.Time) {
 }
 
 // expected is the fingerprint of the state in which the given pods have the given nodes and all else is as in the
-// snapshot that the plan was made for; empty if that snapshot is not known.
+// snapshot that the plan was made for; empty if that snapshot is not known, or the plan is not for waiting pods.
 func (s *solveSession) expected(nodes map[types.UID]string) string {
-	if s.fromRecord {
+	if s.fromRecord || s.record.Consolidates() {
 		return ""
 	}
 	return s.snapshot.FingerprintAfter(nodes)
@@ -169,11 +173,11 @@ func (s *solveSession) takeSnapshot() *ending {
 	}()
 	var err error
 	id := fmt.Sprintf("%s-%d", s.records.nonce, s.snapshots)
-	if s.snapshot, err = s.plugin.view.snapshotOf(id, s.solveFilter(s.record)); err != nil {
+	if s.snapshot, err = s.plugin.view.snapshotUnder(s.rules, id, s.solveFilter(s.record)); err != nil {
 		return &ending{packingplan.Failed, err.Error()}
 	}
 	s.record.Status.SnapshotID = s.snapshot.ID
-	if s.snapshot.Pending() == 0 {
+	if s.snapshot.Pending() == 0 && !s.record.Consolidates() {
 		made := s.claim()
 		s.describe(made, s.clock.Now())
 		return &ending{packingplan.NoImprovement, made.message(messageNothingWaits)}
@@ -196,10 +200,17 @@ func (s *solveSession) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	status, now := &s.record.Status, s.clock.Now()
 	verifying := s.clock.Now()
 	describeAnswer(status, s.answer)
-	s.describe(s.claim(), now)
 	describeProtected(status, s.snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
-	checked, err := s.verify(ctx, s.answer.Plan)
+	var checked *plan.Plan
+	var err error
+	if s.record.Consolidates() {
+		checked, err = s.answerConsolidation(ctx)
+		s.describe(s.consolidationClaim(), now)
+	} else {
+		s.describe(s.claim(), now)
+		checked, err = s.verify(ctx, s.answer.Plan)
+	}
 	if err == nil {
 		err = s.askReplacements(ctx, checked)
 	}
@@ -222,6 +233,9 @@ func (s *solveSession) noPlanFound() *ending {
 		if s.answer.Plan == nil {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return &ending{packingplan.Failed, "the optimiser had no answer in time: " + s.answer.Message}
+		}
+		if s.record.Consolidates() {
+			return s.nothingToEmpty()
 		}
 		made, lasts := s.claim(), unprovedFor
 		if made.proved() {
@@ -253,7 +267,8 @@ func (s *solveSession) callOptimizer(ctx context.Context) error {
 			Seed:                   s.args.Seed,
 			Deterministic:          s.args.Deterministic,
 			Workers:                s.args.Workers,
-			MaxMoves:               s.maxMoves(unlessZero(s.args.Limits.MaxMoves)),
+			Objective:              s.objective(),
+			MaxMoves:               s.maxMoves(unlessZero(int32(s.limits().Moves))),
 			MaxEvictions:           unlessZero(s.args.Limits.MaxEvictions),
 			MaxDisruptionsPerOwner: unlessZero(s.args.Limits.MaxPerWorkload),
 		},
@@ -276,6 +291,13 @@ func (s *solveSession) callOptimizer(ctx context.Context) error {
 		return errAborted
 	}
 	return err
+}
+
+func (s *solveSession) objective() contract.Objective {
+	if s.record.Consolidates() {
+		return contract.Objective_OBJECTIVE_CONSOLIDATE
+	}
+	return contract.Objective_OBJECTIVE_PLACE
 }
 
 func (s *solveSession) maxMoves(limit *int32) *int32 {

@@ -106,14 +106,17 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	session := l.planner.recordedSession(record, messageOf(&record.Status))
 	l.plugin.hold.begin(holdMargin)
 	var err error
-	if session.snapshot, err = l.plugin.view.snapshot(record.Status.SnapshotID); err != nil {
+	if session.snapshot, err = session.now(record.Status.SnapshotID); err != nil {
 		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
 		return
 	}
 	session.applyConstraints()
-	checked, err := plan.Check(session.answer.Plan, session.snapshot, l.planner.policy())
+	checked, err := plan.Check(session.answer.Plan, session.snapshot, session.policy())
 	if err == nil {
 		err = session.checkDisruptions(checked)
+	}
+	if err == nil && session.policy() == plan.Drain {
+		checked, err = session.rehearseAgain(ctx, checked)
 	}
 	if err == nil {
 		err = session.askReplacements(ctx, checked)

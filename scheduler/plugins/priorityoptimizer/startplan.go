@@ -32,6 +32,10 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		l.records.finish(ctx, session.record, packingplan.Aborted, messageAborted)
 		return
 	}
+	if session.policy() == plan.Drain {
+		l.startDrain(ctx, session.record)
+		return
+	}
 	l.records.holdRoom(session.record)
 	// The hold of the solve may be over by now, and there is none where a proposal is approved.
 	l.plugin.hold.begin(holdMargin)
@@ -59,11 +63,11 @@ func (l *loop) activatePlan(ctx context.Context, session *solveSession) (*planEx
 	defer l.plugin.inFlight.stopTracking()
 	for range startTries {
 		l.plugin.inFlight.startTracking()
-		now, err := l.plugin.view.snapshot(session.snapshot.ID)
+		now, err := session.now(session.snapshot.ID)
 		if err != nil {
 			return nil, err
 		}
-		checked, err := plan.Check(session.answer.Plan, now, l.planner.policy())
+		checked, err := plan.Check(session.answer.Plan, now, session.policy())
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +106,15 @@ func (l *loop) newExecution(
 			delete(after, uid)
 		}
 	}
+	var nodes *emptying
+	if session.record.Consolidates() {
+		nodes = &emptying{marks: l.marks, view: l.plugin.view, records: l.records, record: session.record}
+	}
 	return &planExecution{
-		Execution: execution, plugin: l.plugin, args: l.args, clock: l.clock, records: l.records, evictor: l.evictor,
-		record: session.record, nextChange: session.nextChange,
+		emptying:  nodes,
+		Execution: execution, plugin: l.plugin, args: l.args, clock: l.clock, records: l.records,
+		evictor: l.evictorFor(session.rules),
+		record:  session.record, nextChange: session.nextChange,
 		nodes:   statesOf(now, after),
 		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
 		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(timeoutFor(checked, l.args)),

@@ -47,14 +47,17 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
-	now, err := l.plugin.view.snapshot(record.Status.SnapshotID)
+	if record.IsRehearsed() {
+		return l.resumeDrain(ctx, record)
+	}
+	session := l.planner.recordedSession(record, nil)
+	now, err := session.now(record.Status.SnapshotID)
 	if err != nil {
 		l.records.finish(ctx, record, packingplan.Aborted, err.Error())
 		return false
 	}
 	left := remainderOf(&record.Status, now)
-	session := l.planner.recordedSession(record, left.plan)
-	session.snapshot = now
+	session.snapshot, session.answer.Plan = now, left.plan
 	active, err := l.activatePlan(ctx, session)
 	if err != nil {
 		var raised *objection
@@ -64,6 +67,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		}
 		countRefusal(err)
 		l.plugin.trigger.failed()
+		l.closeNodes(ctx, record)
 		l.records.finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
 		return false
 	}

@@ -70,6 +70,10 @@ func (s *solveSession) verifyIntermediate(ctx context.Context, better *contract.
 	if began.Sub(s.verifiedAt) < (verifyShare-1)*s.verifyTook {
 		return nil
 	}
+	if s.record.Consolidates() {
+		_, err := plan.Decode(better, s.snapshot, plan.Consolidate)
+		return err
+	}
 	_, err := s.verify(ctx, better)
 	s.verifiedAt = s.clock.Now()
 	s.verifyTook = s.verifiedAt.Sub(began)
@@ -82,7 +86,7 @@ func (s *solveSession) checkDisruptions(checked *plan.Plan) error {
 	pin := func(pod *snapshot.Pod, reason, detail string) {
 		raised.add(pod, reason, detail, func(of *snapshot.Snapshot) { of.Pin(pod.Object.UID, reason) })
 	}
-	for _, excess := range checked.Beyond(s.args.Limits.OfPlan()) {
+	for _, excess := range checked.Beyond(s.limits()) {
 		pin(excess.Pod, excess.Limit, detailBeyondLimit)
 	}
 	for _, move := range checked.Returns(s.history) {
@@ -160,7 +164,7 @@ func (s *solveSession) applyConstraints() {
 	}
 	s.keepBroken()
 	s.keepRefused()
-	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
+	cooling := coolingAt(now, s.history, s.coolDown())
 	if len(cooling) == 0 {
 		return
 	}

@@ -27,14 +27,14 @@ import (
 type view struct {
 	nodes corelisters.NodeLister
 	pods  corelisters.PodLister
-	// byController are the same pods, with controllerIndex. Only what evicts needs it.
-	byController cache.Indexer
-	namespaces   corelisters.NamespaceLister
-	budgets      policylisters.PodDisruptionBudgetLister
-	volumes      volumes
-	workloads    workloads
-	now          func() time.Time
-	inFlight     *inFlight
+	// indexed are the same pods, with controllerIndex and nodeIndex. Only what evicts needs it.
+	indexed    cache.Indexer
+	namespaces corelisters.NamespaceLister
+	budgets    policylisters.PodDisruptionBudgetLister
+	volumes    volumes
+	workloads  workloads
+	now        func() time.Time
+	inFlight   *inFlight
 	// held is the room that is reserved on each node, beside that of plans.
 	held func() map[string]resources.Vector
 	// ownerLabels are the labels by which reservations select the pods that may use that room.
@@ -87,13 +87,7 @@ func rulesOf(args *PriorityOptimizerArgs, schedulerName string) snapshot.Rules {
 		KeepNotReady:        !args.EvictNotReady,
 		KeepRollouts:        !args.EvictDuringRollout,
 	}
-	if args.NamespaceSelector != nil {
-		selector, err := metav1.LabelSelectorAsSelector(args.NamespaceSelector)
-		if err != nil {
-			selector = labels.Nothing() // fail closed
-		}
-		rules.Namespaces = selector
-	}
+	rules.Namespaces = selectorOf(args.NamespaceSelector)
 	return rules
 }
 
@@ -104,6 +98,11 @@ func (v *view) snapshot(id string) (*snapshot.Snapshot, error) { return v.snapsh
 
 // snapshotOf is the state of the cluster with only those waiting pods that the condition selects.
 func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
+	return v.snapshotUnder(v.rules, id, include)
+}
+
+// snapshotUnder is the same under other rules.
+func (v *view) snapshotUnder(rules snapshot.Rules, id string, include func(*v1.Pod) bool) (*snapshot.Snapshot, error) {
 	nodes, err := v.nodes.List(labels.Everything())
 	if err != nil {
 		return nil, fmt.Errorf("listing nodes: %w", err)
@@ -138,7 +137,7 @@ func (v *view) snapshotOf(id string, include func(*v1.Pod) bool) (*snapshot.Snap
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
 		Volumes: volumes, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
-		Rules: v.rules, Cache: &v.cache,
+		Rules: rules, Cache: &v.cache,
 	}), nil
 }
 
@@ -178,18 +177,18 @@ func (v *view) running(pod *v1.Pod) bool {
 // protected is the rule that forbids a disruption of the pod as it is now, among its siblings and budgets as they are
 // now, or "". The plan under way has left so many siblings unplaced. A lister fails only where there is none, the index
 // never.
-func (v *view) protected(pod *v1.Pod, unplaced int) string {
+func (v *view) protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
 	namespace, err := v.namespaces.Get(pod.Namespace)
 	if err != nil {
 		namespace = nil // it is not known yet
 	}
-	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), v.rules); reason != "" {
+	if reason := snapshot.ProtectedNow(pod, namespace, v.now(), rules); reason != "" {
 		return reason
 	}
-	if reason := snapshot.KeptAway(pod, v.workloads, v.rules); reason != "" {
+	if reason := snapshot.KeptAway(pod, v.workloads, rules); reason != "" {
 		return reason
 	}
-	return snapshot.UnbudgetedNow(pod, v.rules, unplaced, func() []*policyv1.PodDisruptionBudget {
+	return snapshot.UnbudgetedNow(pod, rules, unplaced, func() []*policyv1.PodDisruptionBudget {
 		budgets, _ := v.budgets.PodDisruptionBudgets(pod.Namespace).List(labels.Everything())
 		return budgets
 	}, func() []*v1.Pod { return v.ofController(metav1.GetControllerOfNoCopy(pod).UID) })
@@ -197,7 +196,7 @@ func (v *view) protected(pod *v1.Pod, unplaced int) string {
 
 // ofController are the pods of a controller, whatever their state. The index never fails.
 func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
-	objects, _ := v.byController.ByIndex(controllerIndex, string(uid))
+	objects, _ := v.indexed.ByIndex(controllerIndex, string(uid))
 	for _, object := range objects {
 		if pod, ok := object.(*v1.Pod); ok {
 			pods = append(pods, pod)
@@ -206,15 +205,23 @@ func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
 	return pods
 }
 
-// controllerIndex finds the pods of a controller by its UID.
-const controllerIndex = "stowage.dev/controller"
+// controllerIndex finds the pods of a controller by its UID, nodeIndex those of a node by its name.
+const (
+	controllerIndex = "stowage.dev/controller"
+	nodeIndex       = "stowage.dev/node"
+)
 
-// indexByController makes the pods' informer find them by controller, unless another profile has done so.
-func indexByController(pods cache.SharedIndexInformer) error {
+// indexPods makes the pods' informer find them by controller and node, unless another profile has done so.
+func indexPods(pods cache.SharedIndexInformer) error {
 	if _, done := pods.GetIndexer().GetIndexers()[controllerIndex]; done {
 		return nil
 	}
-	return pods.AddIndexers(cache.Indexers{controllerIndex: func(object any) ([]string, error) {
+	return pods.AddIndexers(cache.Indexers{nodeIndex: func(object any) ([]string, error) {
+		if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+			return []string{pod.Spec.NodeName}, nil
+		}
+		return nil, nil
+	}, controllerIndex: func(object any) ([]string, error) {
 		if pod, ok := object.(*v1.Pod); ok {
 			if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 				return []string{string(controller.UID)}, nil

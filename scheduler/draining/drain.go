@@ -1,0 +1,335 @@
+// Package draining decides how nodes are emptied whose pods another scheduler places again. It calls no API: the plugin
+// tells it what it sees of the cluster, does what it says, and reports the result.
+//
+// Invariants:
+//
+//  1. Nodes are emptied one after the other, in the plan's order.
+//  2. A workload loses a pod only while fewer of its pods than allowed are missing or not ready, whatever the reason.
+//  3. A node is emptied once its pods have left it and their workloads have as many ready pods as they want.
+//  4. A node is given up when a pod comes to it, a pod may not leave it, or nothing happens for too long. From then on
+//     pods may go back to it.
+//  5. No further node is begun while a workload of the plan has a pod that waits for a node.
+//
+// What it knows of the past is which nodes are done: all else follows from what is seen, so a restarted process goes on.
+package draining
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// State is how far a node has come.
+type State string
+
+// States of nodes.
+const (
+	Planned  State = "Planned"
+	Emptying State = "Emptying"
+	Emptied  State = "Emptied"
+	GivenUp  State = "GivenUp"
+)
+
+// final says that nothing more is done with the node.
+func (s State) final() bool { return s == Emptied || s == GivenUp }
+
+// Pod is a pod that is to leave its node.
+type Pod struct {
+	UID types.UID
+	// Workload is its controller.
+	Workload types.UID
+	// Grace is how long it may take to terminate.
+	Grace time.Duration
+}
+
+// Node is a node with the pods that are to leave it, in that order.
+type Node struct {
+	Name string
+	Pods []Pod
+	// State is Planned, unless a former process has come further.
+	State State
+	// Message is why the node was given up.
+	Message string
+}
+
+// Limits bound what happens at a time, and for how long nothing may.
+type Limits struct {
+	// AtOnce is how many pods of one workload may be missing or not ready; 0: any number.
+	AtOnce int
+	// Step is how long nothing may happen, and how long a pod may wait for a node; Ready is the same while a pod that has
+	// one is not ready.
+	Step, Ready time.Duration
+}
+
+// Sibling is a pod of a workload that is not terminating.
+type Sibling struct {
+	UID types.UID
+	// Name is for messages.
+	Name string
+	// Node is empty while the pod waits for one.
+	Node  string
+	Ready bool
+}
+
+// Workload is what is seen of a controller and its pods.
+type Workload struct {
+	Wanted int
+	Pods   []Sibling
+}
+
+// Seen is what is seen of the cluster.
+type Seen struct {
+	Workloads map[types.UID]Workload
+	// Here are the pods of the plan that are still on their nodes, also those that are terminating.
+	Here sets.Set[types.UID]
+	// Strangers is a pod on each node that is not of the plan and would not go with the node.
+	Strangers map[string]string
+}
+
+// Drain is the emptying of some nodes. It is used by one goroutine.
+type Drain struct {
+	nodes  []*Node
+	limits Limits
+	// evicted are the pods that the API has evicted and that may still be there.
+	evicted sets.Set[types.UID]
+	// waitingSince is since when a pod of a workload has waited for a node.
+	waitingSince map[types.UID]time.Time
+	// refused is why the last eviction was put off; empty if it was not.
+	refused string
+	// mark is a summary of what was seen last, and changed is when it last changed.
+	mark    string
+	changed time.Time
+}
+
+// New begins the emptying of the nodes.
+func New(nodes []Node, limits Limits, now time.Time) *Drain {
+	d := &Drain{limits: limits, evicted: sets.New[types.UID](), waitingSince: map[types.UID]time.Time{}, changed: now}
+	for _, node := range nodes {
+		if node.State == "" {
+			node.State = Planned
+		}
+		d.nodes = append(d.nodes, &node)
+	}
+	return d
+}
+
+// Nodes are the nodes as they are now.
+func (d *Drain) Nodes() []Node {
+	all := make([]Node, len(d.nodes))
+	for i, node := range d.nodes {
+		all[i] = *node
+	}
+	return all
+}
+
+// Done says that nothing is left to be emptied.
+func (d *Drain) Done() bool {
+	return !slices.ContainsFunc(d.nodes, func(node *Node) bool { return !node.State.final() })
+}
+
+// Next takes in what is seen, changes the states of nodes, and says which pods are to be evicted now.
+func (d *Drain) Next(seen Seen, now time.Time) []types.UID {
+	for uid := range d.evicted {
+		if !seen.Here.Has(uid) {
+			d.evicted.Delete(uid)
+		}
+	}
+	d.noteProgress(seen, now)
+	for _, node := range d.nodes {
+		if stranger := seen.Strangers[node.Name]; stranger != "" && !node.State.final() {
+			d.giveUp(node, fmt.Sprintf("pod %s has come to it", stranger), now)
+		}
+	}
+	waiting := d.waiting(seen, now)
+	node := d.current()
+	if node == nil {
+		return nil
+	}
+	if waiting != "" && node.State == Planned {
+		d.GiveUpAll(waiting, now) // it waits although nodes were given back
+		return nil
+	}
+	if waiting != "" {
+		d.giveUp(node, waiting, now)
+		return nil
+	}
+	if node.State == Planned {
+		if len(d.waitingSince) > 0 {
+			return nil // what waits may need the room that was just given back
+		}
+		node.State = Emptying
+		d.changed = now
+	}
+	if d.isEmptied(node, seen) {
+		node.State = Emptied
+		d.changed = now
+		return nil
+	}
+	if reason := d.stalled(node, seen, now); reason != "" {
+		if !slices.ContainsFunc(node.Pods, func(pod Pod) bool { return seen.Here.Has(pod.UID) }) {
+			// It is empty, but its pods do not serve elsewhere: more of that must not happen.
+			node.State, node.Message = Emptied, reason
+			d.GiveUpAll(reason, now)
+			return nil
+		}
+		d.giveUp(node, reason, now)
+		return nil
+	}
+	return d.wave(node, seen)
+}
+
+// current is the node to be emptied now, or nil.
+func (d *Drain) current() *Node {
+	for _, node := range d.nodes {
+		if !node.State.final() {
+			return node
+		}
+	}
+	return nil
+}
+
+func (d *Drain) giveUp(node *Node, why string, now time.Time) {
+	node.State, node.Message, d.refused, d.changed = GivenUp, why, "", now
+}
+
+// GiveUpAll ends the plan before all nodes are empty.
+func (d *Drain) GiveUpAll(why string, now time.Time) {
+	for _, node := range d.nodes {
+		if !node.State.final() {
+			d.giveUp(node, why, now)
+		}
+	}
+}
+
+// waiting notes the pods that wait for a node, and says of one that has waited for too long. The pod gets as long again:
+// it may go back to the node that is given up for it.
+func (d *Drain) waiting(seen Seen, now time.Time) (late string) {
+	still := map[types.UID]time.Time{}
+	for _, workload := range seen.Workloads {
+		for _, pod := range workload.Pods {
+			if pod.Node != "" {
+				continue
+			}
+			since, known := d.waitingSince[pod.UID]
+			if !known {
+				since = now
+			}
+			if now.Sub(since) >= d.limits.Step {
+				late = fmt.Sprintf("pod %s waited for a node for %s", pod.Name, d.limits.Step)
+				since = now
+			}
+			still[pod.UID] = since
+		}
+	}
+	d.waitingSince = still
+	return late
+}
+
+// Missing is how many ready pods the workload lacks. A pod that was evicted counts as gone at once.
+func (d *Drain) Missing(workload Workload) int {
+	ready := 0
+	for _, pod := range workload.Pods {
+		if pod.Ready && !d.evicted.Has(pod.UID) {
+			ready++
+		}
+	}
+	return max(0, workload.Wanted-ready)
+}
+
+// isEmptied says that the node's pods have left and were replaced.
+func (d *Drain) isEmptied(node *Node, seen Seen) bool {
+	return !slices.ContainsFunc(node.Pods, func(pod Pod) bool {
+		workload, known := seen.Workloads[pod.Workload]
+		return seen.Here.Has(pod.UID) || known && d.Missing(workload) > 0
+	})
+}
+
+// wave are the pods of the node that may be evicted now.
+func (d *Drain) wave(node *Node, seen Seen) (uids []types.UID) {
+	going := map[types.UID]int{}
+	for _, pod := range node.Pods {
+		if !seen.Here.Has(pod.UID) || d.evicted.Has(pod.UID) {
+			continue
+		}
+		if d.limits.AtOnce > 0 && d.Missing(seen.Workloads[pod.Workload])+going[pod.Workload] >= d.limits.AtOnce {
+			continue
+		}
+		going[pod.Workload]++
+		uids = append(uids, pod.UID)
+	}
+	return uids
+}
+
+// noteProgress notes when anything last changed that the drain waits for.
+func (d *Drain) noteProgress(seen Seen, now time.Time) {
+	here, missing, unplaced := seen.Here.Len(), 0, 0
+	for _, workload := range seen.Workloads {
+		missing += d.Missing(workload)
+		for _, pod := range workload.Pods {
+			if pod.Node == "" {
+				unplaced++
+			}
+		}
+	}
+	if mark := fmt.Sprint(here, missing, unplaced); mark != d.mark {
+		d.mark, d.changed = mark, now
+	}
+}
+
+// stalled says whom the node has waited for in vain, or "".
+func (d *Drain) stalled(node *Node, seen Seen, now time.Time) string {
+	idle, timeout := now.Sub(d.changed), d.limits.Step
+	short := ""
+	for _, pod := range node.Pods {
+		if d.evicted.Has(pod.UID) {
+			timeout = max(timeout, d.limits.Step+pod.Grace)
+		}
+		if workload := seen.Workloads[pod.Workload]; d.Missing(workload) > 0 {
+			timeout = max(timeout, d.limits.Ready)
+			short = unready(workload)
+		}
+	}
+	switch {
+	case idle < timeout:
+		return ""
+	case d.refused != "":
+		return d.refused
+	case short != "":
+		return fmt.Sprintf("no step was done for %s: %s", timeout, short)
+	}
+	return fmt.Sprintf("no step was done for %s", timeout)
+}
+
+// unready says what a workload waits for.
+func unready(workload Workload) string {
+	for _, pod := range workload.Pods {
+		if !pod.Ready {
+			return fmt.Sprintf("pod %s is not ready", pod.Name)
+		}
+	}
+	return "a controller creates no replacement"
+}
+
+// Evicted notes that the API has evicted the pod, or that it was gone.
+func (d *Drain) Evicted(uid types.UID, now time.Time) {
+	d.evicted.Insert(uid)
+	d.refused, d.changed = "", now
+}
+
+// PutOff notes why an eviction is to be tried again.
+func (d *Drain) PutOff(why string) { d.refused = why }
+
+// Forbidden gives up the node of a pod that may not leave it.
+func (d *Drain) Forbidden(uid types.UID, why string, now time.Time) {
+	for _, node := range d.nodes {
+		if !node.State.final() && slices.ContainsFunc(node.Pods, func(pod Pod) bool { return pod.UID == uid }) {
+			d.giveUp(node, why, now)
+		}
+	}
+}
+
+// Leaving says whether the pod was evicted and may still be there.
+func (d *Drain) Leaving(uid types.UID) bool { return d.evicted.Has(uid) }

@@ -1,0 +1,300 @@
+package draining_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/draining"
+)
+
+var limits = draining.Limits{AtOnce: 1, Step: 20 * time.Second, Ready: 120 * time.Second}
+
+// world is a cluster whose controllers replace an evicted pod at once, and whose scheduler and kubelets do as they are told.
+type world struct {
+	drain *draining.Drain
+	now   time.Time
+	pods  map[types.UID]*draining.Sibling
+	of    map[types.UID]types.UID
+	want  map[types.UID]int
+	// goes is where the scheduler puts replacements; "" leaves them waiting. starts says whether they become ready.
+	goes   string
+	starts bool
+	// slow pods are still there after their eviction.
+	slow      bool
+	strangers map[string]string
+	evicted   []types.UID
+	names     int
+}
+
+// start has workloads a and b with a pod on each of the nodes n1 and n2, which are to be emptied.
+func start(states ...draining.State) *world {
+	w := &world{now: time.Unix(0, 0), pods: map[types.UID]*draining.Sibling{}, of: map[types.UID]types.UID{},
+		want: map[types.UID]int{}, goes: "n9", starts: true, strangers: map[string]string{}}
+	var nodes []draining.Node
+	for i, name := range []string{"n1", "n2"} {
+		node := draining.Node{Name: name}
+		if i < len(states) {
+			node.State = states[i]
+		}
+		for _, workload := range []types.UID{"a", "b"} {
+			uid := types.UID(string(workload) + "-" + name)
+			w.pods[uid] = &draining.Sibling{UID: uid, Name: string(uid), Node: name, Ready: true}
+			w.of[uid] = workload
+			w.want[workload]++
+			node.Pods = append(node.Pods, draining.Pod{UID: uid, Workload: workload, Grace: 30 * time.Second})
+		}
+		nodes = append(nodes, node)
+	}
+	w.drain = draining.New(nodes, limits, w.now)
+	return w
+}
+
+func (w *world) seen() draining.Seen {
+	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: sets.New[types.UID](), Strangers: w.strangers}
+	for workload, wanted := range w.want {
+		seen.Workloads[workload] = draining.Workload{Wanted: wanted}
+	}
+	for uid, pod := range w.pods {
+		if strings.Contains(string(uid), "-n") {
+			seen.Here.Insert(uid)
+		}
+		if w.drain.Leaving(uid) {
+			continue // terminating
+		}
+		of := seen.Workloads[w.of[uid]]
+		of.Pods = append(of.Pods, *pod)
+		seen.Workloads[w.of[uid]] = of
+	}
+	return seen
+}
+
+// step does what the drain says, and lets some time pass.
+func (w *world) step(passes time.Duration) (evicted []types.UID) {
+	evicted = w.drain.Next(w.seen(), w.now)
+	for _, uid := range evicted {
+		w.drain.Evicted(uid, w.now)
+		w.evicted = append(w.evicted, uid)
+		w.names++
+		name := types.UID(fmt.Sprintf("%s+%d", w.of[uid], w.names))
+		w.pods[name] = &draining.Sibling{UID: name, Name: string(name), Node: w.goes, Ready: w.starts && w.goes != ""}
+		w.of[name] = w.of[uid]
+		if !w.slow {
+			delete(w.pods, uid)
+		}
+	}
+	w.now = w.now.Add(passes)
+	return evicted
+}
+
+// run steps until nothing is left, or a minute of steps.
+func (w *world) run() {
+	for i := 0; i < 600 && !w.drain.Done(); i++ {
+		w.step(time.Second)
+	}
+}
+
+func (w *world) states() string {
+	text := ""
+	for _, node := range w.drain.Nodes() {
+		text += string(node.State) + " "
+	}
+	return strings.TrimSpace(text)
+}
+
+// The pods of a node go before those of the next one, and both nodes are empty in the end.
+func TestNodesAreEmptiedInTurn(t *testing.T) {
+	w := start()
+
+	w.run()
+
+	if w.states() != "Emptied Emptied" {
+		t.Fatalf("states %s", w.states())
+	}
+	if len(w.evicted) != 4 || !slices.ContainsFunc(w.evicted[:2], func(uid types.UID) bool { return uid == "a-n1" }) ||
+		slices.Contains(w.evicted[:2], "a-n2") {
+		t.Errorf("evicted %v", w.evicted)
+	}
+}
+
+// A pod that has a node does not serve yet: no further pod of its workload goes before it is ready.
+func TestAWorkloadLosesNoFurtherPodBeforeItIsWhole(t *testing.T) {
+	w := start()
+	w.starts = false
+
+	for range 100 {
+		w.step(time.Second)
+	}
+
+	if len(w.evicted) != 2 || w.states() != "Emptying Planned" {
+		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
+	}
+	for _, pod := range w.pods {
+		pod.Ready = true
+	}
+	w.starts = true
+	w.run()
+	if w.states() != "Emptied Emptied" {
+		t.Errorf("states %s", w.states())
+	}
+}
+
+// A workload that lacks a pod for another reason must not lose one more.
+func TestAWorkloadThatLacksAPodAnyhowIsLeftAlone(t *testing.T) {
+	w := start()
+	w.want["a"]++
+
+	first := w.step(time.Second)
+
+	if len(first) != 1 || first[0] != "b-n1" {
+		t.Errorf("evicted %v, want the pod of the other workload alone", first)
+	}
+}
+
+// What finds no place elsewhere goes back: its node is given up, and no further one is begun before it has one.
+func TestAReplacementWithoutAPlaceEndsTheEmptyingOfItsNode(t *testing.T) {
+	w := start()
+	w.goes = ""
+	for w.states() != "GivenUp Planned" {
+		if w.now.Sub(time.Unix(0, 0)) > time.Minute {
+			t.Fatalf("states %s", w.states())
+		}
+		w.step(time.Second)
+	}
+	if got := w.now.Sub(time.Unix(0, 0)); got < limits.Step || got > limits.Step+5*time.Second {
+		t.Errorf("given up after %s", got)
+	}
+
+	w.step(time.Second)
+	if w.states() != "GivenUp Planned" || len(w.evicted) != 2 {
+		t.Fatalf("states %s, evicted %v, while pods wait", w.states(), w.evicted)
+	}
+	for _, pod := range w.pods {
+		if pod.Node == "" {
+			pod.Node, pod.Ready = "n1", true
+		}
+	}
+	w.goes = "n9"
+	w.run()
+	if w.states() != "GivenUp Emptied" {
+		t.Errorf("states %s", w.states())
+	}
+}
+
+// Where even the nodes that were given back are no place, nothing more is done.
+func TestWhatWaitsForLongEndsAll(t *testing.T) {
+	w := start()
+	w.goes = ""
+
+	w.run()
+
+	if w.states() != "GivenUp GivenUp" || len(w.evicted) != 2 {
+		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}
+
+// A node that gets a pod despite its taint is not empty in the end: its other pods need not go.
+func TestANodeThatGetsAPodIsGivenUp(t *testing.T) {
+	w := start()
+	w.strangers["n1"] = "default/tolerant"
+
+	w.run()
+
+	if w.states() != "GivenUp Emptied" || len(w.evicted) != 2 || !strings.Contains(w.drain.Nodes()[0].Message, "default/tolerant") {
+		t.Errorf("states %s, evicted %v, %q", w.states(), w.evicted, w.drain.Nodes()[0].Message)
+	}
+}
+
+// A pod that has become protected stays, and with it its node.
+func TestAPodThatMayNotLeaveEndsTheEmptyingOfItsNode(t *testing.T) {
+	w := start()
+	for _, uid := range w.drain.Next(w.seen(), w.now) {
+		w.drain.Forbidden(uid, "opted out", w.now)
+	}
+
+	w.run()
+
+	if w.states() != "GivenUp Emptied" || w.drain.Nodes()[0].Message != "opted out" {
+		t.Errorf("states %s, %q", w.states(), w.drain.Nodes()[0].Message)
+	}
+}
+
+// A budget may allow an eviction in a moment, but not for ever.
+func TestABudgetThatStaysSpentEndsTheEmptyingOfItsNode(t *testing.T) {
+	w := start()
+	for w.states() != "GivenUp Planned" {
+		if len(w.drain.Next(w.seen(), w.now)) > 0 {
+			w.drain.PutOff("the budget is spent")
+		}
+		if w.now = w.now.Add(time.Second); w.now.Sub(time.Unix(0, 0)) > time.Minute {
+			t.Fatalf("states %s", w.states())
+		}
+	}
+
+	if got := w.drain.Nodes()[0].Message; got != "the budget is spent" {
+		t.Errorf("message %q", got)
+	}
+}
+
+// A pod may take its grace period to end.
+func TestAPodGetsItsGracePeriod(t *testing.T) {
+	w := start()
+	w.slow = true
+	for range 40 {
+		w.step(time.Second)
+	}
+	if w.states() != "Emptying Planned" {
+		t.Fatalf("states %s within the grace period", w.states())
+	}
+
+	for uid := range w.pods {
+		if w.drain.Leaving(uid) {
+			delete(w.pods, uid)
+		}
+	}
+	w.step(time.Second)
+
+	if got := w.drain.Nodes()[0].State; got != draining.Emptied {
+		t.Errorf("n1 is %s", got)
+	}
+}
+
+// Pods that do not serve where they went are no reason to go back, but one not to move others.
+func TestPodsThatDoNotServeElsewhereEndTheRest(t *testing.T) {
+	w := start()
+	w.starts = false
+
+	w.run()
+
+	if w.states() != "Emptied GivenUp" || len(w.evicted) != 2 {
+		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}
+
+// A process that takes over knows from the plan which nodes are done, and from the cluster which pods are away: it evicts
+// none too many.
+func TestAnotherProcessGoesOn(t *testing.T) {
+	w := start(draining.Emptied, draining.Emptying)
+	for _, uid := range []types.UID{"a-n1", "b-n1", "a-n2"} {
+		delete(w.pods, uid)
+	}
+	w.pods["a+1"], w.pods["b+1"] = &draining.Sibling{UID: "a+1", Node: "n9", Ready: true}, &draining.Sibling{UID: "b+1", Node: "n9", Ready: true}
+	w.pods["a+2"] = &draining.Sibling{UID: "a+2", Node: "n9"}
+	w.of["a+1"], w.of["b+1"], w.of["a+2"] = "a", "b", "a"
+
+	w.step(time.Second)
+	if len(w.evicted) != 1 || w.evicted[0] != "b-n2" || w.states() != "Emptied Emptying" {
+		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
+	}
+	w.pods["a+2"].Ready = true
+	w.run()
+
+	if w.states() != "Emptied Emptied" || len(w.evicted) != 1 {
+		t.Errorf("states %s, evicted %v", w.states(), w.evicted)
+	}
+}

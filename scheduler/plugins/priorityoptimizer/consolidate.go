@@ -1,0 +1,334 @@
+package priorityoptimizer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Parts of the cost of a move, as Karpenter counts it.
+const (
+	leastMoveCost     = 0.1
+	deletionCostsOne  = 1 << 27
+	prioritiesCostOne = 1 << 25
+)
+
+// moveCost is what moving the pod costs, in ordinary pods.
+func moveCost(pod *snapshot.Pod) float64 {
+	return max(leastMoveCost, 1+float64(pod.DeletionCost())/deletionCostsOne+float64(pod.Priority)/prioritiesCostOne)
+}
+
+// scopeCosts are what a node's gain is compared with.
+type scopeCosts struct {
+	// priced: some node in use has a price; else each counts as one.
+	priced bool
+	// price is that of all nodes in use, moves what moving all movable pods would cost.
+	price, moves float64
+}
+
+// costsOf sums up the scope of the snapshot.
+func costsOf(of *snapshot.Snapshot, used map[string]int) (costs scopeCosts) {
+	count, micros := 0, int64(0)
+	for name := range used {
+		if node := of.Nodes[name]; !node.Outside {
+			count++
+			micros += node.HourlyPriceMicros
+		}
+	}
+	costs.priced, costs.price = micros > 0, float64(micros)
+	if !costs.priced {
+		costs.price = float64(count)
+	}
+	for _, pod := range of.Pods {
+		if pod.Node != "" && pod.Immovable == "" {
+			costs.moves += moveCost(pod)
+		}
+	}
+	return costs
+}
+
+// emptied is a node that a plan empties.
+type emptied struct {
+	name  string
+	moves []plan.Step
+	// gain is its share of the price of all nodes in use, over its moves' share of the cost of all moves.
+	gain float64
+}
+
+// emptiedBy are the nodes that the plan empties, those that gain most first.
+func emptiedBy(checked *plan.Plan, of *snapshot.Snapshot) (nodes []emptied) {
+	before, after := of.InUse(nil), of.InUse(checked.NodesAfter())
+	costs := costsOf(of, before)
+	leaving := map[string][]plan.Step{}
+	for _, move := range checked.Moves {
+		leaving[move.From] = append(leaving[move.From], move)
+	}
+	for name, moves := range leaving {
+		if after[name] > 0 {
+			continue // its pods only make room
+		}
+		price, cost := 1.0, 0.0
+		if costs.priced {
+			price = float64(of.Nodes[name].HourlyPriceMicros)
+		}
+		for _, move := range moves {
+			cost += moveCost(move.Pod)
+		}
+		nodes = append(nodes, emptied{name, moves, price / costs.price / (cost / costs.moves)})
+	}
+	slices.SortFunc(nodes, func(a, b emptied) int {
+		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(len(a.moves), len(b.moves)), strings.Compare(a.name, b.name))
+	})
+	return nodes
+}
+
+// answerConsolidation turns the optimiser's answer into the plan that is proposed: without the nodes that are not worth
+// it, and without those that a rehearsal could not empty. The status says what is left, and of what it is proved best.
+func (s *solveSession) answerConsolidation(ctx context.Context) (*plan.Plan, error) {
+	message := s.answer.Plan
+	checked, err := plan.Decode(message, s.snapshot, plan.Consolidate)
+	if err != nil {
+		return nil, err
+	}
+	if message == nil {
+		return checked, nil // there was no answer in time
+	}
+	s.foundMoves = len(message.Moves)
+	status := &s.record.Status
+	status.Tiers = nil // they claim nothing
+	status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Rehearsed}
+	if s.isSteered() {
+		status.Consolidation.Certainty = packingplan.Reserved
+	}
+	kept := s.leaveUnworthy(emptiedBy(checked, s.snapshot))
+	if s.isSteered() {
+		message = s.withoutLeftNodes(message, kept, len(status.Consolidation.Nodes) > len(kept))
+	} else if message, err = s.rehearseDrain(ctx, kept); err != nil {
+		return nil, err
+	}
+	s.answer.Plan = message
+	checked, err = plan.Check(message, s.snapshot, s.policy())
+	if err == nil && !checked.Empty() {
+		if raised := s.checkDisruptions(checked); raised != nil {
+			return nil, raised
+		}
+		if s.isSteered() {
+			_, err = s.rehearse(ctx, checked)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.describeConsolidation(checked)
+	return checked, nil
+}
+
+// leaveUnworthy lists all nodes in the status, and returns those that gain as much as the plan asks for.
+func (s *solveSession) leaveUnworthy(nodes []emptied) (kept []emptied) {
+	least, err := strconv.ParseFloat(s.record.Spec.LeastGain, 64)
+	if err != nil {
+		least = 0 // it is left out
+	}
+	for _, one := range nodes {
+		told := packingplan.NodeToEmpty{Name: one.name, Moves: int32(len(one.moves)), State: packingplan.NodePlanned,
+			Gain: strconv.FormatFloat(one.gain, 'f', 3, 64)}
+		if price := s.snapshot.Nodes[one.name].HourlyPriceMicros; price > 0 {
+			told.HourlyPrice = packingplan.Price(price)
+		}
+		if one.gain < least {
+			told.State, told.Message = packingplan.NodeNotWorthIt, "its gain is below "+s.record.Spec.LeastGain
+		} else {
+			kept = append(kept, one)
+		}
+		s.record.Status.Consolidation.Nodes = append(s.record.Status.Consolidation.Nodes, told)
+	}
+	return kept
+}
+
+// withoutLeftNodes is the plan for the nodes that are kept. Moves that only made room for others are left out where there
+// is room without them.
+func (s *solveSession) withoutLeftNodes(whole *contract.Plan, kept []emptied, some bool) *contract.Plan {
+	if !some {
+		return whole
+	}
+	names, all := sets.New[string](), sets.New[string]()
+	for _, one := range kept {
+		names.Insert(one.name)
+	}
+	for _, one := range s.record.Status.Consolidation.Nodes {
+		all.Insert(one.Name)
+	}
+	left := &contract.Plan{SnapshotId: whole.SnapshotId, NodesInUse: whole.NodesInUse}
+	if names.Len() == 0 {
+		return left
+	}
+	for _, move := range whole.Moves {
+		if names.Has(move.FromNode) || !all.Has(move.FromNode) {
+			left.Moves = append(left.Moves, move)
+		}
+	}
+	for _, move := range slices.Clone(left.Moves) {
+		if names.Has(move.FromNode) {
+			continue
+		}
+		fewer := &contract.Plan{SnapshotId: whole.SnapshotId, NodesInUse: whole.NodesInUse,
+			Moves: slices.DeleteFunc(slices.Clone(left.Moves), func(one *contract.Move) bool { return one == move })}
+		if _, err := plan.Check(fewer, s.snapshot, plan.Consolidate); err == nil {
+			left = fewer
+		}
+	}
+	return left
+}
+
+// rehearseDrain is the plan that a rehearsal of the other scheduler's part leads to. Nodes that it could not empty are
+// given up before anything is done. What would only make room elsewhere is left out: nothing would be placed there.
+func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*contract.Plan, error) {
+	rehearsed := &contract.Plan{SnapshotId: s.snapshot.ID, NodesInUse: s.answer.Plan.GetNodesInUse()}
+	var order []rehearsal.Emptied
+	for _, one := range nodes {
+		order = append(order, rehearsal.Emptied{Node: one.name, Pods: s.largestFirst(one.moves)})
+	}
+	drained, err := (*s.plugin.rehearser.Load()).Drain(ctx, order, taintOf(s.record))
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range order {
+		if stuck := drained.Stuck[one.Node]; stuck != "" {
+			node := s.record.Status.Consolidation.Of(one.Node)
+			node.State, node.Message = packingplan.NodeGivenUp, packingplan.Shortened("the rehearsal could not empty it: "+stuck)
+			continue
+		}
+		for _, pod := range one.Pods {
+			rehearsed.Moves = append(rehearsed.Moves, &contract.Move{PodUid: string(pod.Object.UID), FromNode: one.Node,
+				ToNode: drained.Places[pod.Object.UID]})
+		}
+	}
+	return rehearsed, nil
+}
+
+// rehearseAgain rehearses a recorded plan on the cluster as it is now.
+func (s *solveSession) rehearseAgain(ctx context.Context, checked *plan.Plan) (*plan.Plan, error) {
+	leaving := map[string][]plan.Step{}
+	for _, move := range checked.Moves {
+		leaving[move.From] = append(leaving[move.From], move)
+	}
+	var nodes []emptied
+	for _, name := range s.record.Status.Consolidation.OpenNodes() {
+		nodes = append(nodes, emptied{name: name, moves: leaving[name]})
+	}
+	message, err := s.rehearseDrain(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	s.answer.Plan = message
+	again, err := plan.Check(message, s.snapshot, plan.Drain)
+	if err != nil {
+		return nil, err
+	}
+	if again.Empty() {
+		return nil, errors.New("the rehearsal could empty no node")
+	}
+	describePlan(&s.record.Status, again)
+	s.record.Status.Consolidation.CountSaving(false)
+	return again, nil
+}
+
+// largestFirst are the pods of the moves: those of the highest priority first, then those that are hardest to place.
+func (s *solveSession) largestFirst(moves []plan.Step) []*snapshot.Pod {
+	pods := make([]*snapshot.Pod, len(moves))
+	for i, move := range moves {
+		pods[i] = move.Pod
+	}
+	slices.SortFunc(pods, func(a, b *snapshot.Pod) int {
+		room := s.snapshot.Nodes[a.Node].Allocatable
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.Requests.ShareOf(room), a.Requests.ShareOf(room)),
+			strings.Compare(podName(a.Object), podName(b.Object)))
+	})
+	return pods
+}
+
+// describeConsolidation puts into the status what the plan saves. The bounds are the optimiser's, less the nodes outside
+// of the scope that are in use, which its counts include.
+func (s *solveSession) describeConsolidation(checked *plan.Plan) {
+	in, about := s.answer.Plan.GetNodesInUse(), s.record.Status.Consolidation
+	before, beforeMicros, outside := s.inUse(nil)
+	after, afterMicros, _ := s.inUse(checked.NodesAfter())
+	about.NodesBefore, about.NodesAfter = before, after
+	about.NodesLowerBound, about.MovesLowerBound = max(0, in.GetLowerBound()-outside), in.GetMovesLowerBound()
+	if beforeMicros > 0 {
+		about.HourlyPriceBefore, about.HourlyPriceAfter = packingplan.Price(beforeMicros), packingplan.Price(afterMicros)
+		about.HourlyPriceLowerBound = packingplan.Price(in.GetPriceLowerBoundMicros())
+	}
+	about.CountSaving(false)
+}
+
+// inUse counts the nodes of the scope in use after the changes, what they cost, and the other nodes in use.
+func (s *solveSession) inUse(after map[types.UID]string) (nodes int32, micros int64, outside int32) {
+	for name := range s.snapshot.InUse(after) {
+		node := s.snapshot.Nodes[name]
+		if node.Outside {
+			outside++
+			continue
+		}
+		nodes++
+		micros += node.HourlyPriceMicros
+	}
+	return nodes, micros, outside
+}
+
+// consolidationClaim is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer moves do.
+func (s *solveSession) consolidationClaim() claim {
+	made := claim{consolidates: true}
+	in := s.answer.Plan.GetNodesInUse()
+	if in != nil {
+		least := in.After == in.LowerBound
+		if in.PriceBeforeMicros > 0 {
+			least = in.PriceAfterMicros == in.PriceLowerBoundMicros
+		}
+		made.solved = least && s.foundMoves == int(in.MovesLowerBound)
+	}
+	for _, one := range s.snapshot.AsideOfRunning() {
+		made.aside = append(made.aside, one.String())
+	}
+	if s.moveLimit != nil {
+		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
+	}
+	made.leaveRefused(s.snapshot, s.answer.Refusals)
+	unworthy, stuck := 0, 0
+	if about := s.record.Status.Consolidation; about != nil {
+		for i := range about.Nodes {
+			switch about.Nodes[i].State {
+			case packingplan.NodeNotWorthIt:
+				unworthy++
+			case packingplan.NodeGivenUp:
+				stuck++
+			}
+		}
+	}
+	if unworthy > 0 {
+		made.aside = append(made.aside, fmt.Sprintf("%d nodes that gain too little", unworthy))
+	}
+	if stuck > 0 {
+		made.aside = append(made.aside, fmt.Sprintf("%d nodes that the rehearsal could not empty", stuck))
+	}
+	return made
+}
+
+// nothingToEmpty is why there is no plan.
+func (s *solveSession) nothingToEmpty() *ending {
+	made := s.consolidationClaim()
+	return &ending{packingplan.NoImprovement, made.message("no node can be emptied")}
+}

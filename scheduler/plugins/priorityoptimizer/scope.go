@@ -1,0 +1,78 @@
+package priorityoptimizer
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// rulesFor are the profile's rules and what the plan asks for beside them.
+func (v *view) rulesFor(record *packingplan.Record) snapshot.Rules {
+	rules, spec := v.rules, &record.Spec
+	if record.Consolidates() && len(spec.SchedulerNames) > 0 {
+		rules.Schedulers = sets.New(spec.SchedulerNames...)
+	}
+	rules.Scope = snapshot.Scope{Nodes: selectorOf(spec.NodeSelector), Namespaces: selectorOf(spec.NamespaceSelector)}
+	return rules
+}
+
+// selectorOf is nil where nothing is selected.
+func selectorOf(of *metav1.LabelSelector) labels.Selector {
+	if of == nil {
+		return nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(of)
+	if err != nil {
+		return labels.Nothing() // fail closed
+	}
+	return selector
+}
+
+// isSteered says that the profile places all pods that the plan may move.
+func (s *solveSession) isSteered() bool {
+	return s.rules.Schedulers == nil || s.rules.Schedulers.Equal(sets.New(s.rules.SchedulerName))
+}
+
+// policy is what the session's plans may do.
+func (s *solveSession) policy() plan.Policy {
+	switch {
+	case !s.record.Consolidates():
+		return s.planner.policy()
+	case s.isSteered():
+		return plan.Consolidate
+	}
+	return plan.Drain
+}
+
+// limits are those of the profile, within which the plan may ask for fewer moves.
+func (s *solveSession) limits() plan.Limits {
+	limits := s.args.Limits.OfPlan()
+	if asked := s.record.Spec.MaxMoves; asked != nil && (limits.Moves == 0 || int(*asked) < limits.Moves) {
+		limits.Moves = int(*asked)
+	}
+	return limits
+}
+
+// coolDown is how long workloads are left alone after an earlier plan.
+func (s *solveSession) coolDown() time.Duration {
+	return max(seconds(s.args.CoolDownSeconds), coolDownOf(s.record))
+}
+
+// coolDownOf is what the plan itself asks for.
+func coolDownOf(record *packingplan.Record) time.Duration {
+	if asked := record.Spec.CoolDownSeconds; asked != nil {
+		return time.Duration(*asked) * time.Second
+	}
+	return 0
+}
+
+// now is the cluster as it is, under the rules of the session.
+func (s *solveSession) now(id string) (*snapshot.Snapshot, error) {
+	return s.plugin.view.snapshotUnder(s.rules, id, anyPod)
+}

@@ -1,0 +1,162 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// Emptied is a node that is drained: its pods leave in that order, and another scheduler places them again.
+type Emptied struct {
+	Node string
+	Pods []*snapshot.Pod
+}
+
+// Drained is what a drain would lead to.
+type Drained struct {
+	// Places are the nodes of the replacements.
+	Places map[types.UID]string
+	// Stuck are the nodes that cannot be emptied, and why. Their pods stay.
+	Stuck map[string]string
+}
+
+// Drain empties the nodes on copies, one after the other. All of them have the taint from the start, and each replacement
+// goes where this profile would put it: what another scheduler does is not known, but most have the same rules. A node is
+// stuck if a pod finds no place, or would go to a node that is not in use: nothing is gained by that.
+func (f *Framework) Drain(ctx context.Context, nodes []Emptied, taint v1.Taint) (Drained, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.update(ctx); err != nil {
+		return Drained{}, fmt.Errorf("rehearsing the drain: %w", err)
+	}
+	defer func() { f.lister.SharedLister = f.snapshot }()
+	cluster, err := newClusterCopy(f.framework, f.snapshot)
+	if err != nil {
+		return Drained{}, err
+	}
+	f.lister.SharedLister = cluster
+	d := &drain{framework: f, cluster: cluster, idle: sets.New[string]()}
+	for _, node := range cluster.nodes {
+		if !isInUse(node) {
+			d.idle.Insert(node.Node().Name)
+		}
+	}
+	for _, one := range nodes {
+		if err := cluster.taint(one.Node, taint, true); err != nil {
+			return Drained{}, &StaleError{err}
+		}
+	}
+	made := Drained{Places: map[types.UID]string{}, Stuck: map[string]string{}}
+	for _, one := range nodes {
+		places, stuck, err := d.empty(ctx, one)
+		switch {
+		case err != nil:
+			return Drained{}, err
+		case stuck != "":
+			made.Stuck[one.Node] = stuck
+			if err := cluster.taint(one.Node, taint, false); err != nil {
+				return Drained{}, err
+			}
+		}
+		for uid, place := range places {
+			made.Places[uid] = place
+		}
+	}
+	return made, nil
+}
+
+// isInUse says whether the node has a pod that would not go with it.
+func isInUse(node fwk.NodeInfo) bool {
+	for _, info := range node.GetPods() {
+		if !snapshot.IsDaemonPod(info.GetPod()) {
+			return true
+		}
+	}
+	return false
+}
+
+// drain is one drain on a copy of the cluster.
+type drain struct {
+	framework *Framework
+	cluster   *clusterCopy
+	idle      sets.Set[string]
+}
+
+// empty places the pods of a node elsewhere. If one of them is stuck, all are where they were.
+func (d *drain) empty(ctx context.Context, of Emptied) (places map[types.UID]string, stuck string, err error) {
+	places = map[types.UID]string{}
+	var moved []*v1.Pod
+	for _, pod := range of.Pods {
+		if err := d.cluster.leave(ctx, pod.Object, of.Node); err != nil {
+			return nil, "", &StaleError{err}
+		}
+		arriving := unbound(pod.Object, pod.Object.UID)
+		node, err := d.place(ctx, pod.Class, arriving)
+		var unplaceable *UnplaceableError
+		switch {
+		case errors.As(err, &unplaceable):
+			stuck = fmt.Sprintf("pod %s/%s: %v", pod.Object.Namespace, pod.Object.Name, unplaceable)
+		case err != nil:
+			return nil, "", err
+		case d.idle.Has(node):
+			stuck = fmt.Sprintf("pod %s/%s would go to node %q, which is not in use", pod.Object.Namespace, pod.Object.Name, node)
+		}
+		if stuck != "" {
+			return nil, stuck, d.takeBack(ctx, of, moved, places)
+		}
+		if err := d.cluster.arrive(arriving, node); err != nil {
+			return nil, "", err
+		}
+		places[pod.Object.UID], moved = node, append(moved, arriving)
+	}
+	return places, "", nil
+}
+
+// takeBack puts the pods back, the last of which has only left.
+func (d *drain) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, places map[types.UID]string) error {
+	for i, replacement := range moved {
+		placed := replacement.DeepCopy()
+		placed.Spec.NodeName = places[of.Pods[i].Object.UID]
+		if err := d.cluster.leave(ctx, placed, placed.Spec.NodeName); err != nil {
+			return err
+		}
+	}
+	for _, pod := range of.Pods[:len(moved)+1] {
+		if err := d.cluster.arrive(pod.Object, of.Node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place chooses a node for the replacement, as a scheduling cycle would.
+func (d *drain) place(ctx context.Context, class string, pod *v1.Pod) (string, error) {
+	lacking := &UnplaceableError{Nodes: len(d.cluster.nodes), Reasons: map[string]int{}}
+	var feasible []fwk.NodeInfo
+	for _, node := range d.cluster.nodes {
+		status, err := d.cluster.fits(ctx, class, pod, node.Node().Name)
+		switch {
+		case err != nil:
+			return "", err
+		case status.IsSuccess():
+			feasible = append(feasible, node)
+		case !status.IsRejected():
+			return "", status.AsError()
+		default:
+			for _, reason := range status.Reasons() {
+				lacking.Reasons[reason]++
+			}
+		}
+	}
+	if len(feasible) == 0 {
+		return "", lacking
+	}
+	return d.framework.best(ctx, d.cluster.trialOf(ctx, class, pod).state, pod, feasible)
+}
