@@ -66,7 +66,7 @@ function draw() {
   const width = byId("nodes").parentElement.clientWidth;
   const plan = chosenPlan();
   const drawn = [world.version, world.nodesVersion, width, resource, colour, view.chosen,
-    plan && JSON.stringify([plan.name, plan.phase, plan.moves]), picture.colours.ink].join("|");
+    numberOf(plan), picture.colours.ink].join("|");
   if (drawn === view.drawn) return;
   if (!view.places || view.places.key !== `${world.nodesVersion}|${width}`) {
     view.places = { ...placesOf(world, width), key: `${world.nodesVersion}|${width}` };
@@ -179,6 +179,16 @@ function nodeParts() {
 
 // ---- plans and tables
 
+// A number for each version of a plan that is shown.
+const planNumbers = new WeakMap();
+let plansShown = 0;
+
+function numberOf(plan) {
+  if (!plan) return "";
+  if (!planNumbers.has(plan)) planNumbers.set(plan, String(plansShown += 1));
+  return planNumbers.get(plan);
+}
+
 function chosenPlan() {
   const plans = view.world.plansAt(view.time);
   return plans.find((one) => one.name === view.plan) ?? plans[0] ?? null;
@@ -210,7 +220,7 @@ function drawTables() {
   const plans = world.plansAt(view.time);
   const plan = chosenPlan();
   fill("plans", JSON.stringify([plans.map(planTitle), plan?.name]), () => planList(plans, plan));
-  fill("plan", JSON.stringify(plan), () => (plan ? planParts(plan) : []));
+  fill("plan", numberOf(plan), () => (plan ? planParts(plan) : []));
   const choices = saved || !view.following || !view.rights.change ? [] : choicesOf(plan);
   fill("choices", JSON.stringify([choices, plan?.name]), () => choices.map(
     (what) => sureButton(what, plan, (text) => { byId("said").textContent = text; })));

@@ -3,6 +3,7 @@
 const HEATS = 9;
 const FINE_PX = 3; // a pod that is lower than this is not drawn by itself
 const MOST_CURVES = 400;
+const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
 // Pods with a node in the order of nodes and, on each, of keys; and how full nodes are.
 function momentNow(world, resource, keyOfKind) {
@@ -74,8 +75,9 @@ class Picture {
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, places.height);
-    context.font = '13px system-ui, "DejaVu Sans", sans-serif';
+    context.font = `13px ${FONT}`;
     context.fillStyle = this.colours.quiet;
+    view.moved = movedRows(view);
     for (const { text, y } of places.titles) context.fillText(text, 0, y);
     for (const node of places.order) {
       if (places.heat) this.drawCell(view, node);
@@ -99,14 +101,15 @@ class Picture {
     }
   }
 
-  drawBar({ places, moment, world, resource, keyOfKind }, node) {
+  drawBar(view, node) {
+    const { places, moment, world, resource } = view;
     const box = places.box.get(node);
     const { context, colours } = this;
     const has = world.cluster.amounts[resource][node];
     const marked = notesOf(world, node).length > 0;
     context.fillStyle = colours.raised;
     context.fillRect(box.x, box.y, box.width, box.height);
-    if (has) this.fillBar(box, moment, world, keyOfKind, node, box.height / has);
+    if (has) this.fillBar(box, view, node, box.height / has);
     context.setLineDash(marked ? [4, 3] : []);
     context.strokeStyle = marked ? colours.bad : colours.rule;
     context.lineWidth = marked ? 2 : 1;
@@ -114,7 +117,7 @@ class Picture {
     context.setLineDash([]);
     if (!places.size.named) return;
     context.fillStyle = colours.quiet;
-    context.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    context.font = `11px ${FONT}`;
     context.textAlign = "center";
     context.fillText(shortName(world.cluster.names[node], box.width + 2),
       box.x + box.width / 2, box.y + box.height + 12);
@@ -122,7 +125,7 @@ class Picture {
   }
 
   // Pods one by one where there is room for it, else those of one key as one block.
-  fillBar(box, moment, world, keyOfKind, node, scale) {
+  fillBar(box, { moment, world, keyOfKind, moved }, node, scale) {
     const { context, colours } = this;
     const { values } = world.pods;
     let y = box.y + box.height;
@@ -142,12 +145,14 @@ class Picture {
       const series = Math.min(keyOfKind[kind], SERIES);
       const height = moment.amounts[kind] * scale;
       const ending = values[row * POD + 2] === PHASE.ending;
-      if (series !== key || height >= FINE_PX || ending) {
+      const alone = height >= FINE_PX || ending || moved.has(row);
+      if (series !== key || alone) {
         end();
         key = series;
         context.fillStyle = colours.series[series];
       }
-      if (height >= FINE_PX || ending) {
+      if (moved.has(row)) moved.set(row, Math.max(y - height / 2, box.y));
+      if (alone) {
         context.globalAlpha = ending ? 0.4 : 1;
         paint(height, 1);
         context.globalAlpha = 1;
@@ -161,19 +166,22 @@ class Picture {
   }
 
   // Moves as curves from bar to bar, arrivals as arrows from above, evictions as crosses.
-  drawPlan({ places, world, plan }) {
+  drawPlan({ places, world, plan, moved }) {
     const { context, colours } = this;
     const rowOf = world.nodeRows();
     const boxOf = (name) => places.box.get(rowOf.get(name));
-    context.lineWidth = 1.5;
-    for (const [, from, to, state] of plan.moves.slice(0, MOST_CURVES)) {
+    const rows = podRows(world, plan);
+    for (const [pod, from, to, state] of plan.moves.slice(0, MOST_CURVES)) {
       const [a, b] = [boxOf(from), boxOf(to)];
-      if (a && b) this.drawMove(a, b, state === "Bound" || state === "NotNeeded");
+      if (!a || !b) continue;
+      const y = moved.get(rows.get(pod)) ?? a.y + a.height / 2;
+      this.drawMove([a.x + a.width / 2, y], [b.x + b.width / 2, b.y + Math.min(16, b.height / 2)],
+        state === "Bound" || state === "NotNeeded");
     }
     for (const [, name] of plan.placements) {
       const box = boxOf(name);
       if (!box) continue;
-      const [x, y] = [box.x + box.width / 2, box.y + 3];
+      const [x, y] = [box.x + box.width / 2, box.y + 2];
       context.fillStyle = colours.ink;
       context.beginPath();
       context.moveTo(x, y + 9);
@@ -195,12 +203,14 @@ class Picture {
     }
   }
 
-  drawMove(a, b, done) {
+  drawMove([x, y], [toX, toY], done) {
     const { context, colours } = this;
-    const middle = (box) => [box.x + box.width / 2, box.y + box.height / 3];
-    const [[x, y], [toX, toY]] = [middle(a), middle(b)];
-    const bow = Math.min(60, 14 + Math.hypot(toX - x, toY - y) / 6);
-    const [midX, midY] = [(x + toX) / 2, Math.max(Math.min(y, toY) - bow, 2)];
+    // It bows to its left, so that there and back are two curves.
+    const bow = Math.min(50, 12 + Math.hypot(toX - x, toY - y) / 5);
+    const length = Math.hypot(toX - x, toY - y) || 1;
+    const [midX, midY] = [
+      (x + toX) / 2 + ((toY - y) / length) * bow, (y + toY) / 2 - ((toX - x) / length) * bow,
+    ];
     const draw = (colour, width) => {
       context.strokeStyle = context.fillStyle = colour;
       context.lineWidth = width;
@@ -221,6 +231,11 @@ class Picture {
     // An edge in the colour of the paper lifts the curve off the pods.
     draw(colours.paper, 4);
     draw(colours.ink, 1.5);
+    context.fillStyle = colours.paper;
+    context.beginPath();
+    context.arc(x, y, 3.5, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
   }
 
   drawChosen({ places, chosen }) {
@@ -230,6 +245,28 @@ class Picture {
     this.context.lineWidth = 3;
     this.context.strokeRect(box.x - 1, box.y - 1, box.width + 2, box.height + 2);
   }
+}
+
+// Rows of the pods that a plan moves, by their names.
+const plannedRows = new WeakMap();
+
+function podRows(world, plan) {
+  const { names } = world.run;
+  const known = plannedRows.get(plan);
+  if (known?.names === names && known.count === names.length) return known.rows;
+  const moved = new Set(plan.moves.map(([pod]) => pod));
+  const rows = new Map();
+  names.forEach((name, row) => { if (moved.has(name)) rows.set(name, row); });
+  plannedRows.set(plan, { names, count: names.length, rows });
+  return rows;
+}
+
+// The pods that the plan moves and that are still where they were, for their places.
+function movedRows({ world, plan }) {
+  const moved = new Map();
+  if (!plan) return moved;
+  for (const row of podRows(world, plan).values()) moved.set(row, undefined);
+  return moved;
 }
 
 function heatOf(share) {

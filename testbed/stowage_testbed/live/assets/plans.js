@@ -31,7 +31,9 @@ function planParts(plan) {
 function planWords(plan) {
   const proof = plan.optimal ? "proved optimal" : "not proved optimal";
   const ended = plan.end ? ` ${plan.end} after ${plan.seconds.toFixed(2)} s, ${proof}.` : "";
-  return `${plan.phase || "Not taken up yet"} (${plan.mode}${plan.trigger ? `, ${plan.trigger}` : ""}).${ended} ${plan.message}`;
+  const { phase, mode, trigger, message } = plan;
+  const said = message ? ` ${message[0].toUpperCase()}${message.slice(1)}.` : "";
+  return `${phase || "Not taken up yet"} (${mode}${trigger ? `, ${trigger}` : ""}).${ended}${said}`;
 }
 
 function stepsOf(plan) {

@@ -5,12 +5,14 @@ const MOST_REASONS = 12;
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had ... . preemption: ..." as
 // its parts, each with the number of nodes; any other text as it is.
 function reasonsIn(text) {
-  const said = /^0\/\d+ nodes are available: (.*?)\.?(?: preemption: .*)?$/s.exec(text);
+  const said = /^0\/\d+ nodes are available: (.*?)\.?$/s.exec(text);
   if (!said) return [[text, null]];
-  return said[1].split(/, (?=\d+ )/).map((part) => {
-    const counted = /^(\d+) (.*?)\.?$/s.exec(part);
-    return counted ? [counted[2], Number(counted[1])] : [part, null];
+  const [parts, ...sentences] = said[1].split(". ").filter((one) => !one.startsWith("preemption:"));
+  const counted = parts.split(/, (?=\d+ )/).map((part) => {
+    const [, count, reason] = /^(\d+) (.*)$/s.exec(part) ?? [];
+    return reason ? [reason, Number(count)] : [part, null];
   });
+  return [...counted, ...sentences.map((sentence) => [sentence, null])];
 }
 
 // Reasons with the pods that each keeps, most pods first.
