@@ -3,6 +3,7 @@
 const HEATS = 9;
 const FINE_PX = 3; // a pod that is lower than this is not drawn by itself
 const MOST_CURVES = 400;
+const MANY_MOVES = 30; // of more, those of the chosen node stand out
 const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
 // Pods with a node in the order of nodes and, on each, of keys; and how full nodes are.
@@ -166,8 +167,11 @@ class Picture {
   }
 
   // Moves as curves from bar to bar, arrivals as arrows from above, evictions as crosses.
-  drawPlan({ places, world, plan, moved }) {
+  drawPlan({ places, world, plan, moved, chosen }) {
     const { context, colours } = this;
+    const many = plan.moves.length > MANY_MOVES;
+    const mark = Math.min(5, places.size.width / 3);
+    const nameOfChosen = chosen === null ? null : world.cluster.names[chosen];
     const rowOf = world.nodeRows();
     const boxOf = (name) => places.box.get(rowOf.get(name));
     const rows = podRows(world, plan);
@@ -176,7 +180,7 @@ class Picture {
       if (!a || !b) continue;
       const y = moved.get(rows.get(pod)) ?? a.y + a.height / 2;
       this.drawMove([a.x + a.width / 2, y], [b.x + b.width / 2, b.y + Math.min(16, b.height / 2)],
-        state === "Bound" || state === "NotNeeded");
+        state === "Bound" || state === "NotNeeded", many && from !== nameOfChosen && to !== nameOfChosen);
     }
     for (const [, name] of plan.placements) {
       const box = boxOf(name);
@@ -184,9 +188,9 @@ class Picture {
       const [x, y] = [box.x + box.width / 2, box.y + 2];
       context.fillStyle = colours.ink;
       context.beginPath();
-      context.moveTo(x, y + 9);
-      context.lineTo(x - 5, y);
-      context.lineTo(x + 5, y);
+      context.moveTo(x, y + 2 * mark);
+      context.lineTo(x - mark, y);
+      context.lineTo(x + mark, y);
       context.fill();
     }
     context.strokeStyle = colours.bad;
@@ -195,15 +199,15 @@ class Picture {
       if (!box) continue;
       const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
       context.beginPath();
-      context.moveTo(x - 5, y - 5);
-      context.lineTo(x + 5, y + 5);
-      context.moveTo(x + 5, y - 5);
-      context.lineTo(x - 5, y + 5);
+      context.moveTo(x - mark, y - mark);
+      context.lineTo(x + mark, y + mark);
+      context.moveTo(x + mark, y - mark);
+      context.lineTo(x - mark, y + mark);
       context.stroke();
     }
   }
 
-  drawMove([x, y], [toX, toY], done) {
+  drawMove([x, y], [toX, toY], done, faint) {
     const { context, colours } = this;
     // It bows to its left, so that there and back are two curves.
     const bow = Math.min(50, 12 + Math.hypot(toX - x, toY - y) / 5);
@@ -228,6 +232,12 @@ class Picture {
       }
       context.fill();
     };
+    if (faint) {
+      context.globalAlpha = 0.45;
+      draw(colours.ink, 0.75);
+      context.globalAlpha = 1;
+      return;
+    }
     // An edge in the colour of the paper lifts the curve off the pods.
     draw(colours.paper, 4);
     draw(colours.ink, 1.5);
