@@ -54,7 +54,7 @@ def test_the_slider_moves_and_placements_are_read(
 
     last = len(pods_on(record, "node-2", record.window_s))
     assert opened.bar_labels("default")[2] == f"node-2: {last} pods"
-    assert "200 placed, 0 waiting" in opened.find('[data-arm="default"] h4').text
+    assert "200 placed, 0 waiting" in opened.find('[data-arm="default"] h3').text
 
     opened.to_the_start()
     assert opened.time == "0 s"

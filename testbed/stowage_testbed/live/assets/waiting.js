@@ -57,6 +57,6 @@ function tableOf(title, headers, rows) {
   const head = element("tr", {}, ...headers.map((text) => element("th", { scope: "col" }, text)));
   const body = rows.map((row) => element("tr", {}, ...row.map((cell, index) => (index
     ? element("td", {}, String(cell)) : element("th", { scope: "row" }, String(cell))))));
-  return element("div", { class: "scroll list", role: "region", tabindex: 0, "aria-label": title },
+  return element("div", { class: "scroll list", role: "group", tabindex: 0, "aria-label": title },
     element("table", {}, element("thead", {}, head), element("tbody", {}, ...body)));
 }
