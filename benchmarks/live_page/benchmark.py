@@ -7,11 +7,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import IO
 
 import psutil
@@ -19,6 +19,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.command import Say, write_figures
+from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.text.figure import Figure, at_most, figure
 
@@ -82,14 +83,14 @@ def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     with _running(python, "-m", MADE_CLUSTER, *made) as (_, said):
         kubeconfig = said.readline().strip()
         say(f"{scope.nodes} nodes and {scope.pods} pods are served")
-        began = time.monotonic()
+        began = perf_counter()
         stowage = str(Path(python).with_name("stowage"))
         page = ("page", "--kubeconfig", kubeconfig, "--for", "24h")
         with _running(stowage, *page) as (server, told):
             address = told.readline().removeprefix("page: ").strip()
             if not address:
                 raise StowageError("the page's server ended; its error is above")
-            ready_s = time.monotonic() - began
+            ready_s = perf_counter() - began
             figures = _measure(scope, address, server, say)
     figures.insert(
         0, figure("listing, to the address of the page", "s", [ready_s], max)
@@ -104,7 +105,7 @@ def _measure(scope: Scope, address: str, server: int, say: Say) -> list[Figure]:
             lambda found: found.execute_script(_FIRST), "no picture was drawn"
         )
         say(f"first picture after {first_ms:.0f} ms; watching {scope.watched_s:.0f} s")
-        time.sleep(scope.watched_s)
+        SystemClock().pause(scope.watched_s)
         driver.set_script_timeout(DRAWN_S)
         frames = driver.execute_async_script(_SLIDE, SLIDES)
         browser = _renderer_memory(driver)

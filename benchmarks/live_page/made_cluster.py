@@ -11,7 +11,6 @@ import random
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +19,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import yaml
+
+from stowage_testbed.base.clock import SystemClock
 
 ZONES = 6
 WORKLOADS = 400
@@ -56,11 +57,12 @@ class MadeCluster:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield changes of pods at their rate, for ever."""
-        due = time.monotonic()
+        clock = SystemClock()
+        due = clock.now()
         while True:
             for event in self._replace_one():
                 due += self._pause_s
-                time.sleep(max(0.0, due - time.monotonic()))
+                clock.pause(max(0.0, due - clock.now()))
                 yield event
 
     def _replace_one(self) -> Iterator[dict[str, Any]]:

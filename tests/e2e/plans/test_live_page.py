@@ -79,7 +79,7 @@ def until(page: Page, place: str, said: str) -> None:
 
 def pods_by_node(page: Page) -> dict[str, list[str]]:
     """Return the workloads on each node, as somebody with a keyboard reads them."""
-    found = {}
+    found: dict[str, list[str]] = {}
     page.press("#nodes", Keys.HOME)
     while True:
         said = page.find("#chosen").text.removeprefix("node, ")

@@ -2,7 +2,7 @@
 
 const HEAT_FROM = 500; // nodes; with more they are cells of a map
 const ZONE_PX = 22; // what the name of a zone takes
-const BAR = { least: 10, most: 84, height: 120, gap: 6, name: 18 };
+const BAR = { least: 10, most: 112, height: 120, gap: 6, name: 18 };
 const CELL = { least: 8, most: 18, gap: 2, lines: 40 };
 
 // Nodes that are there by zone, and the box of each.
