@@ -9,6 +9,7 @@ from __future__ import annotations
 import typer
 
 from stowage_testbed.cli.main import main as run
+from stowage_testbed.cli.page import page
 from stowage_testbed.cli.plan import plan_app
 from stowage_testbed.cli.whatif import whatif
 
@@ -20,6 +21,7 @@ plugin = typer.Typer(
     help="Would pending pods fit if others moved? Plans of the Stowage scheduler.",
 )
 plugin.command("whatif")(whatif)
+plugin.command("page")(page)
 plugin.add_typer(plan_app)
 
 

@@ -84,12 +84,7 @@ class PlanLog:
         new, self._new = list(self._new.items()), {}
         self._versions += [(at_ms, name, raw) for name, raw in new]
         self._last = {name: raw for name, raw in self._last.items() if raw != _GONE}
-        left = sum(len(raw) for _, _, raw in self._versions)
-        first = 0
-        while left > self._most_bytes and first < len(self._versions) - len(self._last):
-            left -= len(self._versions[first][2])
-            first += 1
-        del self._versions[:first]
+        self._make_room()
         return new
 
     def forget_before(self, at_ms: int) -> None:
@@ -100,6 +95,19 @@ class PlanLog:
         self._versions = [
             one for one in self._versions if one[0] >= last.get(one[1], one[0])
         ]
+
+    def _make_room(self) -> None:
+        over = sum(len(raw) for _, _, raw in self._versions) - self._most_bytes
+        if over <= 0:
+            return
+        last = {name: number for number, (_, name, _) in enumerate(self._versions)}
+        kept = []
+        for number, one in enumerate(self._versions):
+            if over > 0 and last[one[1]] != number:
+                over -= len(one[2])
+            else:
+                kept.append(one)
+        self._versions = kept
 
     def now(self) -> list[tuple[str, msgspec.Raw]]:
         """Return each plan as it is."""

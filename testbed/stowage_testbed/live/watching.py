@@ -40,11 +40,17 @@ MOST_MESSAGES = 600
 
 
 class Messages:
-    """The last messages, for whoever has not had them yet."""
+    """The last messages, for whoever has not had them yet.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most
+        How many are kept.
+    """
+
+    def __init__(self, most: int = MOST_MESSAGES) -> None:
         self._lock = threading.Lock()
-        self._kept: deque[tuple[int, bytes]] = deque(maxlen=MOST_MESSAGES)
+        self._kept: deque[tuple[int, bytes]] = deque(maxlen=most)
         self._listeners: set[Callable[[], object]] = set()
         self._last = 0
 

@@ -1,18 +1,20 @@
 // The page: one world, what is chosen of it, and a slider through what was seen.
 
 const TABLES_MS = 400; // between two looks at the tables
+const CLOCK_MS = 200; // between two looks at the time while nothing changes
 
 const view = {
   world: null, chosen: null, plan: null, following: true, time: 0,
   began: 0, ahead: 0, rights: { change: false, why: "" }, parsed: new Map(),
-  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: 0,
+  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: 0, ticked: -1, tickedAt: 0,
 };
 const saved = JSON.parse(byId("data").textContent);
 const picture = new Picture(byId("nodes"));
 
 // The server's clock, in milliseconds since it began to watch.
 function clockNow() {
-  return saved ? view.world.end : Math.round(performance.now() + view.ahead);
+  const { end } = view.world;
+  return saved ? end : Math.max(end, Math.round(performance.now() + view.ahead));
 }
 
 function begin(now) {
@@ -58,7 +60,7 @@ function keysOfKinds(colour) {
 function draw() {
   const { world } = view;
   if (!world) return;
-  view.time = view.following ? clockNow() : view.time;
+  view.time = view.following ? clockNow() : Math.max(view.time, world.since);
   world.shown = view.time;
   world.seek(view.time);
   drawTime();
@@ -242,13 +244,19 @@ function planList(plans, plan) {
 // ---- all of it
 
 for (const id of ["resource", "colour"]) byId(id).addEventListener("change", draw);
+window.addEventListener("resize", draw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   picture.readColours();
   draw();
 });
 
 function tick() {
-  draw();
+  const changed = view.world?.version !== view.ticked;
+  if (changed || performance.now() - view.tickedAt > CLOCK_MS) {
+    draw();
+    view.ticked = view.world?.version;
+    view.tickedAt = performance.now();
+  }
   if (performance.now() - view.tablesAt > TABLES_MS) drawTables();
   requestAnimationFrame(tick);
 }

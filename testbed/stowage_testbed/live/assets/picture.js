@@ -10,7 +10,8 @@ const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 function momentNow(world, resource, keyOfKind) {
   const { values, length } = world.pods;
   const rows = length / POD;
-  const nodes = world.nodes.length;
+  // A pod may have a node that has not been seen yet.
+  const nodes = world.cluster.names.length;
   const amounts = Float64Array.from(world.run.kinds, (kind) => kind[KIND.requests][resource] ?? 0);
   const first = new Int32Array(nodes + 1);
   const load = new Float64Array(nodes);

@@ -7,6 +7,7 @@ const POD = 4; // columns: kind, node, phase, why
 const POD_ENTRY = 2 + 2 * POD; // time, row, columns after, columns before
 const NODE_ENTRY = 4; // time, row, kind after, kind before
 const MOST_ENTRIES = 300000; // fewer than the server keeps
+const MOST_VERSIONS = 100; // of one plan
 
 // Whole numbers in an array that grows.
 class Numbers {
@@ -84,7 +85,9 @@ class World {
     }
     for (const [name, plan] of message.plans ?? []) {
       if (!this.plans.has(name)) this.plans.set(name, []);
-      this.plans.get(name).push([message.t, plan]);
+      const versions = this.plans.get(name);
+      versions.push([message.t, plan]);
+      if (versions.length > MOST_VERSIONS) versions.shift();
     }
     this.lost = message.lost;
     this.end = Math.max(this.end, message.t);
