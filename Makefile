@@ -164,6 +164,10 @@ bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FUL
 	@python -m benchmarks live --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: bench-page
+bench-page: $(READY) ## Measure the live page of 5,000 nodes and 50,000 pods in Chromium: four minutes (FULL=1: an hour, SMOKE=1: seconds).
+	@python -m benchmarks page --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
+
 .PHONY: bench-backends
 bench-backends: setup images ## Measure what kwok-binary and kind cost side by side: three minutes.
 	@python -m benchmarks docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)

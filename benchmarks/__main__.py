@@ -270,6 +270,14 @@ def invariants(
 
 
 @app.command()
+def page(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
+    """Measure the live page of a made cluster: first picture, frames, memory."""
+    from benchmarks.live_page.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(SCOPES[scope], results, say))
+
+
+@app.command()
 def live(
     *,
     scope: Scope = ScopeName.DEFAULT,

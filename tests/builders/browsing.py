@@ -1,10 +1,17 @@
-"""The report's page as a reader uses it."""
+"""Pages as a reader uses them, in a headless browser."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from selenium.webdriver import Chrome
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -13,6 +20,41 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from stowage_testbed.base.wait import HANG_S
 
 LISTED_TIMEOUT_S = HANG_S
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WINDOW = "1280,1000"
+AXE = "const done = arguments[0]; axe.run().then((found) => done(found.violations));"
+
+
+@contextmanager
+def headless_chromium(profile: Path) -> Iterator[Chrome]:
+    """Run the distribution's own Chromium for the block."""
+    options = ChromeOptions()
+    options.binary_location = _found(*BROWSERS)
+    options.add_argument("--headless=new")
+    options.add_argument(f"--window-size={WINDOW}")
+    options.add_argument(f"--user-data-dir={profile}")
+    # Shared memory of containers is small, and this is one page.
+    options.add_argument("--disable-dev-shm-usage")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    if os.geteuid() == 0:
+        # Chromium refuses to run as root with its sandbox; the page is our own.
+        options.add_argument("--no-sandbox")
+    driver = Chrome(options, ChromeService(_found("chromedriver")))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def _found(*names: str) -> str:
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    reason = f"no {names[0]} on the PATH: run ci/chromium"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 class Page:
@@ -71,6 +113,29 @@ class Page:
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
+
+    def until(self, what: str, script: str, *arguments: str) -> Any:
+        """Return what a script returns, once that is something."""
+        return WebDriverWait(self.driver, HANG_S).until(
+            lambda driver: driver.execute_script(script, *arguments), what
+        )
+
+    def in_the_dark(self, *, dark: bool) -> None:
+        """Have the reader prefer dark pages, or light ones."""
+        value = "dark" if dark else "light"
+        features = [{"name": "prefers-color-scheme", "value": value}]
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": features}
+        )
+
+    def violations(self) -> list[str]:
+        """Return what axe finds wrong with the page, and where."""
+        engine = files("axe_core_python") / "axe.min.js"
+        self.driver.execute_script(engine.read_text(encoding="utf-8"))
+        found = self.driver.execute_async_script(AXE)
+        return [
+            f"{one['id']}: {node['html']}" for one in found for node in one["nodes"]
+        ]
 
     def errors(self) -> list[str]:
         """Return what the browser logged: errors, and what the policy forbade.

@@ -11,6 +11,7 @@ from stowage_testbed.cli import (  # noqa: F401
     doctor,
     images,
     init,
+    page,
     plan,
     record,
     report,

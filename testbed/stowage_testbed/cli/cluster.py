@@ -61,6 +61,10 @@ def up(
     metrics: Metrics = False,
     backend: BackendName = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
+    page: Annotated[
+        bool,
+        typer.Option("--page", help="Then show it in a browser until Ctrl-C."),
+    ] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     pools = parse_node_specs(nodes or ())
@@ -80,6 +84,12 @@ def up(
         f"{took_s:.1f} s"
     )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+    if page:
+        # Its web server takes long to import, and most clusters are brought up without.
+        from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
+
+        with cluster.api_client() as api:
+            show_page(api, name)
 
 
 @app.command()

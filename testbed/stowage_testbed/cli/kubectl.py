@@ -10,6 +10,7 @@ import typer
 
 from stowage_testbed.cli.defragment import defragment, savings
 from stowage_testbed.cli.main import main as run
+from stowage_testbed.cli.page import page
 from stowage_testbed.cli.plan import plan_app
 from stowage_testbed.cli.whatif import whatif
 
@@ -24,6 +25,7 @@ plugin = typer.Typer(
 plugin.command("whatif")(whatif)
 plugin.command()(defragment)
 plugin.command()(savings)
+plugin.command("page")(page)
 plugin.add_typer(plan_app)
 
 

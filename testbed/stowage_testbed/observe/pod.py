@@ -119,7 +119,7 @@ def read_pod(body: JsonObject) -> ObservedPod:
 def _read(body: JsonObject) -> ObservedPod:
     metadata, status = body["metadata"], body.get("status", {})
     owner = controller_of(body)
-    waiting = _find_unscheduled_condition(status)
+    waiting = find_unscheduled_condition(status)
     # Thousands of pods share these words, and each pod's changes its names.
     return ObservedPod(
         uid=intern(metadata["uid"]),
@@ -138,7 +138,8 @@ def _read(body: JsonObject) -> ObservedPod:
     )
 
 
-def _find_unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
+def find_unscheduled_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the condition that says why a pod has no node; empty without one."""
     for condition in status.get("conditions") or []:
         if condition["type"] == "PodScheduled" and condition["status"] == "False":
             return dict(condition)

@@ -30,6 +30,7 @@ def offline_page(
     scripts: Sequence[str] = (),
     data: object = None,
     images: bool = False,
+    connects: bool = False,
     **values: object,
 ) -> str:
     """Return a page as HTML.
@@ -44,6 +45,8 @@ def offline_page(
         What the scripts read as JSON from the element ``data``.
     images
         Whether pictures are in the page, as ``data:`` addresses.
+    connects
+        Whether the scripts ask the server that the page came from for more.
     values
         What the template shows.
     """
@@ -55,6 +58,7 @@ def offline_page(
         f"style-src '{_policy_hash(style)}'",
         *([f"script-src '{_policy_hash(script)}'"] if scripts else []),
         *(["img-src data:"] if images else []),
+        *(["connect-src 'self'"] if connects else []),
         "base-uri 'none'",
         "form-action 'none'",
     ]

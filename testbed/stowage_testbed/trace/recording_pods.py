@@ -91,7 +91,7 @@ class PodRecording:
             known = self._pods[key] = _Known(uid, came)
             of = self._name_template(reduce_pod(body))
             yield PodCame(
-                t=came, namespace=key[0], name=key[1], of=of, owner=_find_top(body)
+                t=came, namespace=key[0], name=key[1], of=of, owner=find_top(body)
             )
         yield from self._follow(key, known, body, receipt, first=first)
 
@@ -156,7 +156,7 @@ class PodRecording:
             salt += 1
 
 
-def _find_top(pod: JsonObject) -> Owner | None:
+def find_top(pod: JsonObject) -> Owner | None:
     """Return a pod's controller, its Deployment rather than its ReplicaSet."""
     owner = find_owner(pod)
     name = (pod["metadata"].get("labels") or {}).get(_HASH)

@@ -1,4 +1,4 @@
-"""What is watched to record a cluster, and the watches: they only list and watch."""
+"""What is watched of a live cluster, and the watches: they only list and watch."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ FOR_EVER = Patience(float("inf"))
 _FORBIDDEN = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED})
 
 
-def choose_kinds(kinds: Kinds) -> dict[str, Kind]:
-    """Return the kinds that are recorded and served, by the kinds of their sources."""
+def choose_kinds(kinds: Kinds, wanted: Mapping[str, str] = RECORDED) -> dict[str, Kind]:
+    """Return the kinds that are wanted and served, by the kinds of their sources."""
     served: dict[tuple[str, str], Kind] = {}
     for one in kinds.all():
         if "watch" in one.verbs:
             # The version that the server likes best comes first.
             served.setdefault((one.name, one.group), one)
-    found = (served.get(one) for one in RECORDED.items())
+    found = (served.get(one) for one in wanted.items())
     return {kind.key: kind for kind in found if kind is not None}
 
 
@@ -100,7 +100,7 @@ def list_all(
         except ApiRefusedError as error:
             if error.status not in _FORBIDDEN or key in NEEDED:
                 raise StowageError(
-                    f"{error}; to record takes the rights to list and to watch"
+                    f"{error}; it takes the rights to list and to watch"
                 ) from error
             remark(f"{key} may not be listed, and is left out")
             continue

@@ -54,7 +54,7 @@ def test_the_slider_moves_and_placements_are_read(
 
     last = len(pods_on(record, "node-2", record.window_s))
     assert opened.bar_labels("default")[2] == f"node-2: {last} pods"
-    assert "200 placed, 0 waiting" in opened.find('[data-arm="default"] h4').text
+    assert "200 placed, 0 waiting" in opened.find('[data-arm="default"] h3').text
 
     opened.to_the_start()
     assert opened.time == "0 s"
@@ -260,3 +260,18 @@ def test_a_comparison_shows_any_resource_over_time(open_page: Open) -> None:
     share = f"{count / 80 * 100:.3g}"
     assert opened.bar_labels("default")[0] == f"node-0: {count} pods, {GPU} {share} %"
     assert opened.errors() == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_wrong(
+    open_page: Open, result: Result, tmp_path: Path, dark: bool
+) -> None:
+    """Not everybody reads with a pair of eyes and a pointer."""
+    outcome = an_outcome(nodes={"a": ["n1", ""]}, after={"a": ["n1", "n2"]})
+    before_after = write_page(outcome, tmp_path).read_text(encoding="utf-8")
+
+    for text in (page(result), before_after):
+        opened = open_page(text)
+        opened.in_the_dark(dark=dark)
+        opened.all(".bar .area")[0].click()
+        assert opened.violations() == []

@@ -12,7 +12,7 @@ function barPanel(container, panel) {
   const floor = BAR_HEIGHT - BAR_MARGIN.bottom;
   const scale = linearScale(0, panel.top, floor, BAR_MARGIN.top);
   const pitch = (width - BAR_MARGIN.left - BAR_MARGIN.right) / panel.bars.length;
-  const heading = element("h4");
+  const heading = element("h3");
   const root = shape("svg", {
     viewBox: `0 0 ${width} ${BAR_HEIGHT}`, role: "group", class: "bars",
     "aria-label": `Nodes of ${panel.title}; arrow keys go from one to the next`,

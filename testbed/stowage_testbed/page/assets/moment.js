@@ -1,6 +1,6 @@
 // What stands where at one moment of a run.
 
-const KIND = { workload: 0, priority: 1, requests: 2 };
+const KIND = { workload: 0, priority: 1, requests: 2, namespace: 3 };
 
 function hasNode(run, pod, time) {
   const [begin, end] = [run.starts[pod], run.gone[pod]];

@@ -9,7 +9,7 @@ const opened = new Set();
 function nodeDetail(panel, moment, bar, time) {
   const { name, nodes } = panel.bars[bar];
   const many = nodes.length > 1;
-  const heading = element("h4", { id: "chosen", "aria-live": "polite" },
+  const heading = element("h3", { id: "chosen", "aria-live": "polite" },
     `${panel.title}, ${name}${time === undefined ? "" : `, at ${seconds(time)}`}`);
   const parts = nodes.map((node) => nodePart(panel, moment, node, many, time !== undefined));
   return [heading, ...parts];
@@ -57,6 +57,6 @@ function podTable(run, pods, timed) {
   const more = pods.length - MOST_LISTED;
   const rest = more > 0 ? [element("p", {}, `${plural(more, "more pod")} not listed.`)] : [];
   return element("div", {
-    class: "list", role: "region", tabindex: 0, "aria-label": "Pods of the node",
+    class: "list", role: "group", tabindex: 0, "aria-label": "Pods of the node",
   }, table, ...rest);
 }

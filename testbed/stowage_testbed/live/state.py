@@ -1,0 +1,271 @@
+"""What the page knows of a cluster: tables of numbers and of the names they stand for.
+
+A change becomes a message for the browsers that look on, in which only what is new has
+a name. Rows are given to pods as they come, and again when nothing is known any more of
+who had one.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Hashable, Iterable
+from typing import Any, Generic, TypeVar
+
+from stowage_testbed.live.history import (
+    MOST_ENTRIES,
+    NO_POD,
+    POD_COLUMNS,
+    History,
+    pack,
+)
+from stowage_testbed.live.plans import PlanLog, see_plan
+from stowage_testbed.live.reading import (
+    GONE,
+    NodeKind,
+    PodKind,
+    see_node,
+    see_pod,
+)
+from stowage_testbed.observe.change import Change, Verb
+
+T = TypeVar("T", bound=Hashable)
+
+NODE, POD, PLAN = "Node", "Pod", "PackingPlan"
+SHOWN = {NODE: "", POD: "", PLAN: "stowage.dev"}
+"""The kinds that are watched, with their groups."""
+
+NONE = -1
+
+MOST_WORDS = 20_000
+"""Different messages that are kept whole; further ones without their numbers."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+class Words(Generic[T]):
+    """Values by a number that each gets when it is first seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[T, int] = {}
+        self._said = 0
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number_of(self, value: T) -> int:
+        """Return the value's number."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    def all(self) -> list[T]:
+        """Return all values in the order of their numbers."""
+        return list(self._numbers)
+
+    def take_new(self) -> list[T]:
+        """Return the values that came since the last call."""
+        if self._said == len(self._numbers):
+            return []
+        said, self._said = self._said, len(self._numbers)
+        return list(self._numbers)[said:]
+
+
+class LiveState:
+    """Nodes, pods and plans as last seen, and as they were.
+
+    Parameters
+    ----------
+    most
+        Changes of pods that are kept.
+    """
+
+    def __init__(self, most: int = MOST_ENTRIES) -> None:
+        self.history = History(most)
+        self.plans = PlanLog()
+        self._nodes: Words[str] = Words()
+        self._node_kinds: Words[NodeKind] = Words()
+        self._pod_kinds: Words[PodKind] = Words()
+        self._whys: Words[str] = Words()
+        self._of_node = array("i")
+        self._names: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._free: set[int] = set()
+        self._pods = array("i")
+        self._changed_nodes: dict[int, int] = {}
+        self._changed_pods: dict[int, tuple[int, int, int, int]] = {}
+        self._named: dict[int, str] = {}
+        self._lost: dict[str, str] = {}
+        self._said_lost = ""
+        self.at_ms = 0
+        self.sequence = 0
+
+    def begin(self, listed: Iterable[Change]) -> None:
+        """Take what is there when the watch begins."""
+        for change in listed:
+            self.take(change)
+        self._forget_changes()
+        self.plans.take_new(0)
+        self.history.begin(self._of_node, self._pods)
+
+    def take(self, change: Change) -> None:
+        """Take in one change."""
+        gone = change.verb is Verb.DELETED
+        if change.kind == NODE:
+            kind = NONE if gone else self._node_kinds.number_of(see_node(change.body))
+            self._put_node(self._node_row(change.name), kind)
+        elif change.kind == POD:
+            self._take_pod(change, gone=gone)
+        elif change.kind == PLAN:
+            self.plans.take(change.name, None if gone else see_plan(change.body))
+
+    def drop_missing(self, kind: str, listed: Iterable[Change]) -> None:
+        """Take out what a new list of a kind lacks."""
+        changes = list(listed)
+        if kind == POD:
+            present = {change.uid for change in changes}
+            for uid in self._rows.keys() - present:
+                self._end_pod(uid)
+        elif kind == NODE:
+            named = {change.name for change in changes}
+            for row, name in enumerate(self._nodes.all()):
+                if name not in named:
+                    self._put_node(row, NONE)
+        else:
+            self.plans.keep_only({change.name for change in changes})
+
+    def lose(self, kind: str, why: str) -> None:
+        """Note that a watch is interrupted, or with an empty reason that it goes on."""
+        self._lost[kind] = why
+
+    def flush(self, at_ms: int) -> dict[str, Any] | None:
+        """Return what changed since the last call as a message; None if nothing did."""
+        self.at_ms = at_ms
+        plans = self.plans.take_new(at_ms)
+        lost = self._name_loss()
+        if not (
+            self._changed_nodes
+            or self._changed_pods
+            or plans
+            or lost != self._said_lost
+        ):
+            return None
+        self.sequence += 1
+        message = {
+            "seq": self.sequence,
+            "t": at_ms,
+            "nodes": [x for pair in self._changed_nodes.items() for x in pair],
+            "pods": [x for row, of in self._changed_pods.items() for x in (row, *of)],
+            "names": list(self._named.items()),
+            "plans": plans,
+            "lost": lost,
+            **self._new_words(),
+        }
+        self._said_lost = lost
+        free = self.history.append(at_ms, self._changed_nodes, self._changed_pods)
+        self._free |= free - set(self._rows.values())
+        self._forget_changes()
+        self.plans.forget_before(self.history.since_ms)
+        return {key: value for key, value in message.items() if value or key == "lost"}
+
+    def now(self) -> dict[str, Any]:
+        """Return everything as it is now, packed."""
+        nodes, pods = self.history.entries()
+        return {
+            "seq": self.sequence,
+            "t": self.at_ms,
+            "entries": [nodes, pods],
+            "nodeNames": self._nodes.all(),
+            "nodeKinds": [_tell_node_kind(one) for one in self._node_kinds.all()],
+            "podKinds": [_tell_pod_kind(one) for one in self._pod_kinds.all()],
+            "whys": self._whys.all(),
+            "nodes": pack(self._of_node),
+            "podNames": self._names,
+            "pods": pack(self._pods),
+            "plans": self.plans.now(),
+            "lost": self._said_lost,
+        }
+
+    def past(self, until: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Return what was before, packed."""
+        return {**self.history.past(until), "plans": self.plans.past()}
+
+    def _take_pod(self, change: Change, *, gone: bool) -> None:
+        seen = None if gone else see_pod(change.body)
+        if seen is None or seen.phase == GONE:
+            self._end_pod(change.uid)
+            return
+        row = self._rows.get(change.uid)
+        if row is None:
+            row = self._new_row(change.uid, f"{change.namespace}/{change.name}")
+        self._put_pod(
+            row,
+            (
+                self._pod_kinds.number_of(seen.kind),
+                self._node_row(seen.node) if seen.node else NONE,
+                seen.phase,
+                self._why_number(seen.why) if seen.why else NONE,
+            ),
+        )
+
+    def _end_pod(self, uid: str) -> None:
+        row = self._rows.pop(uid, None)
+        if row is not None:
+            kind, node, *_ = self._pods[row * POD_COLUMNS : (row + 1) * POD_COLUMNS]
+            self._put_pod(row, (kind, node, GONE, NONE))
+
+    def _new_row(self, uid: str, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+            self._names[row] = name
+        else:
+            row = len(self._names)
+            self._names.append(name)
+            self._pods.extend(NO_POD)
+        self._rows[uid] = row
+        self._named[row] = name
+        return row
+
+    def _put_pod(self, row: int, columns: tuple[int, int, int, int]) -> None:
+        at, new = row * POD_COLUMNS, array("i", columns)
+        if self._pods[at : at + POD_COLUMNS] != new:
+            self._pods[at : at + POD_COLUMNS] = new
+            self._changed_pods[row] = columns
+
+    def _node_row(self, name: str) -> int:
+        row = self._nodes.number_of(name)
+        if row == len(self._of_node):
+            self._of_node.append(NONE)
+        return row
+
+    def _put_node(self, row: int, kind: int) -> None:
+        if self._of_node[row] != kind:
+            self._of_node[row] = kind
+            self._changed_nodes[row] = kind
+
+    def _why_number(self, why: str) -> int:
+        if len(self._whys) < MOST_WORDS:
+            return self._whys.number_of(why)
+        return self._whys.number_of(_NUMBER.sub("n", why))
+
+    def _name_loss(self) -> str:
+        return "; ".join(f"{kind}: {why}" for kind, why in self._lost.items() if why)
+
+    def _new_words(self) -> dict[str, Any]:
+        return {
+            "nodeNames": self._nodes.take_new(),
+            "nodeKinds": [_tell_node_kind(one) for one in self._node_kinds.take_new()],
+            "podKinds": [_tell_pod_kind(one) for one in self._pod_kinds.take_new()],
+            "whys": self._whys.take_new(),
+        }
+
+    def _forget_changes(self) -> None:
+        self._new_words()
+        self._changed_nodes, self._changed_pods, self._named = {}, {}, {}
+
+
+def _tell_node_kind(kind: NodeKind) -> tuple[Any, ...]:
+    return kind.zone, kind.notes, dict(kind.allocatable)
+
+
+def _tell_pod_kind(kind: PodKind) -> tuple[Any, ...]:
+    # In the order in which the scripts of all pages read it.
+    return kind.workload, kind.priority, dict(kind.requests), kind.namespace

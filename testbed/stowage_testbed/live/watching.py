@@ -1,0 +1,213 @@
+"""The one watch behind the page, and the messages that it makes for browsers."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from stowage_testbed.api.kinds import kinds_of
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.live.state import PLAN, SHOWN, LiveState
+from stowage_testbed.observe.change import Change
+from stowage_testbed.observe.follower import (
+    Arrival,
+    Arrivals,
+    Broken,
+    Follower,
+    Interrupted,
+    Relisted,
+    Resumed,
+)
+from stowage_testbed.observe.raw_body import BodyStore
+from stowage_testbed.observe.receipt import ReceiptClock
+from stowage_testbed.trace.watching import choose_kinds, follow, list_all
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+TICK_S = 0.2
+"""Changes are handed on together, so many seconds apart."""
+
+LOOK_S = 30.0
+"""Between two looks whether the cluster serves plans now."""
+
+MOST_MESSAGES = 600
+"""Messages that a slow browser may be behind; then it begins anew."""
+
+
+class Messages:
+    """The last messages, for whoever has not had them yet.
+
+    Parameters
+    ----------
+    most
+        How many are kept.
+    """
+
+    def __init__(self, most: int = MOST_MESSAGES) -> None:
+        self._lock = threading.Lock()
+        self._kept: deque[tuple[int, bytes]] = deque(maxlen=most)
+        self._listeners: set[Callable[[], object]] = set()
+        self._last = 0
+
+    def put(self, sequence: int, message: bytes) -> None:
+        """Take a message, and tell those who listen that there is one."""
+        with self._lock:
+            self._kept.append((sequence, message))
+            self._last = sequence
+        self.wake()
+
+    def wake(self) -> None:
+        """Have every listener look."""
+        with self._lock:
+            listeners = tuple(self._listeners)
+        for tell in listeners:
+            tell()
+
+    def after(self, sequence: int) -> list[tuple[int, bytes]] | None:
+        """Return the messages after one; None if some of them are no longer kept."""
+        with self._lock:
+            if sequence >= self._last:
+                return []
+            missed = self._kept[0][0] > sequence + 1
+            return None if missed else [one for one in self._kept if one[0] > sequence]
+
+    def listen(self, tell: Callable[[], object]) -> None:
+        """Call ``tell``, from another thread, after each message."""
+        with self._lock:
+            self._listeners.add(tell)
+
+    def leave(self, tell: Callable[[], object]) -> None:
+        """Call it no more."""
+        with self._lock:
+            self._listeners.discard(tell)
+
+
+class LiveWatch:
+    """What a cluster has, from when it is begun until it is stopped.
+
+    Parameters
+    ----------
+    api
+        Client of the cluster, which is only asked to list and to watch.
+    remark
+        Told what may not be seen.
+    """
+
+    def __init__(
+        self, api: ApiClient, remark: Callable[[str], object] = lambda _: None
+    ) -> None:
+        self.messages = Messages()
+        self.state = LiveState()
+        self._api = api
+        self._remark = remark
+        self._clock = ReceiptClock()
+        self._store = BodyStore()
+        self._arrivals = Arrivals()
+        self._followers: dict[str, Follower] = {}
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._start = self._looked = self._clock.now()
+        self._thread = threading.Thread(
+            target=self._run, name="live-watch", daemon=True
+        )
+
+    @property
+    def began_ms(self) -> int:
+        """When what is shown began, in milliseconds since 1970."""
+        return self._start.wall_ns // 1_000_000
+
+    def begin(self) -> None:
+        """List what there is, and go on watching it.
+
+        Raises
+        ------
+        StowageError
+            Nodes or pods may not be listed, or the server does not answer.
+        """
+        listed = self._watch(SHOWN)
+        self._start = self._looked = self._clock.now()
+        self.state.begin(listed)
+        self._store.roll()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the watches."""
+        self._stopping.set()
+        for one in self._followers.values():
+            one.cancel()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.messages.wake()
+
+    def now(self) -> dict[str, Any]:
+        """Return everything as it is now."""
+        with self._lock:
+            return {"began": self.began_ms, "clock": self._at_ms(), **self.state.now()}
+
+    def past(self, until: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Return what was seen before, up to what `LiveState.now` counted."""
+        with self._lock:
+            return self.state.past(until)
+
+    def both(self) -> dict[str, Any]:
+        """Return what is and what was, of one moment."""
+        with self._lock:
+            now = {"began": self.began_ms, "clock": self._at_ms(), **self.state.now()}
+            return {"now": now, "past": self.state.past()}
+
+    def _at_ms(self) -> int:
+        return int(self._clock.now().seconds_since(self._start) * 1000)
+
+    def _watch(self, wanted: dict[str, str]) -> list[Change]:
+        kinds = choose_kinds(kinds_of(self._api), wanted)
+        listed: list[Change] = []
+        for one in list_all(self._api, kinds, self._clock, self._store, self._remark):
+            listed += one.listed
+            self._followers[one.source.kind] = follow(one, self._arrivals, self._clock)
+        return listed
+
+    def _run(self) -> None:
+        while not self._stopping.wait(TICK_S):
+            arrivals = self._arrivals.take_all(0)
+            late = self._look_for_plans()
+            with self._lock:
+                for arrival in (*late, *arrivals):
+                    self._apply(arrival)
+                message = self.state.flush(self._at_ms())
+            # What was seen is in numbers already.
+            self._store.roll()
+            if message is not None:
+                self.messages.put(message["seq"], msgspec.json.encode(message))
+
+    def _apply(self, arrival: Arrival) -> None:
+        match arrival:
+            case Change():
+                self.state.take(arrival)
+            case Relisted(source, listed, _):
+                self.state.drop_missing(source.kind, listed)
+                for change in listed:
+                    self.state.take(change)
+            case Interrupted(source, _, why):
+                self.state.lose(source.kind, why)
+            case Resumed(source, _):
+                self.state.lose(source.kind, "")
+            case Broken(error):
+                self.state.lose("watch", str(error))
+
+    def _look_for_plans(self) -> list[Change]:
+        """Return the plans of a cluster that did not serve any when it was listed."""
+        now = self._clock.now()
+        if PLAN in self._followers or now.seconds_since(self._looked) < LOOK_S:
+            return []
+        self._looked = now
+        try:
+            kinds_of(self._api).look_again()
+            return self._watch({PLAN: SHOWN[PLAN]})
+        except StowageError:
+            # The server is away, and the watches say so.
+            return []

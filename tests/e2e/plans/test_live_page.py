@@ -1,0 +1,185 @@
+"""The live page: what the scheduler does and what becomes of a plan, as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import figure_1_cluster
+import pytest
+from browsing import Page, headless_chromium
+from kubernetes.client import CustomObjectsApi
+from release_environment import ReleaseEnvironment
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.keys import Keys
+
+from stowage_testbed.cli.plan_control import PlanApi
+from stowage_testbed.live.rights import may_change_plans
+from stowage_testbed.live.server import Control, LiveServer, serving
+from stowage_testbed.live.watching import LiveWatch
+
+pytestmark = [pytest.mark.e2e, pytest.mark.browser]
+
+PLANS = ("stowage.dev", "v1alpha1", "packingplans")
+BEGUN = "return document.body.classList.contains('begun')"
+SAYS = "return document.getElementById(arguments[0]).textContent.includes(arguments[1])"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    with headless_chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@contextmanager
+def watching(
+    environment: ReleaseEnvironment, *, control: bool = False
+) -> Iterator[tuple[LiveServer, str]]:
+    """Watch a cluster, and serve its page."""
+    with environment.cluster.api_client() as api:
+        watch = LiveWatch(api)
+        plans = Control(PlanApi(api), lambda: may_change_plans(api))
+        server = LiveServer(watch, "figure 1", plans if control else None)
+        watch.begin()
+        try:
+            with serving(server) as address:
+                yield server, address
+        finally:
+            watch.stop()
+
+
+@pytest.fixture
+def opened(browser: Chrome) -> Callable[[str], Page]:
+    def open_at(address: str) -> Page:
+        browser.get(address)
+        page = Page(browser)
+        page.until("the first picture", BEGUN)
+        return page
+
+    return open_at
+
+
+def ask_for_plan(environment: ReleaseEnvironment, name: str) -> None:
+    CustomObjectsApi(environment.client).create_cluster_custom_object(
+        *PLANS,
+        {
+            "apiVersion": "stowage.dev/v1alpha1",
+            "kind": "PackingPlan",
+            "metadata": {"name": name},
+            "spec": {"executionMode": "DryRun"},
+        },
+    )
+
+
+def until(page: Page, place: str, said: str) -> None:
+    """Wait until a part of the page says something."""
+    page.until(f"#{place} to say {said!r}", SAYS, place, said)
+
+
+def pods_by_node(page: Page) -> dict[str, list[str]]:
+    """Return the workloads on each node, as somebody with a keyboard reads them."""
+    found: dict[str, list[str]] = {}
+    page.press("#nodes", Keys.HOME)
+    while True:
+        said = page.find("#chosen").text.removeprefix("node, ")
+        if said in found:
+            return found
+        found[said] = [cells[1] for cells in page.listed_pods()]
+        page.press("#nodes", Keys.ARROW_RIGHT)
+
+
+def test_a_plan_is_seen_approved_and_seen_again(
+    figure_1: ReleaseEnvironment, opened: Callable[[str], Page]
+) -> None:
+    """From pods that wait to pods that run, and back by the slider."""
+    with watching(figure_1, control=True) as (_, address):
+        page = opened(address)
+        until(page, "summary", "1 waiting")
+        until(page, "waiting", "Insufficient memory")
+
+        ask_for_plan(figure_1, "seen")
+        until(page, "plan", "move")
+        proposed = figure_1_cluster.wait_for(figure_1, "seen", "Proposed")
+        (move,) = proposed["status"]["moves"]
+        assert [cell.text for cell in page.all("#plan [aria-label=Steps] td")][:4] == [
+            move["pod"], move["fromNode"], move["toNode"], "Waiting",
+        ]  # fmt: skip
+        for dark in (False, True):
+            page.in_the_dark(dark=dark)
+            assert page.violations() == []
+
+        approve = page.find("#choices button")
+        approve.click()
+        assert approve.text == "Really approve: 1 pod will be evicted"
+        approve.click()
+        until(page, "summary", "0 waiting")
+        until(page, "plan", "Completed")
+        after = pods_by_node(page)
+        assert sorted(after["node-0"] + after["node-1"]) == ["first", "second", "third"]
+
+        page.to_the_start()
+        until(page, "summary", "1 waiting")
+        before = pods_by_node(page)
+        assert "third" not in before["node-0"] + before["node-1"]
+        assert "seen:" not in page.find("#plans").text
+        page.find("#live").click()
+        until(page, "summary", "0 waiting")
+        assert page.errors() == []
+
+
+def test_nothing_comes_from_elsewhere(
+    figure_1: ReleaseEnvironment, opened: Callable[[str], Page]
+) -> None:
+    """The page must work on a machine without any other connection."""
+    with watching(figure_1) as (_, address):
+        page = opened(address)
+
+        asked = page.run("return performance.getEntriesByType('resource')")
+
+    assert {one["name"].startswith(address) for one in asked} == {True}
+
+
+def test_the_page_shows_and_does_not_do_unless_asked_to(
+    figure_1: ReleaseEnvironment, opened: Callable[[str], Page]
+) -> None:
+    """Who opens it to look has no button that moves pods."""
+    ask_for_plan(figure_1, "looked-at")
+    figure_1_cluster.wait_for(figure_1, "looked-at", "Proposed")
+    with watching(figure_1) as (_, address):
+        page = opened(address)
+        until(page, "plan", "move")
+
+        assert page.all("#choices button") == []
+
+
+def test_only_who_may_change_plans_is_offered_it(
+    environment: ReleaseEnvironment,
+) -> None:
+    """The cluster answers for who asks, not for who installed it."""
+    with environment.cluster.api_client() as api:
+        assert may_change_plans(api)
+        api.set_default_header("Impersonate-User", "visitor")
+        assert not may_change_plans(api)
+
+
+def test_a_saved_page_shows_what_was_seen(
+    figure_1: ReleaseEnvironment, opened: Callable[[str], Page], tmp_path: Path
+) -> None:
+    """Offline, and to its beginning."""
+    with watching(figure_1) as (server, address):
+        page = opened(address)
+        until(page, "summary", "1 waiting")
+        ask_for_plan(figure_1, "kept")
+        until(page, "plans", "kept: Proposed")
+        file = tmp_path / "saved.html"
+        file.write_text(server.saved(), encoding="utf-8")
+
+    page = opened(file.as_uri())
+    until(page, "plans", "kept: Proposed")
+    until(page, "waiting", "Insufficient memory")
+    page.to_the_start()
+    assert "kept:" not in page.find("#plans").text
+    assert page.run("return performance.getEntriesByType('resource').length") == 0
+    assert page.violations() == []
+    assert page.errors() == []

@@ -1,0 +1,132 @@
+"""The watch behind the page, on a made cluster in which pods come and go."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from benchmarks.live_page.made_cluster import Handler, MadeCluster
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.live.history import POD_COLUMNS
+from stowage_testbed.live.server import LiveServer
+from stowage_testbed.live.watching import LiveWatch, Messages
+
+NODES, PODS = 20, 100
+STATES = 3
+
+
+class Seen:
+    """What a browser knows that got what was at first, and then messages."""
+
+    def __init__(self, now: dict[str, Any]) -> None:
+        self.sequence: int = now["seq"]
+        self.names = dict(enumerate(now["podNames"]))
+        self.kinds = len(now["podKinds"])
+        self.pods: dict[int, list[int]] = {}
+
+    def take(self, message: dict[str, Any]) -> None:
+        self.sequence = message["seq"]
+        self.names.update(message.get("names", []))
+        self.kinds += len(message.get("podKinds", []))
+        pods = message.get("pods", [])
+        for at in range(0, len(pods), 1 + POD_COLUMNS):
+            row, *columns = pods[at : at + 1 + POD_COLUMNS]
+            self.pods[row] = columns
+
+
+@contextmanager
+def made_cluster() -> Iterator[client.ApiClient]:
+    class Made(Handler):
+        cluster = MadeCluster(NODES, PODS, events_per_s=200.0)
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Made)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
+    try:
+        with client.ApiClient(configuration) as api:
+            yield api
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def watch() -> Iterator[LiveWatch]:
+    with made_cluster() as api:
+        watch = LiveWatch(api)
+        watch.begin()
+        try:
+            yield watch
+        finally:
+            watch.stop()
+
+
+def test_messages_lead_from_one_state_to_the_next(watch: LiveWatch) -> None:
+    """A browser that was told all of them knows what the server knows."""
+    seen = Seen(watch.now())
+    assert len(seen.names) == PODS
+
+    wait_until(
+        "messages to come",
+        lambda: watch.messages.after(seen.sequence) or [],
+        lambda found: len(found) >= STATES,
+        timeout_s=HANG_S,
+    )
+    watch.stop()
+    messages = watch.messages.after(seen.sequence)
+    assert messages is not None
+    for _, message in messages:
+        seen.take(json.loads(message))
+
+    now = watch.now()
+    assert seen.sequence == now["seq"]
+    assert seen.kinds == len(now["podKinds"])
+    assert [seen.names[row] for row in sorted(seen.names)] == now["podNames"]
+    assert len(seen.pods) > STATES
+
+
+def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
+    """Both halves of it are of one moment."""
+    text = LiveServer(watch, "c").saved()
+
+    data = text.partition('id="data">')[2].partition("</script>")[0]
+    seen = json.loads(data)
+    assert len(seen["now"]["podNames"]) >= PODS
+    assert seen["past"]["since"] == 0
+    assert "connect-src" not in text
+
+
+def test_only_the_last_messages_are_kept() -> None:
+    """A browser that sleeps must not cost the server its memory."""
+    messages = Messages(most=3)
+    for sequence in range(1, 6):
+        messages.put(sequence, b"")
+
+    assert messages.after(5) == []
+    assert [number for number, _ in messages.after(2) or []] == [3, 4, 5]
+    assert messages.after(1) is None
+
+
+def test_who_listens_is_told_until_they_leave() -> None:
+    """A browser that was closed is not remembered."""
+    messages, told = Messages(), []
+
+    def tell() -> None:
+        told.append(len(told))
+
+    messages.listen(tell)
+    messages.put(1, b"")
+    messages.leave(tell)
+    messages.put(2, b"")
+
+    assert told == [0]
