@@ -119,7 +119,8 @@ def test_only_the_last_messages_are_kept() -> None:
 
 def test_who_listens_is_told_until_they_leave() -> None:
     """A browser that was closed is not remembered."""
-    messages, told = Messages(), []
+    messages = Messages()
+    told: list[int] = []
 
     def tell() -> None:
         told.append(len(told))
