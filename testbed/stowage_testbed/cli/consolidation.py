@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from stowage_testbed.amounts.price import MICROS
+from stowage_testbed.amounts.quantity import QuantityError, amount
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import JsonObject
@@ -132,7 +134,7 @@ def summary(plan: JsonObject) -> Iterator[str]:
     )
     if "hourlyPriceBefore" in said:
         before, after, least, saving = (
-            said.get(f"hourly{name}", "")
+            told_price(said.get(f"hourly{name}", ""))
             for name in ("PriceBefore", "PriceAfter", "PriceLowerBound", "Saving")
         )
         yield (
@@ -176,4 +178,12 @@ def _executes(plan: JsonObject) -> bool:
 
 def _saved(plan: JsonObject) -> str:
     saving = consolidation_of(plan).get("hourlySaving")
-    return f", {saving} an hour saved" if saving else ""
+    return f", {told_price(saving)} an hour saved" if saving else ""
+
+
+def told_price(said: str) -> str:
+    """Return a price of a status with two decimals at least; what is none as it is."""
+    try:
+        return exact_price(int(amount(said) * MICROS))
+    except QuantityError:
+        return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -263,13 +264,9 @@ def _namespaces(names: list[str] | tuple[()], selector: str | None) -> Any:
 
 
 def _gain(text: str) -> Fraction:
-    try:
-        gain = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        gain = Fraction(-1)
-    if gain < 0 or "/" in text:
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise InputError(f"--least-gain {text}: write a number from 0 on, as in 0.5")
-    return gain
+    return Fraction(text)
 
 
 def _check(*, acts: bool, both_ways: bool, files: bool, sure: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +30,7 @@ from stowage_testbed.defragment.rehearsal import (
     most_that_holds,
 )
 from stowage_testbed.defragment.scope import Scope, scope_of
+from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import Instance, Question, Simulator, Verification
 from stowage_testbed.whatif.allowance import Allowance
@@ -157,14 +158,16 @@ class _Answer:
         self._goes = {one.pod_uid: one.to_node for one in plan.moves}
         leaves = by_node((one.pod_uid, one.from_node) for one in plan.moves)
         self._gain = {node: gains.of(node, leaves[node]) for node in emptied}
-        order = sorted(emptied, key=lambda node: (-self._gain[node], node))
-        least = self.options.least_gain
+        order = sorted(
+            emptied, key=lambda node: (-self._gain[node], len(leaves[node]), node)
+        )
+        least, turn = self.options.least_gain, Turns(self.scope.snapshot).of
         for node in order:
             if self._gain[node] < least:
                 detail = f"its gain is {float(self._gain[node]):.3g}"
                 self._leave_out(node, NOT_WORTH_IT, detail)
         self._leaving = tuple(
-            Leaving(node, self._in_order(leaves[node]))
+            Leaving(node, turn(leaves[node]))
             for node in order
             if self._gain[node] >= least
         )
@@ -176,10 +179,6 @@ class _Answer:
     def _leave_out(self, node: str, why: str, detail: str) -> None:
         gain = round(float(self._gain[node]), 4)
         self.left_out.append(LeftOut(node, why, detail, gain))
-
-    def _in_order(self, uids: Iterable[str]) -> tuple[str, ...]:
-        names = self._names()
-        return tuple(sorted(uids, key=lambda uid: names[uid]))
 
     def _names(self) -> Mapping[str, str]:
         return {

@@ -58,7 +58,7 @@ KINDS = {
 }
 UNKNOWN = 'strict decoding error: unknown field "spec.objective"'
 
-NODE = {"name": "n1", "hourlyPrice": "0.10", "moves": 2, "gain": "1.5"}
+NODE = {"name": "n1", "hourlyPrice": "0.1", "moves": 2, "gain": "1.5"}
 
 
 def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
             "nodesBefore": 3,
             "nodesAfter": 1,
             "nodesLowerBound": 1,
-            "hourlyPriceBefore": "0.30",
+            "hourlyPriceBefore": "0.3",
             "hourlyPriceAfter": "0.10",
             "hourlyPriceLowerBound": "0.10",
             "hourlySaving": saving,
