@@ -63,7 +63,7 @@ go-modules: $(READY) ## Fetch the Go modules that tests are built from or read.
 test-tools: setup go-modules ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
 	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
 	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
-	@ci/chromium || true
+	@ci/browsers || true
 
 .PHONY: e2e
 e2e: setup e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).

@@ -121,8 +121,16 @@ function goTo(time) {
 }
 
 byId("time").addEventListener("input", (event) => goTo(Number(event.target.value)));
-byId("earlier").addEventListener("click", () => goTo(view.world.stepFrom(view.time, false)));
-byId("later").addEventListener("click", () => goTo(view.world.stepFrom(view.time, true)));
+const step = (forward) => goTo(view.world.stepFrom(view.time, forward));
+byId("earlier").addEventListener("click", () => step(false));
+byId("later").addEventListener("click", () => step(true));
+// A millisecond is no step for a reader: with arrow keys the slider goes by changes.
+byId("time").addEventListener("keydown", (event) => {
+  const forward = { ArrowLeft: false, ArrowDown: false, ArrowRight: true, ArrowUp: true }[event.key];
+  if (forward === undefined) return;
+  event.preventDefault();
+  step(forward);
+});
 byId("live").addEventListener("click", () => {
   view.following = true;
   draw();
