@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -12,8 +12,16 @@ from made_clusters import page_of
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
+from stowage_testbed.live.document import saved_page
+from stowage_testbed.live.state import LiveState
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.receipt import ReceiptClock
+
 pytestmark = pytest.mark.browser
 
+HOSTILE = (
+    "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
+)
 BEGUN = "return document.body.classList.contains('begun')"
 SUMMARY = "return document.getElementById('summary').textContent"
 KEYS = "return [...document.querySelectorAll('#keys li')].map((one) => one.innerText)"
@@ -116,6 +124,37 @@ def test_what_bars_mean_can_be_chosen(browser: Chrome) -> None:
 
         assert len(pictures) == 4
         assert page.errors() == []
+
+
+def test_hostile_words_do_nothing_but_stand_there(
+    open_page: Callable[[str], Page],
+) -> None:
+    """A message may hold what somebody wrote into an object."""
+    state, receipt = LiveState(), ReceiptClock().now()
+    names = {"name": HOSTILE, "namespace": HOSTILE, "uid": "1"}
+    condition = {"type": "PodScheduled", "status": "False", "message": HOSTILE}
+    state.begin(
+        [
+            Change("Node", Verb.LISTED, receipt, {"metadata": names}),
+            Change(
+                "Pod",
+                Verb.LISTED,
+                receipt,
+                {"metadata": names, "status": {"conditions": [condition]}},
+            ),
+        ]
+    )
+    now = {**state.now(), "began": 0, "clock": 0}
+
+    page = open_page(saved_page(HOSTILE, {"now": now, "past": state.past()}))
+    page.press("#nodes", Keys.HOME)
+
+    assert page.find("h1").text == HOSTILE
+    assert page.find("#waiting tbody th").text == HOSTILE
+    assert HOSTILE in page.find("#words").text
+    assert page.run("return window.hurt ?? null") is None
+    assert page.all("img") == []
+    assert page.errors() == []
 
 
 def test_firefox_shows_it_too(firefox: Firefox) -> None:
