@@ -69,7 +69,7 @@ further-tools: $(READY)
 	@stowage tools install --quiet kubectl
 	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
 	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
-	@ci/chromium || true
+	@ci/browsers || true
 
 .PHONY: e2e
 e2e: $(READY) e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).

@@ -144,7 +144,7 @@ def _running(*command: str) -> Iterator[tuple[int, IO[str]]]:
 def _chromium() -> Iterator[Chrome]:
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        raise StowageError("no chromium on the PATH: run ci/chromium")
+        raise StowageError("no chromium on the PATH: run ci/browsers")
     options = ChromeOptions()
     options.binary_location = browser
     with tempfile.TemporaryDirectory() as profile:

@@ -19,6 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 SAFE = frozenset({"GET", "HEAD"})
 NAMES = ("127.0.0.1", "localhost")
 
+NOT_FOR_OTHERS = "this page is not for other sites"
+
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -58,7 +60,10 @@ class Guard:
         if scope["type"] != "http":
             return
         token, _, rest = str(scope["path"]).removeprefix("/").partition("/")
-        why = self._refusal(scope["method"], Headers(scope=scope), token)
+        headers = Headers(scope=scope)
+        why = self._refusal(scope["method"], headers, token)
+        if not why and rest:
+            why = _refuse_other_sites(headers)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -81,9 +86,13 @@ class Guard:
         if origin is None and method not in SAFE:
             return "a request without an origin changes nothing here"
         if origin is not None and origin != f"http://{host}":
-            return "this page is not for other sites"
-        if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
-            return "this page is not for other sites"
+            return NOT_FOR_OTHERS
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return "use the whole address that stowage printed: it holds a token"
         return ""
+
+
+def _refuse_other_sites(headers: Headers) -> str:
+    """Return why another site gets nothing of the page but a link to it."""
+    site = headers.get("sec-fetch-site", "none")
+    return "" if site in {"none", "same-origin"} else NOT_FOR_OTHERS

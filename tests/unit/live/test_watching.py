@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from kubernetes import client
+from made_clusters import made_cluster
 
-from benchmarks.live_page.made_cluster import Handler, MadeCluster
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.history import POD_COLUMNS
 from stowage_testbed.live.server import LiveServer
@@ -41,28 +37,9 @@ class Seen:
             self.pods[row] = columns
 
 
-@contextmanager
-def made_cluster() -> Iterator[client.ApiClient]:
-    class Made(Handler):
-        cluster = MadeCluster(NODES, PODS, events_per_s=200.0)
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Made)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
-    try:
-        with client.ApiClient(configuration) as api:
-            yield api
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
-
-
 @pytest.fixture
 def watch() -> Iterator[LiveWatch]:
-    with made_cluster() as api:
+    with made_cluster(NODES, PODS) as api:
         watch = LiveWatch(api)
         watch.begin()
         try:

@@ -121,8 +121,16 @@ function goTo(time) {
 }
 
 byId("time").addEventListener("input", (event) => goTo(Number(event.target.value)));
-byId("earlier").addEventListener("click", () => goTo(view.world.stepFrom(view.time, false)));
-byId("later").addEventListener("click", () => goTo(view.world.stepFrom(view.time, true)));
+const step = (forward) => goTo(view.world.stepFrom(view.time, forward));
+byId("earlier").addEventListener("click", () => step(false));
+byId("later").addEventListener("click", () => step(true));
+// A millisecond is no step for a reader: with arrow keys the slider goes by changes.
+byId("time").addEventListener("keydown", (event) => {
+  const forward = { ArrowLeft: false, ArrowDown: false, ArrowRight: true, ArrowUp: true }[event.key];
+  if (forward === undefined) return;
+  event.preventDefault();
+  step(forward);
+});
 byId("live").addEventListener("click", () => {
   view.following = true;
   draw();
@@ -135,6 +143,7 @@ function choose(node) {
   if (node === null) return;
   view.chosen = node;
   draw();
+  byId("words").textContent = nodeWords(node);
   drawTables();
 }
 
@@ -159,7 +168,7 @@ canvas.addEventListener("keydown", (event) => {
 function nodeWords(node) {
   const { world, moment } = view;
   const resource = byId("resource").value;
-  const has = world.cluster.amounts[resource][node];
+  const has = roomOf(world, node, resource);
   const pods = moment.first[node + 1] - moment.first[node];
   const notes = notesOf(world, node).map((note) => `, ${note}`).join("");
   const share = has ? `, ${resource} ${percent(moment.load[node] / has)}` : "";
@@ -196,15 +205,22 @@ function chosenPlan() {
   return plans.find((one) => one.name === view.plan) ?? plans[0] ?? null;
 }
 
-// What is in a place is made anew only if it says something else: a focus stays.
+// Puts other content in a place; what was scrolled stays so, and a focus stays.
+function renew(place, parts) {
+  const lists = () => [...place.querySelectorAll(".list")];
+  const scrolled = lists().map((list) => list.scrollTop);
+  const focused = lists().indexOf(document.activeElement);
+  place.replaceChildren(...parts);
+  lists().forEach((list, index) => { list.scrollTop = scrolled[index] ?? 0; });
+  if (focused >= 0) lists()[focused]?.focus();
+}
+
+// What is in a place is made anew only if it says something else: a button stays.
 function fill(id, key, parts) {
   const place = byId(id);
   if (place.dataset.shown === key) return;
-  const listed = place.querySelector(".list");
-  const scrolled = listed?.scrollTop ?? 0;
-  place.replaceChildren(...parts());
+  renew(place, parts());
   place.dataset.shown = key;
-  if (scrolled) place.querySelector(".list")?.scrollTo(0, scrolled);
 }
 
 function drawTables() {
@@ -216,8 +232,8 @@ function drawTables() {
   byId("away").hidden = !lost;
   if (view.tables !== `${world.version}|${view.chosen}`) {
     view.tables = `${world.version}|${view.chosen}`;
-    byId("waiting").replaceChildren(...waitingTable(world, view.parsed));
-    byId("node").replaceChildren(...nodeParts());
+    renew(byId("waiting"), waitingTables(world, view.parsed));
+    renew(byId("node"), nodeParts());
   }
   const plans = world.plansAt(view.time);
   const plan = chosenPlan();

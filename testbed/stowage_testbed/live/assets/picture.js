@@ -91,7 +91,7 @@ class Picture {
 
   drawCell({ places, moment, world, resource }, node) {
     const box = places.box.get(node);
-    const has = world.cluster.amounts[resource][node];
+    const has = roomOf(world, node, resource);
     const { context, colours } = this;
     const share = has ? moment.load[node] / has : 0;
     context.fillStyle = has ? colours.heat[heatOf(share)] : colours.raised;
@@ -107,7 +107,7 @@ class Picture {
     const { places, moment, world, resource } = view;
     const box = places.box.get(node);
     const { context, colours } = this;
-    const has = world.cluster.amounts[resource][node];
+    const has = roomOf(world, node, resource);
     const marked = notesOf(world, node).length > 0;
     context.fillStyle = colours.raised;
     context.fillRect(box.x, box.y, box.width, box.height);
@@ -282,6 +282,11 @@ function movedRows({ world, plan }) {
 
 function heatOf(share) {
   return Math.min(HEATS - 1, Math.max(0, Math.floor(share * (HEATS - 1) + 1e-9)));
+}
+
+// What a node has of a resource, of which there may be none in the cluster yet.
+function roomOf(world, node, resource) {
+  return world.cluster.amounts[resource]?.[node] ?? 0;
 }
 
 function notesOf(world, node) {
