@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from stowage_testbed.amounts.price import MICROS
+from stowage_testbed.amounts.price import MICROS, exact_price
 from stowage_testbed.amounts.quantity import QuantityError, amount
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import StowageError

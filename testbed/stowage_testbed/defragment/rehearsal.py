@@ -2,7 +2,8 @@
 
 The nodes that are to be emptied are tainted, and so are those that are idle, or the
 scheduler would take these into use. Then pods are evicted one by one in the order of
-the plan, and the scheduler places each replacement by its own filters and scores.
+the plan, and the scheduler places each replacement by its own filters and scores. One
+for which there is no place is given up: the others must not wait for it.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class Rehearsal:
             nodes=tuple(nodes.values()),
             pods=tuple(pods),
             changes=tuple(changes),
+            once=True,
         )
         return self._read(leaving, self.simulator.place(asked))
 
