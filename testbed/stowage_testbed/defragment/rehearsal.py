@@ -83,8 +83,9 @@ class Rehearsal:
         pods, changes = list(self.instance.pods), list[dict[str, Any]]()
         names = self.closed.union(one.node for one in leaving)
         nodes = dict(self._nodes)
+        waiting = any(not part_of(pod, "spec").get("nodeName") for pod in pods)
         for node in self._tainted(names):
-            if self._somebody_waits:
+            if waiting:
                 # They get first what they would get as things are.
                 changes.append({"after": len(pods), "node": node})
             else:
@@ -105,12 +106,6 @@ class Rehearsal:
         for name, node in self._nodes.items():
             if name in names:
                 yield tainted(node)
-
-    @property
-    def _somebody_waits(self) -> bool:
-        return any(
-            not part_of(pod, "spec").get("nodeName") for pod in self._pods.values()
-        )
 
     def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
         targets, failed = dict[str, str](), dict[str, str]()
