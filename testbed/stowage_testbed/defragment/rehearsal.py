@@ -51,7 +51,7 @@ class Rehearsed:
     failed: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rehearsal:
     """Tries plans on a cluster.
 
@@ -73,10 +73,8 @@ class Rehearsal:
     _nodes: Mapping[str, Manifest] = field(init=False)
 
     def __post_init__(self) -> None:
-        pods = {uid_of(pod): pod for pod in self.instance.pods}
-        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
-        object.__setattr__(self, "_pods", pods)
-        object.__setattr__(self, "_nodes", nodes)
+        self._pods = {uid_of(pod): pod for pod in self.instance.pods}
+        self._nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
 
     def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
         """Return what comes of emptying nodes in that order."""
