@@ -3,14 +3,15 @@
 const MOST_ROWS = 12;
 
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had ... . preemption: ..." as
-// its parts, each with the number of nodes; any other text as it is.
+// its parts, each with the number of nodes; any other text as it is. Where there were too
+// many different messages, the server has written n for each number.
 function reasonsIn(text) {
-  const said = /^0\/\d+ nodes are available: (.*?)\.?$/s.exec(text);
+  const said = /^[0n]\/(?:\d+|n) nodes are available: (.*?)\.?$/s.exec(text);
   if (!said) return [[text, null]];
   const [parts, ...sentences] = said[1].split(". ").filter((one) => !one.startsWith("preemption:"));
-  const counted = parts.split(/, (?=\d+ )/).map((part) => {
-    const [, count, reason] = /^(\d+) (.*)$/s.exec(part) ?? [];
-    return reason ? [reason, Number(count)] : [part, null];
+  const counted = parts.split(/, (?=(?:\d+|n) )/).map((part) => {
+    const [, count, reason] = /^(\d+|n) (.*)$/s.exec(part) ?? [];
+    return [reason ?? part, reason && count !== "n" ? Number(count) : null];
   });
   return [...counted, ...sentences.map((sentence) => [sentence, null])];
 }
