@@ -83,6 +83,7 @@ function draw() {
 
 function drawHead(resource, colour) {
   const { places, moment } = view;
+  byId("colour").disabled = places.heat;
   byId("summary").textContent = `${plural(places.count, "node")}: `
     + `${plural(moment.placed, "pod")} placed, ${moment.waiting.toLocaleString("en")} waiting`;
   const legend = places.heat ? `heat ${resource}` : [...view.keys.get(colour).keys()].join("\n");

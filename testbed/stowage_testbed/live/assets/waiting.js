@@ -56,15 +56,15 @@ function waitingTables(world, parsed) {
     return [workload, namespace, priority, pods.toLocaleString("en")];
   });
   return [
-    ...firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
-    ...firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
+    firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
+    firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
   ];
 }
 
 function firstRows(title, headers, rows) {
   const left = rows.length - MOST_ROWS;
-  const table = tableOf(title, headers, rows.slice(0, MOST_ROWS));
-  return left > 0 ? [table, element("p", { class: "note" }, `${plural(left, "further line")}.`)] : [table];
+  const note = left > 0 ? [element("p", { class: "note" }, `${plural(left, "further line")}.`)] : [];
+  return element("div", {}, tableOf(title, headers, rows.slice(0, MOST_ROWS)), ...note);
 }
 
 function tableOf(title, headers, rows) {
