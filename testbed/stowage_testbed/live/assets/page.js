@@ -6,7 +6,7 @@ const CLOCK_MS = 200; // between two looks at the time while nothing changes
 const view = {
   world: null, chosen: null, plan: null, following: true, time: 0,
   began: 0, ahead: 0, rights: { change: false, why: "" }, parsed: new Map(),
-  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: 0, ticked: -1, tickedAt: 0,
+  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: -Infinity, ticked: -1, tickedAt: 0,
 };
 const saved = JSON.parse(byId("data").textContent);
 const picture = new Picture(byId("nodes"));
@@ -83,6 +83,7 @@ function draw() {
 
 function drawHead(resource, colour) {
   const { places, moment } = view;
+  byId("colour").disabled = places.heat;
   byId("summary").textContent = `${plural(places.count, "node")}: `
     + `${plural(moment.placed, "pod")} placed, ${moment.waiting.toLocaleString("en")} waiting`;
   const legend = places.heat ? `heat ${resource}` : [...view.keys.get(colour).keys()].join("\n");
