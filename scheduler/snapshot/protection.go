@@ -81,25 +81,29 @@ type rule struct {
 	applies func(*subject) bool
 }
 
-// lasting are the rules that hold wherever the pod runs. The first match names the reason.
-var lasting = []rule{
-	// The first: a node is empty without such a pod, whatever else protects it.
+// ofNode are the rules for pods that go with their node. They come before all others: a node is empty with such a pod,
+// whatever else protects it.
+var ofNode = []rule{
 	{DaemonSet, isOfDaemonSet},
+	{Mirror, isMirror},
+	{Static, isStatic},
+}
+
+// lasting are the rules that hold wherever the pod runs. The first match names the reason.
+var lasting = append(slices.Clone(ofNode), []rule{
 	{OutOfScope, isOutOfScope},
 	{ForeignScheduler, hasForeignScheduler},
 	{ProtectedNamespace, isInProtectedNamespace},
 	{SystemCritical, isSystemCritical},
 	{OptedOut, hasOptedOut},
 	{LocalStorage, hasLocalStorage},
-	{Mirror, isMirror},
-	{Static, isStatic},
 	{Bare, isBare},
 	{UnknownController, isOfUnknownController},
 	{Job, isOfJob},
 	{LongGracePeriod, takesLongToEnd},
 	// The last: it is no rule of the cluster's.
 	{Unsupported, needsTheUnsupported},
-}
+}...)
 
 // unbudgeted are the lasting rules for pods that no disruption budget covers.
 var unbudgeted = []rule{

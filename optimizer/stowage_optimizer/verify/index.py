@@ -226,13 +226,13 @@ class Index:
 PRICES = range(2**43 + 1)
 """Prices that count; a node with another one costs nothing."""
 
-DAEMON = "daemonset"
-"""Why a pod may not be moved that a DaemonSet puts on every node."""
+OF_THE_NODE = frozenset({"daemonset", "mirror", "static"})
+"""Why pods may not be moved that a DaemonSet, or the kubelet itself, puts on a node."""
 
 
 def outlasts_its_node(pod: pb.Pod) -> bool:
     """Return whether somebody would miss the pod if its node went."""
-    return pod.movable or pod.immovable_reason != DAEMON
+    return pod.movable or pod.immovable_reason not in OF_THE_NODE
 
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.search.search_arrays import load_of
 
-EVERYWHERE = "daemonset"
-"""Why a pod may not be moved that would go with its node."""
+OF_THE_NODE = frozenset({"daemonset", "mirror", "static"})
+"""Why pods may not be moved that would go with their node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def nodes_of_others(packing: Packing) -> frozenset[int]:
     return frozenset(
         index[pods.node[pod]]
         for pod in packing.staying
-        if pods.movable[pod] or pods.immovable_reason[pod] != EVERYWHERE
+        if pods.movable[pod] or pods.immovable_reason[pod] not in OF_THE_NODE
     )
 
 
