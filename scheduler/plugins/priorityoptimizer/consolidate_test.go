@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -320,9 +320,13 @@ func TestTheOptimiserIsAskedAboutTheScope(t *testing.T) {
 
 // A workload that lacks a ready pod must not lose one more: its node would be waited for in vain.
 func TestAWorkloadThatIsNotWholeIsLeftAlone(t *testing.T) {
-	lacking := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "one", UID: "rs-one"},
-		Spec: appsv1.ReplicaSetSpec{Replicas: ptr.To[int32](2)}}
-	c := threeNodes(t, "other", nil, lacking)
+	var sets []runtime.Object
+	for name, wanted := range map[string]int32{"one": 2, "b": 1, "c": 1} {
+		sets = append(sets, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("rs-" + name)},
+			Spec:       appsv1.ReplicaSetSpec{Replicas: &wanted}})
+	}
+	c := threeNodes(t, "other", nil, sets...)
 
 	c.consolidate("DryRun", nil)
 	c.planReaches("fewer", packingplan.NoImprovement)

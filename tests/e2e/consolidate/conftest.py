@@ -26,18 +26,17 @@ def environment(
     """Return twenty nodes of one price, without pods."""
     folder = tmp_path_factory.mktemp("stock")
     labels = {"stowage.dev/hourly-price": PRICE}
-    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
-        with (
-            running.api_client() as client,
-            default_arm().running(running, folder, None),
-        ):
-            create_nodes(
-                client, [NodePool("node", NODES, size(4000, 8 * GB), labels=labels)]
-            )
-            install_release(
-                running,
-                profile="optimizer",
-                optimizer_enabled=True,
-                values={"schedulerName": "stowage"},
-            )
-            yield ReleaseEnvironment(running, client)
+    with (
+        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
+        running.api_client() as client,
+        default_arm().running(running, folder, None),
+    ):
+        pool = NodePool("node", NODES, size(4000, 8 * GB), labels=labels)
+        create_nodes(client, [pool])
+        install_release(
+            running,
+            profile="optimizer",
+            optimizer_enabled=True,
+            values={"schedulerName": "stowage"},
+        )
+        yield ReleaseEnvironment(running, client)
