@@ -17,7 +17,7 @@ var limits = draining.Limits{AtOnce: 1, Step: 20 * time.Second, Ready: 120 * tim
 
 // world is a cluster whose controllers replace an evicted pod at once, and whose scheduler and kubelets do as they are told.
 type world struct {
-	drain *draining.Drain
+	drain *draining.Run
 	now   time.Time
 	pods  map[types.UID]*draining.Sibling
 	of    map[types.UID]types.UID

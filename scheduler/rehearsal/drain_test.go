@@ -24,7 +24,7 @@ func (c *testCluster) drain(t *testing.T, nodes ...[]string) rehearsal.Drained {
 		order = append(order, one)
 	}
 	_, ctx := ktesting.NewTestContext(t)
-	drained, err := c.rehearser.Drain(ctx, order, emptying)
+	drained, err := c.rehearser.Empty(ctx, order, emptying)
 	must(t, err)
 	return drained
 }

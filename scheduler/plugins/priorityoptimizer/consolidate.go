@@ -201,7 +201,7 @@ func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*con
 	for _, one := range nodes {
 		order = append(order, rehearsal.Emptied{Node: one.name, Pods: s.largestFirst(one.moves)})
 	}
-	drained, err := (*s.plugin.rehearser.Load()).Drain(ctx, order, taintOf(s.record))
+	drained, err := (*s.plugin.rehearser.Load()).Empty(ctx, order, taintOf(s.record))
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (s *solveSession) rehearseAgain(ctx context.Context, checked *plan.Plan) (*
 		return nil, err
 	}
 	s.answer.Plan = message
-	again, err := plan.Check(message, s.snapshot, plan.Drain)
+	again, err := plan.Check(message, s.snapshot, plan.Unsteered)
 	if err != nil {
 		return nil, err
 	}

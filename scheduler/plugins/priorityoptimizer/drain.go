@@ -22,7 +22,7 @@ import (
 // drainExecution carries out a plan whose pods another scheduler places. It works from the plan's record and the cluster
 // alone, so that a restarted process goes on where it was.
 type drainExecution struct {
-	*draining.Drain
+	*draining.Run
 	emptying
 	plugin  *Plugin
 	clock   clock.PassiveClock
@@ -74,7 +74,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 			nodes = append(nodes, draining.Node{Name: node.Name, Pods: byNode[node.Name], State: draining.State(node.State)})
 		}
 	}
-	d.Drain = draining.New(nodes, draining.Limits{AtOnce: int(l.args.Limits.MaxUnavailablePerWorkload),
+	d.Run = draining.New(nodes, draining.Limits{AtOnce: int(l.args.Limits.MaxUnavailablePerWorkload),
 		Step: seconds(l.args.StepTimeoutSeconds), Ready: seconds(l.args.ReadyTimeoutSeconds)}, l.clock.Now())
 	return d
 }

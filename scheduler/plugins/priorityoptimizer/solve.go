@@ -115,7 +115,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	if err == nil {
 		err = session.checkDisruptions(checked)
 	}
-	if err == nil && session.policy() == plan.Drain {
+	if err == nil && session.policy() == plan.Unsteered {
 		checked, err = session.rehearseAgain(ctx, checked)
 	}
 	if err == nil {

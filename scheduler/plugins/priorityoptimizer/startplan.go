@@ -32,7 +32,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		l.records.finish(ctx, session.record, packingplan.Aborted, messageAborted)
 		return
 	}
-	if session.policy() == plan.Drain {
+	if session.policy() == plan.Unsteered {
 		l.startDrain(ctx, session.record)
 		return
 	}

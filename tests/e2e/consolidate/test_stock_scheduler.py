@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 from figure_1_cluster import wait_for
-from kubernetes.client import (
-    AppsV1Api,
-    CoreV1Api,
-    CustomObjectsApi,
-    PolicyV1Api,
-)
+from kubernetes.client import AppsV1Api, CustomObjectsApi, PolicyV1Api
 from release_environment import ReleaseEnvironment
 from typer.testing import CliRunner
 
@@ -53,7 +48,7 @@ def _deployment(name: str) -> dict[str, Any]:
     }
 
 
-def _pods(core: CoreV1Api) -> list[Any]:
+def _pods(core: Any) -> list[Any]:
     return [
         pod
         for pod in core.list_namespaced_pod("default").items
@@ -76,7 +71,8 @@ def _all_serve(pods: list[Any]) -> bool:
 @pytest.fixture
 def half_empty(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
     """Return the nodes with two pods each, none of which is too young to be moved."""
-    apps, budgets = AppsV1Api(environment.client), PolicyV1Api(environment.client)
+    apps: Any = AppsV1Api(environment.client)
+    budgets: Any = PolicyV1Api(environment.client)
     for name in WORKLOADS:
         apps.create_namespaced_deployment("default", _deployment(name))
     budgets.create_namespaced_pod_disruption_budget(
@@ -120,7 +116,8 @@ def _ask(environment: ReleaseEnvironment, name: str, **spec: object) -> None:
 
 def _fewest_ready(environment: ReleaseEnvironment) -> Callable[[], dict[str, int]]:
     """Return how few pods of each workload have been seen ready so far."""
-    apps, fewest = AppsV1Api(environment.client), dict.fromkeys(WORKLOADS, REPLICAS)
+    apps: Any = AppsV1Api(environment.client)
+    fewest = dict.fromkeys(WORKLOADS, REPLICAS)
 
     def look() -> dict[str, int]:
         for one in apps.list_namespaced_deployment("default").items:
