@@ -140,8 +140,7 @@ class _Installation:
 
 def _needed_bytes(tools: Sequence[Tool], releases: Releases, manifest: Manifest) -> int:
     built = [tool for tool in tools if tool.name not in releases.found]
-    taken = [tool for tool in tools if tool.name in releases.found]
-    return needed_to_build(built, manifest) + needed_to_install(taken, manifest)
+    return max(needed_to_build(built, manifest), needed_to_install(tools, manifest))
 
 
 def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:
