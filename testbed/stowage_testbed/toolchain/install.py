@@ -75,11 +75,14 @@ def install_missing(
     with show_progress([tool.name for tool in tools]) as progress:
         releases = find_releases(tools, manifest, source, patience)
         progress.say(f"tools: {releases.in_words()}")
+        built = [tool for tool in tools if tool.name not in releases.found]
+        find = functools.cache(lambda: find_go(manifest.go))
+        if built:
+            find()  # before anything takes time
         needed_bytes = _needed_bytes(tools, releases, manifest)
         if _free_bytes() < needed_bytes:
             raise _no_space(needed_bytes)
-        built = [tool for tool in tools if tool.name not in releases.found]
-        builder = Builder(built, functools.cache(lambda: find_go(manifest.go)))
+        builder = Builder(built, find)
         installation = _Installation(
             tools, source.kind, releases, builder, progress, patience
         )
