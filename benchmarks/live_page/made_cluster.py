@@ -186,6 +186,7 @@ class Handler(BaseHTTPRequestHandler):
             for event in self.cluster.events():
                 line = json.dumps(event).encode() + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""
