@@ -340,6 +340,24 @@ func TestAWorkloadThatIsNotWholeIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Pods that wait are not what such a plan is about: they get a plan of their own.
+func TestPodsThatWaitAreNotForgottenForEmptyNodes(t *testing.T) {
+	c := figureOne(t, func(request *contract.SolveRequest, stream *call) error {
+		if request.Options.Objective == contract.Objective_OBJECTIVE_CONSOLIDATE {
+			return nothing(request, stream)
+		}
+		return answers(solveFigureOne)(request, stream)
+	}, nil)
+
+	c.createPlan("fewer", map[string]any{"objective": "Consolidate", "executionMode": "Execute"}, nil)
+	c.planReaches("fewer", packingplan.NoImprovement)
+	c.reaches(packingplan.Completed)
+
+	if c.nodeOf("three") == "" {
+		t.Error(c.state())
+	}
+}
+
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.
 func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 	for mode, want := range map[string]struct{ cordoned, tainted bool }{"Taint": {false, true}, "Cordon": {true, false}, "Keep": {false, false}} {

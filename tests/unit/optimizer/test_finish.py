@@ -136,22 +136,23 @@ def test_consolidation_empties_a_node() -> None:
     assert answer.message.startswith("1 nodes in use, 2 before: proved fewest")
 
 
-def test_a_daemon_does_not_keep_its_node() -> None:
+@pytest.mark.parametrize("of_the_node", ["daemonset", "mirror", "static"])
+def test_a_daemon_does_not_keep_its_node(of_the_node: str) -> None:
     """It would go with the node; every other pod that may not move keeps it."""
     builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
     builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=1, node="n2")
     for name in ("n1", "n2"):
         builder.pod(f"daemon-{name}", node=name, movable=False)
-        builder.message.pods[-1].immovable_reason = "daemonset"
+        builder.message.pods[-1].immovable_reason = of_the_node
     asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
 
     with_daemons = finished_answer_to(builder.message, asked).plan
-    builder.message.pods[-1].immovable_reason = "static"
-    builder.message.pods[-2].immovable_reason = "static"
-    with_static_pods = finished_answer_to(builder.message, asked).plan
+    builder.message.pods[-1].immovable_reason = "opted-out"
+    builder.message.pods[-2].immovable_reason = "opted-out"
+    with_others = finished_answer_to(builder.message, asked).plan
 
     assert len(with_daemons.moves) == 1
-    assert empty(with_static_pods)
+    assert empty(with_others)
 
 
 def test_an_owner_is_spared_by_consolidation_too() -> None:
