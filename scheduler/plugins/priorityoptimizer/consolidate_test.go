@@ -340,6 +340,42 @@ func TestAWorkloadThatIsNotWholeIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Pods that wait are not what such a plan is about: they get a plan of their own.
+func TestPodsThatWaitAreNotForgottenForEmptyNodes(t *testing.T) {
+	c := figureOne(t, func(request *contract.SolveRequest, stream *call) error {
+		if request.Options.Objective == contract.Objective_OBJECTIVE_CONSOLIDATE {
+			return nothing(request, stream)
+		}
+		return answers(solveFigureOne)(request, stream)
+	}, nil)
+
+	c.createPlan("fewer", map[string]any{"objective": "Consolidate", "executionMode": "Execute"}, nil)
+	c.planReaches("fewer", packingplan.NoImprovement)
+	c.reaches(packingplan.Completed)
+
+	if c.nodeOf("three") == "" {
+		t.Error(c.state())
+	}
+}
+
+// Emptying nodes may take long. Other plans go on meanwhile, but not another one that empties nodes.
+func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
+	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })
+	c.consolidate("Execute", nil)
+	c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+
+	c.createPlan("later", map[string]any{"objective": "Consolidate"}, nil)
+	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
+	c.planReaches("what-if", packingplan.NoImprovement)
+	if phase := c.phaseOf("later"); phase != "" || c.phaseOf("fewer") != packingplan.Executing {
+		t.Errorf("the later plan is %q; %s", phase, c.state())
+	}
+
+	c.endPods()
+	c.drains(packingplan.Completed, "n3")
+	c.planReaches("later", packingplan.NoImprovement)
+}
+
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.
 func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 	for mode, want := range map[string]struct{ cordoned, tainted bool }{"Taint": {false, true}, "Cordon": {true, false}, "Keep": {false, false}} {

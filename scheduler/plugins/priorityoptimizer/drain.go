@@ -88,8 +88,6 @@ func (d *drainExecution) live(pod leavingPod) *v1.Pod {
 	return live
 }
 
-func (d *drainExecution) about() *packingplan.Record { return d.record }
-
 // advance empties the nodes as far as is possible now. It returns how the plan ends, or nil.
 func (d *drainExecution) advance(ctx context.Context) *ending {
 	if shown := d.records.shown(d.record); shown == nil || shown.Spec.Abort {
@@ -266,12 +264,15 @@ func (d *drainExecution) ended() *ending {
 	return &ending{packingplan.Completed, fmt.Sprintf("emptied %d of %d nodes", emptied, emptied+left)}
 }
 
-// conclude puts the end into the status and gives back the nodes that are not empty.
-func (d *drainExecution) conclude(ctx context.Context, end *ending) {
-	d.GiveUpAll(end.message, d.clock.Now())
+// endDrain gives back the nodes that are not empty, and puts the end into the status.
+func (l *loop) endDrain(ctx context.Context, end *ending) {
+	d := l.drain
+	l.drain = nil
 	d.settle(ctx, end.message)
 	d.noteMoves(d.seen())
 	d.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, d.clock.Now())
+	l.plugin.trigger.retry() // there may be room elsewhere by now
+	l.records.finish(ctx, d.record, end.phase, end.message)
 }
 
 // startDrain carries a plan out that was rehearsed just now.
@@ -282,7 +283,7 @@ func (l *loop) startDrain(ctx context.Context, record *packingplan.Record) {
 		return
 	}
 	l.records.logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Moves))
-	l.execution = l.newDrain(record)
+	l.drain = l.newDrain(record)
 	l.plugin.hold.end()
 }
 
@@ -294,7 +295,7 @@ func (l *loop) resumeDrain(ctx context.Context, record *packingplan.Record) (aga
 		return isTransient(err)
 	}
 	l.records.logger(record).Info("Emptying the nodes of a former process's plan")
-	l.execution = l.newDrain(record)
+	l.drain = l.newDrain(record)
 	l.plugin.hold.end()
 	return false
 }
