@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,10 +28,11 @@ type Drained struct {
 	Stuck map[string]string
 }
 
-// Empty empties the nodes on copies, one after the other. All of them have the taint from the start, and each replacement
-// goes where this profile would put it: what another scheduler does is not known, but most have the same rules. A node is
-// stuck if a pod finds no place, or would go to a node that is not in use: nothing is gained by that.
-func (f *Framework) Empty(ctx context.Context, nodes []Emptied, taint v1.Taint) (Drained, error) {
+// Empty empties the nodes on copies, one after the other. All of them, and those that are closed, have the taint from the
+// start, and each replacement goes where this profile would put it: what another scheduler does is not known, but most
+// have the same rules. A node is stuck if a pod finds no place, or would go to a node that is not in use: nothing is gained
+// by that.
+func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string, taint v1.Taint) (Drained, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {
@@ -48,8 +50,8 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, taint v1.Taint) 
 			d.idle.Insert(node.Node().Name)
 		}
 	}
-	for _, one := range nodes {
-		if err := cluster.taint(one.Node, taint, true); err != nil {
+	for _, name := range slices.Concat(namesOf(nodes), closed) {
+		if err := cluster.taint(name, taint, true); err != nil {
 			return Drained{}, &StaleError{err}
 		}
 	}
@@ -70,6 +72,14 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, taint v1.Taint) 
 		}
 	}
 	return made, nil
+}
+
+func namesOf(nodes []Emptied) []string {
+	names := make([]string, len(nodes))
+	for i := range nodes {
+		names[i] = nodes[i].Node
+	}
+	return names
 }
 
 // isInUse says whether the node has a pod that would not go with it.

@@ -35,7 +35,7 @@ type solver interface {
 type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.
-	Empty(ctx context.Context, nodes []rehearsal.Emptied, taint v1.Taint) (rehearsal.Drained, error)
+	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
 	// FreeOn is the room on the nodes, pods whose binding is under way counted.
 	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }

@@ -204,6 +204,34 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	}
 }
 
+// Another scheduler would put replacements on idle nodes, and nothing would be saved. Whoever waits is more important.
+func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T) {
+	for text, waits := range map[string]bool{"nobody waits": false, "a pod waits": true} {
+		t.Run(text, func(t *testing.T) {
+			c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true }, pricedNode("n4", "1"))
+			c.consolidate("Execute", nil)
+			c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+			if !keepsOff(c.node("n4")) {
+				t.Errorf("taints %v", c.node("n4").Spec.Taints)
+			}
+			if waits {
+				pod := testobjects.Pod("stranger", "", "1G").SchedulerName("other").Obj()
+				pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse,
+					Reason: v1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(c.clock.Now())}}
+				c.add(pod)
+				c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
+			}
+			c.endPods()
+			c.drains(packingplan.Completed, "n3")
+
+			c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
+			if node := c.node("n4"); len(node.Labels[packingplan.EmptiedLabel]) > 0 || !keepsOff(c.node("n1")) {
+				t.Errorf("n4: %v, n1: %v", node.Labels, c.node("n1").Spec.Taints)
+			}
+		})
+	}
+}
+
 // A process may die at any moment. The next one goes on with the nodes, and evicts no pod too many.
 func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })

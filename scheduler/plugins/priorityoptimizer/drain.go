@@ -38,6 +38,7 @@ type drainExecution struct {
 	progress  progressWriter
 	// changed: the status has not been written since its last change.
 	changed bool
+	idle    closedNodes
 }
 
 // leavingPod is a pod of the plan, by the name that it has in the record.
@@ -55,6 +56,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 		evictor: l.evictorFor(l.plugin.view.rulesFor(record)),
 		pods:    map[types.UID]leavingPod{}, wanted: map[types.UID]int{},
 	}
+	d.idle = closedNodes{emptying: &d.emptying, scope: l.plugin.view.rulesFor(record).Scope}
 	byNode := map[string][]draining.Pod{}
 	for i := range record.Status.Moves {
 		move := &record.Status.Moves[i]
@@ -104,6 +106,7 @@ func (d *drainExecution) advance(ctx context.Context) *ending {
 		return nil
 	}
 	now := d.clock.Now()
+	d.idle.advance(ctx, now)
 	seen := d.seen()
 	going := d.Next(seen, now)
 	if !now.Before(d.notBefore) {
@@ -268,6 +271,7 @@ func (d *drainExecution) ended() *ending {
 func (l *loop) endDrain(ctx context.Context, end *ending) {
 	d := l.drain
 	l.drain = nil
+	d.idle.open(ctx)
 	d.settle(ctx, end.message)
 	d.noteMoves(d.seen())
 	d.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, d.clock.Now())
