@@ -120,12 +120,12 @@ func (c *cluster) otherScheduler(node string) {
 	}
 }
 
-// drains waits until the plan is in the phase, while the other scheduler places pods on a node.
-func (c *cluster) drains(phase packingplan.Phase, node string) {
+// completes waits until the plan is completed, while the other scheduler places pods on a node.
+func (c *cluster) completes(node string) {
 	c.t.Helper()
-	c.eventually("fewer is "+string(phase), func() bool {
+	c.eventually("fewer is completed", func() bool {
 		c.otherScheduler(node)
-		return c.phaseOf("fewer") == phase
+		return c.phaseOf("fewer") == packingplan.Completed
 	})
 }
 
@@ -189,7 +189,7 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	if view := c.ledger.For(testPod("stranger", 1, 0), false); !keepsOff(c.node("n1")) || holds(view, "n3") {
 		t.Errorf("taints %v, room is held: %t", c.node("n1").Spec.Taints, holds(view, "n3"))
 	}
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	for _, action := range c.client.Actions() {
 		if action.GetSubresource() == "binding" {
@@ -213,7 +213,7 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	if len(c.evictions()) != 2 || !keepsOff(c.node("n1")) || c.about().Nodes[0].State != packingplan.NodeEmptied {
 		t.Errorf("evicted %v, %+v", c.evictions(), c.about())
@@ -372,7 +372,7 @@ func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
 	}
 
 	c.endPods()
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 	c.planReaches("later", packingplan.NoImprovement)
 }
 
@@ -383,7 +383,7 @@ func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 			c := threeNodes(t, "other", nil)
 
 			c.consolidate("Execute", map[string]any{"emptiedNodes": mode})
-			c.drains(packingplan.Completed, "n3")
+			c.completes("n3")
 
 			node := c.node("n1")
 			if node.Spec.Unschedulable != want.cordoned || keepsOff(node) != want.tainted || node.Labels[packingplan.EmptiedLabel] != "fewer" {
