@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -374,6 +375,16 @@ func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
 	c.endPods()
 	c.completes("n3")
 	c.planReaches("later", packingplan.NoImprovement)
+}
+
+// A plan's name may be longer than a label or a taint may be, and two long names must not look the same there.
+func TestPlansAreToldApartOnNodes(t *testing.T) {
+	long := strings.Repeat("a", 252)
+	one, other := nameOnNodes(long+"b"), nameOnNodes(long+"c")
+
+	if one == other || len(validation.IsValidLabelValue(one)) != 0 || nameOnNodes("fewer") != "fewer" {
+		t.Errorf("%q and %q", one, other)
+	}
 }
 
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.
