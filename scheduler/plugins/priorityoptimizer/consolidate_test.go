@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -120,12 +121,12 @@ func (c *cluster) otherScheduler(node string) {
 	}
 }
 
-// drains waits until the plan is in the phase, while the other scheduler places pods on a node.
-func (c *cluster) drains(phase packingplan.Phase, node string) {
+// completes waits until the plan is completed, while the other scheduler places pods on a node.
+func (c *cluster) completes(node string) {
 	c.t.Helper()
-	c.eventually("fewer is "+string(phase), func() bool {
+	c.eventually("fewer is completed", func() bool {
 		c.otherScheduler(node)
-		return c.phaseOf("fewer") == phase
+		return c.phaseOf("fewer") == packingplan.Completed
 	})
 }
 
@@ -189,7 +190,7 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	if view := c.ledger.For(testPod("stranger", 1, 0), false); !keepsOff(c.node("n1")) || holds(view, "n3") {
 		t.Errorf("taints %v, room is held: %t", c.node("n1").Spec.Taints, holds(view, "n3"))
 	}
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	for _, action := range c.client.Actions() {
 		if action.GetSubresource() == "binding" {
@@ -241,7 +242,7 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	if len(c.evictions()) != 2 || !keepsOff(c.node("n1")) || c.about().Nodes[0].State != packingplan.NodeEmptied {
 		t.Errorf("evicted %v, %+v", c.evictions(), c.about())
@@ -400,8 +401,18 @@ func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
 	}
 
 	c.endPods()
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 	c.planReaches("later", packingplan.NoImprovement)
+}
+
+// A plan's name may be longer than a label or a taint may be, and two long names must not look the same there.
+func TestPlansAreToldApartOnNodes(t *testing.T) {
+	long := strings.Repeat("a", 252)
+	one, other := nameOnNodes(long+"b"), nameOnNodes(long+"c")
+
+	if one == other || len(validation.IsValidLabelValue(one)) != 0 || nameOnNodes("fewer") != "fewer" {
+		t.Errorf("%q and %q", one, other)
+	}
 }
 
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.
@@ -411,7 +422,7 @@ func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 			c := threeNodes(t, "other", nil)
 
 			c.consolidate("Execute", map[string]any{"emptiedNodes": mode})
-			c.drains(packingplan.Completed, "n3")
+			c.completes("n3")
 
 			node := c.node("n1")
 			if node.Spec.Unschedulable != want.cordoned || keepsOff(node) != want.tainted || node.Labels[packingplan.EmptiedLabel] != "fewer" {
