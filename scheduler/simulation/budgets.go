@@ -1,0 +1,190 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+var budgetResource = policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")
+
+// sort is what disruption budgets tell pods apart by.
+type sort struct {
+	template *v1.Pod
+	owner    Owner
+}
+
+// tally counts the pods of one sort in one namespace: those that are there, and those that are ready.
+type tally struct{ there, ready int32 }
+
+// guard is a disruption budget and the sorts of pods that it selects, as far as it was asked.
+type guard struct {
+	// budget is as it was written last. It must not be changed.
+	budget   *policyv1.PodDisruptionBudget
+	selector labels.Selector
+	// broken: the selector cannot be read. The budget then covers its namespace and allows nothing.
+	broken  bool
+	selects map[sort]bool
+	sorts   []sort
+	owners  map[Owner]bool
+	counted bool
+}
+
+// watchBudget begins to count for a budget, which is new or has a new spec.
+func (v *virtualTime) watchBudget(budget *policyv1.PodDisruptionBudget) {
+	g := &guard{budget: budget, selects: map[sort]bool{}, owners: map[Owner]bool{}}
+	var err error
+	if g.selector, err = metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
+		g.selector, g.broken = labels.Everything(), true
+	}
+	namespace := budget.Namespace
+	if v.guards[namespace] == nil {
+		v.guards[namespace] = map[string]*guard{}
+	}
+	v.guards[namespace][budget.Name] = g
+	for sort := range v.lives.tallies[namespace] {
+		g.covers(sort)
+	}
+	if v.lives.touched[namespace] == nil {
+		v.lives.touched[namespace] = map[sort]bool{}
+	}
+}
+
+// covers says whether the budget selects pods of that sort.
+func (g *guard) covers(one sort) bool {
+	selects, known := g.selects[one]
+	if !known {
+		selects = g.selector.Matches(labels.Set(one.template.Labels))
+		g.selects[one] = selects
+		if selects {
+			g.sorts = append(g.sorts, one)
+			g.owners[one.owner] = true
+		}
+	}
+	return selects
+}
+
+// concerns says whether the budget's counts may have changed with those of the sorts.
+func (g *guard) concerns(touched map[sort]bool) bool {
+	concerned := !g.counted
+	for one := range touched {
+		if g.covers(one) || one.owner != (Owner{}) && g.owners[one.owner] {
+			concerned = true
+		}
+	}
+	return concerned
+}
+
+// countBudgets brings the statuses of disruption budgets up to date for which a pod has come, gone or become ready, as the
+// disruption controller does.
+func (v *virtualTime) countBudgets() error {
+	touched := v.lives.touched
+	v.lives.touched = map[string]map[sort]bool{}
+	for _, namespace := range slices.Sorted(maps.Keys(touched)) {
+		var concerned []*guard
+		for _, one := range v.guards[namespace] {
+			if one.concerns(touched[namespace]) {
+				concerned = append(concerned, one)
+			}
+		}
+		slices.SortFunc(concerned, func(a, b *guard) int { return cmp.Compare(a.budget.Name, b.budget.Name) })
+		for _, one := range concerned {
+			one.counted = true
+			status := one.status(v.lives.tallies[namespace], v.lives.owned[namespace])
+			if equality.Semantic.DeepEqual(status, one.budget.Status) {
+				continue
+			}
+			counted := one.budget.DeepCopy()
+			counted.Status = status
+			one.budget = counted
+			if err := v.replace(budgetResource, counted.DeepCopy()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// status counts the pods that the budget selects. How many there should be is, as no controller says it, how many pods the
+// owners of its pods have: one that goes is replaced at once.
+func (g *guard) status(tallies map[sort]*tally, ownedBy map[Owner]int32) policyv1.PodDisruptionBudgetStatus {
+	status := policyv1.PodDisruptionBudgetStatus{
+		Conditions: g.budget.Status.Conditions, ObservedGeneration: g.budget.Generation}
+	if g.broken {
+		return status
+	}
+	var selected, owned int32
+	owners := map[Owner]bool{}
+	for _, one := range g.sorts {
+		count := tallies[one]
+		if count == nil {
+			continue // they are all gone
+		}
+		selected += count.there
+		status.CurrentHealthy += count.ready
+		if one.owner != (Owner{}) && !owners[one.owner] {
+			owners[one.owner] = true
+			owned += ownedBy[one.owner]
+		}
+	}
+	share := func(of *intstr.IntOrString) int32 {
+		amount, err := intstr.GetScaledValueFromIntOrPercent(of, int(owned), true)
+		if err != nil {
+			return 0
+		}
+		return int32(amount)
+	}
+	switch least, most := g.budget.Spec.MinAvailable, g.budget.Spec.MaxUnavailable; {
+	case most != nil:
+		status.ExpectedPods, status.DesiredHealthy = owned, max(0, owned-share(most))
+	case least != nil && least.Type == intstr.Int:
+		status.ExpectedPods, status.DesiredHealthy = selected, least.IntVal
+	case least != nil:
+		status.ExpectedPods, status.DesiredHealthy = owned, share(least)
+	}
+	if status.ExpectedPods > 0 {
+		status.DisruptionsAllowed = max(0, status.CurrentHealthy-status.DesiredHealthy)
+	}
+	return status
+}
+
+// refuseEviction says why the Eviction API would refuse to evict a pod; it is empty where it would not.
+func (v *virtualTime) refuseEviction(life *Life) (string, error) {
+	if !life.ready {
+		return "", nil // the Eviction API asks no budget about a pod that does not run yet
+	}
+	if err := v.countBudgets(); err != nil {
+		return "", err
+	}
+	budgets := v.budgetsFor(life)
+	switch {
+	case len(budgets) == 0:
+		return "", nil
+	case len(budgets) > 1:
+		return "more than one disruption budget selects it", nil
+	}
+	if status := &budgets[0].Status; status.DisruptionsAllowed <= 0 {
+		return fmt.Sprintf("the disruption budget %s needs %d healthy pods and has %d",
+			budgets[0].Name, status.DesiredHealthy, status.CurrentHealthy), nil
+	}
+	return "", nil
+}
+
+// budgetsFor are those that select a pod. They must not be changed.
+func (v *virtualTime) budgetsFor(life *Life) (budgets []*policyv1.PodDisruptionBudget) {
+	namespace, _ := splitKey(life.Pod)
+	for _, one := range v.guards[namespace] {
+		if one.covers(life.sort) {
+			budgets = append(budgets, one.budget)
+		}
+	}
+	return budgets
+}
