@@ -45,6 +45,8 @@ type api struct {
 	// bound is called with each pod that has been bound.
 	bound func(pod *v1.Pod)
 	now   func() time.Time
+	// runs has pods run and be ready as soon as they are bound.
+	runs bool
 }
 
 func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
@@ -96,11 +98,18 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	return true, binding, nil
 }
 
-// start sets a pod's start time as its kubelet would. Preemption compares start times when all else is equal; without
+// start sets a pod's start time as its kubelet would, and has it run where pods do. Preemption compares start times when all else is equal; without
 // one it uses the wall clock, whose time differs with every call.
 func (a *api) start(pod *v1.Pod) {
 	if pod.Status.StartTime == nil {
 		pod.Status.StartTime = &metav1.Time{Time: a.now()}
+	}
+	if a.runs {
+		pod.Status.Phase = v1.PodRunning
+		for _, condition := range []v1.PodConditionType{v1.PodScheduled, v1.ContainersReady, v1.PodReady} {
+			pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{
+				Type: condition, Status: v1.ConditionTrue, LastTransitionTime: metav1.Time{Time: a.now()}})
+		}
 	}
 }
 
@@ -273,9 +282,12 @@ func (a *api) countAll(factory informers.SharedInformerFactory) error {
 			return err
 		}
 		a.counters[resource] = newEventCounter()
-		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
-			return countingInformer{counted.Informer(), a.counters[resource]}
-		})
+		informer := countingInformer{counted.Informer(), a.counters[resource]}
+		// Also of what nobody handles, the informer must know what was written.
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err != nil {
+			return err
+		}
+		factory.InformerFor(example, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer { return informer })
 	}
 	return nil
 }

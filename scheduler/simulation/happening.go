@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -34,6 +35,7 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 		}
 	}
 	pod := v.lives.begin(arrival, template)
+	pod.CreationTimestamp = metav1.NewTime(v.clock.Now())
 	if err := v.ensureNamespace(pod.Namespace); err != nil {
 		return err
 	}
@@ -76,24 +78,32 @@ func (v *virtualTime) loseNode(node string) error {
 		if v.lives.there[pod].Node != node {
 			continue
 		}
-		namespace, name := splitKey(pod)
-		object, err := v.api.Get(podResource, namespace, name)
-		if err != nil {
+		if _, err := v.exchange(pod, howNodeGone); err != nil {
 			return err
-		}
-		if err := v.api.remove(podResource, namespace, name); err != nil {
-			return err
-		}
-		if err := v.api.pods.wait(v.ctx); err != nil {
-			return err
-		}
-		if again := v.lives.replaceAfter(object.(*v1.Pod), howNodeGone); again != nil {
-			if err := v.storePod(again); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+// exchange removes a pod, and has its owner make the next one: nil if it has none.
+func (v *virtualTime) exchange(pod, how string) (*v1.Pod, error) {
+	namespace, name := splitKey(pod)
+	object, err := v.api.Get(podResource, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.api.remove(podResource, namespace, name); err != nil {
+		return nil, err
+	}
+	if err := v.api.pods.wait(v.ctx); err != nil {
+		return nil, err
+	}
+	again := v.lives.replaceAfter(object.(*v1.Pod), how)
+	if again == nil {
+		return nil, nil
+	}
+	again.CreationTimestamp = metav1.NewTime(v.clock.Now())
+	return again, v.storePod(again)
 }
 
 // put stores an object in place of the one of its name, if there is one.
@@ -108,6 +118,9 @@ func (v *virtualTime) put(object *Object, resource schema.GroupVersionResource) 
 	}
 	if err != nil {
 		return err
+	}
+	if resource == budgetResource {
+		v.lives.touched[meta.GetNamespace()] = true
 	}
 	return v.api.counters[resource].wait(v.ctx)
 }

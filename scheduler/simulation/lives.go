@@ -14,6 +14,7 @@ import (
 const (
 	howPreempted = "preempted"
 	howNodeGone  = "node gone"
+	howEvicted   = "evicted"
 )
 
 // Life is what became of a pod, in virtual time: seconds from the beginning.
@@ -35,6 +36,9 @@ type Life struct {
 
 	arrival *ArrivingPod
 	again   int
+	sort    sort
+	// ready: it runs, and counts for disruption budgets.
+	ready bool
 }
 
 // lives are the pods that are there, and when they end.
@@ -45,13 +49,17 @@ type lives struct {
 	ends        endings
 	reasons     map[string]string
 	made        int
-	write       func(*Life) error
+	// tallies count the pods by namespace and sort; touched are the namespaces whose counts have changed.
+	tallies map[string]map[sort]*tally
+	touched map[string]bool
+	write   func(*Life) error
 	// broken is the first error of write.
 	broken error
 }
 
 func newLives(reasons map[string]string, write func(*Life) error) *lives {
-	return &lives{there: map[string]*Life{}, last: map[string]*Life{}, reasons: reasons, write: write}
+	return &lives{there: map[string]*Life{}, last: map[string]*Life{}, reasons: reasons, write: write,
+		tallies: map[string]map[sort]*tally{}, touched: map[string]bool{}}
 }
 
 // begin returns the pod that comes.
@@ -62,23 +70,48 @@ func (l *lives) begin(arrival *ArrivingPod, template *v1.Pod) *v1.Pod {
 	// A name may come again.
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", arrival.Name, l.made))
 	pod.Spec.NodeName = arrival.Node
+	pod.Status.Phase = v1.PodPending
 	if owner := arrival.Owner; owner != nil {
 		pod.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name,
 			UID: types.UID(owner.Kind + " " + owner.Name), Controller: ptr.To(true),
 		}}
 	}
-	life := &Life{Pod: key(pod), Of: arrival.Of, Arrived: l.now, arrival: arrival}
-	l.there[life.Pod], l.last[arrival.Name] = life, life
+	life := &Life{Pod: key(pod), Of: arrival.Of, Arrived: l.now, arrival: arrival,
+		sort: sort{template, ptr.Deref(arrival.Owner, Owner{})}}
+	l.add(life)
 	if arrival.Node != "" {
 		l.bound(pod)
 	}
 	return pod
 }
 
+// add has a pod be there, as the last of its name.
+func (l *lives) add(life *Life) {
+	l.there[life.Pod], l.last[life.arrival.Name] = life, life
+	l.tally(life).there++
+}
+
+// tally is the count of the pod's sort, which is about to change.
+func (l *lives) tally(life *Life) *tally {
+	namespace, _ := splitKey(life.Pod)
+	l.touched[namespace] = true
+	if l.tallies[namespace] == nil {
+		l.tallies[namespace] = map[sort]*tally{}
+	}
+	count := l.tallies[namespace][life.sort]
+	if count == nil {
+		count = &tally{}
+		l.tallies[namespace][life.sort] = count
+	}
+	return count
+}
+
 func (l *lives) bound(pod *v1.Pod) {
 	life := l.there[key(pod)]
 	life.Node, life.Bound = pod.Spec.NodeName, ptr.To(l.now)
+	life.ready = true
+	l.tally(life).ready++
 	if lives := life.arrival.Lives; lives != nil {
 		heap.Push(&l.ends, ending{at: l.now + *lives, number: l.made, life: life})
 		l.made++
@@ -98,8 +131,9 @@ func (l *lives) replaceAfter(victim *v1.Pod, how string) *v1.Pod {
 	pod := comeAgain(victim, name, life.again+1)
 	l.made++
 	pod.UID = types.UID(fmt.Sprintf("%s-%d", key(pod), l.made))
-	next := &Life{Pod: key(pod), Arrived: l.now, Replaces: life.arrival.Name, Of: life.Of, arrival: life.arrival, again: life.again + 1}
-	l.there[next.Pod], l.last[life.arrival.Name] = next, next
+	pod.Status.Phase = v1.PodPending
+	l.add(&Life{Pod: key(pod), Arrived: l.now, Replaces: life.arrival.Name, Of: life.Of, arrival: life.arrival,
+		again: life.again + 1, sort: life.sort})
 	return pod
 }
 
@@ -120,6 +154,14 @@ func (l *lives) kind(pod *v1.Pod) string {
 func (l *lives) end(life *Life, how string) {
 	life.Ended, life.How = ptr.To(l.now), how
 	l.put(life)
+	count := l.tally(life)
+	if count.there--; life.ready {
+		count.ready--
+	}
+	if count.there == 0 {
+		namespace, _ := splitKey(life.Pod)
+		delete(l.tallies[namespace], life.sort)
+	}
 	delete(l.there, life.Pod)
 	if l.last[life.arrival.Name] == life {
 		delete(l.last, life.arrival.Name)

@@ -106,6 +106,7 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
 	r.informers = r.api.newInformers()
 	if instance.inVirtualTime {
+		r.api.runs = true
 		if err := r.api.countAll(r.informers); err != nil {
 			cancel()
 			return nil, err

@@ -33,6 +33,10 @@ type Event struct {
 	Pod        *ArrivingPod    `json:"pod,omitempty"`
 	// PodGone is namespace/name of a pod that goes, or its replacement does, if it is still there.
 	PodGone string `json:"podGone,omitempty"`
+	// Evict is namespace/name of a pod that somebody asks the Eviction API to evict. The answer has a line about it.
+	Evict string `json:"evict,omitempty"`
+	// State asks for a line with the nodes, the pods and the disruption budgets as they are then.
+	State bool `json:"state,omitempty"`
 }
 
 // Template is what equal pods have in common.

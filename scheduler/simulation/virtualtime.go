@@ -38,14 +38,23 @@ type Passed struct {
 func (s *Simulator) PassTime(ctx context.Context, in io.Reader, out io.Writer) (failed int, err error) {
 	writer := bufio.NewWriter(out)
 	encoder := json.NewEncoder(writer)
-	passed, err := s.passTime(ctx, bufio.NewReader(in), encoder)
+	passed, err := s.passTime(ctx, bufio.NewReader(in), &answers{encoder, writer})
 	if err != nil {
 		failed, passed.Error = 1, err.Error()
 	}
 	return failed, errors.Join(encoder.Encode(map[string]Passed{"passed": passed}), writer.Flush())
 }
 
-func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *json.Encoder) (Passed, error) {
+// answers are the lines of an answer.
+type answers struct {
+	*json.Encoder
+	writer *bufio.Writer
+}
+
+// now writes a line that somebody waits for before the next event.
+func (a *answers) now(line any) error { return errors.Join(a.Encode(line), a.writer.Flush()) }
+
+func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers) (Passed, error) {
 	lives := newLives(map[string]string{}, func(life *Life) error { return out.Encode(life) })
 	r, err := s.start(ctx, Instance{Observed: true, inVirtualTime: true}, lives)
 	if err != nil {
@@ -58,7 +67,7 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *json.En
 	for _, profile := range s.configuration.Profiles {
 		schedulers = append(schedulers, profile.SchedulerName)
 	}
-	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{}}
+	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{}, out: out}
 	err = v.pass(in)
 	for _, pod := range slices.Sorted(maps.Keys(lives.there)) {
 		lives.put(lives.there[pod])
@@ -76,6 +85,7 @@ type virtualTime struct {
 	timeline   *timeline
 	namespaces map[string]bool
 	events     int
+	out        *answers
 }
 
 func (v *virtualTime) pass(in *bufio.Reader) error {
@@ -107,7 +117,10 @@ func (v *virtualTime) happen(event *Event) error {
 		}
 	}
 	v.lives.now = event.At
-	return v.step(func() error { return v.apply(event) })
+	if err := v.step(func() error { return v.apply(event) }); err != nil || !event.State {
+		return err
+	}
+	return v.tellState()
 }
 
 // step lets the scheduler come to rest after a change.
@@ -123,6 +136,9 @@ func (v *virtualTime) step(change func() error) error {
 		return err
 	}
 	if err := v.api.nodes.wait(v.ctx); err != nil {
+		return err
+	}
+	if err := v.countBudgets(); err != nil {
 		return err
 	}
 	return errors.Join(v.settle(), v.lives.broken)
@@ -153,6 +169,8 @@ func (v *virtualTime) apply(event *Event) error {
 		if life := v.lives.last[event.PodGone]; life != nil {
 			return v.takeAway(life, life.arrival.How)
 		}
+	case event.Evict != "":
+		return v.evictOne(event.Evict)
 	}
 	return nil
 }

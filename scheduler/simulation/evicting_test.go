@@ -1,0 +1,100 @@
+package simulation_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/stowage/stowage/scheduler/simulation"
+)
+
+// told has a story pass, and returns the lines of the answer about what was asked for in it.
+func told(t *testing.T, story string) (evictions []simulation.Eviction, states []simulation.State) {
+	t.Helper()
+	simulator := simulatorOf(t, filepath.Join(profileFolder, "deterministic.yaml"))
+	var out bytes.Buffer
+	if failed, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out); err != nil || failed > 0 {
+		t.Fatal(err, out.String())
+	}
+	for text := range strings.Lines(out.String()) {
+		var line struct {
+			Eviction *simulation.Eviction
+			State    *simulation.State
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		if line.Eviction != nil {
+			evictions = append(evictions, *line.Eviction)
+		}
+		if line.State != nil {
+			states = append(states, *line.State)
+		}
+	}
+	return evictions, states
+}
+
+func evictAt(at float64, pod string) string {
+	return fmt.Sprintf(`{"at":%v,"evict":"default/%s"}`, at, pod)
+}
+
+func budget(spec string) string {
+	return `{"at":0,"object":{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b"},"spec":` +
+		`{"selector":{"matchLabels":{"app":"web"}},` + spec + `}}}`
+}
+
+func cordonedAt(at float64, name string) string {
+	return strings.Replace(nodeAt(at, name), `"status"`, `"spec":{"unschedulable":true},"status"`, 1)
+}
+
+const webTemplate = `{"at":0,"template":{"id":"web","pod":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":` +
+	`[{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}}]}}}}`
+
+// TestBudgetsAllowWhatTheDisruptionControllerWouldCount: a program that decides what to evict is refused what it would be
+// refused in a cluster, or its moves cost nothing.
+func TestBudgetsAllowWhatTheDisruptionControllerWouldCount(t *testing.T) {
+	for spec, allowed := range map[string]int32{
+		`"minAvailable":2`: 1, `"minAvailable":4`: 0, `"minAvailable":"50%"`: 1,
+		`"maxUnavailable":1`: 1, `"maxUnavailable":"34%"`: 2, `"maxUnavailable":0`: 0,
+	} {
+		evictions, states := told(t, story(nodeAt(0, "n"), nodeAt(0, "m"), nodeAt(0, "o"), webTemplate, budget(spec),
+			podAt(1, "a", "web", owned), podAt(1, "b", "web", owned), podAt(1, "c", "web", owned),
+			`{"at":2,"state":true}`, cordonedAt(3, "n"), cordonedAt(3, "m"), cordonedAt(3, "o"), evictAt(4, "a"), evictAt(4, "b"), evictAt(4, "c")))
+		if got := states[0].DisruptionBudgets[0].Status.DisruptionsAllowed; got != allowed {
+			t.Errorf("%s allows %d, want %d", spec, got, allowed)
+		}
+		var gone int32
+		for _, one := range evictions {
+			if one.Refused == "" {
+				gone++
+			}
+		}
+		if gone != allowed {
+			t.Errorf("%s: %d evictions went through, want %d, since nothing comes back: %+v", spec, gone, allowed, evictions)
+		}
+	}
+}
+
+// TestAnEvictedPodComesBackAsItsOwnersNextPod: the other program knows it by the state.
+func TestAnEvictedPodComesBackAsItsOwnersNextPod(t *testing.T) {
+	evictions, states := told(t, story(nodeAt(0, "n"), webTemplate, podAt(1, "a", "web", owned), nodeAt(2, "m"),
+		cordonedAt(2, "n"), evictAt(3, "a"), evictAt(3, "a"), `{"at":3,"state":true}`))
+	want := []simulation.Eviction{{At: 3, Pod: "default/a", Replacement: "default/a-again-1"},
+		{At: 3, Pod: "default/a", Refused: "there is no such pod"}}
+	if !slices.Equal(evictions, want) {
+		t.Errorf("got %+v, want %+v", evictions, want)
+	}
+	pods := states[0].Pods
+	if len(pods) != 1 || pods[0].Name != "a-again-1" || pods[0].Spec.NodeName != "m" || pods[0].Status.Phase != v1.PodRunning {
+		t.Errorf("the state should show the replacement on m: %+v", pods)
+	}
+	if nodes := states[0].Nodes; len(nodes) != 2 || !nodes[1].Spec.Unschedulable {
+		t.Errorf("the state should show both nodes, and the cordon: %+v", nodes)
+	}
+}
