@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,21 +144,38 @@ def pass_time(
         ) as process:
             assert process.stdout  # noqa: S101 - it is a pipe
             try:
-                *lines, last = [*process.stdout] or [b"{}"]
+                lines = [*process.stdout]
             except BaseException:
                 process.kill()
                 raise
-        passed = msgspec.json.decode(last, type=_Line).passed
-        if passed is None or passed.error:
-            messages.seek(0)
-            why = passed.error if passed else messages.read().strip()
-            raise StowageError(
-                f"stowage-simulate --virtual-time --config {config} did not come to "
-                f"the end: {why or f'exit code {process.returncode}'}"
-            )
+        messages.seek(0)
+        said = messages.read().strip() or f"exit code {process.returncode}"
+    return read_passed(lines, config, said)
+
+
+def read_passed(lines: Sequence[bytes], config: Path, said: str) -> PassedTime:
+    """Return what the lines of an answer say; the last one is of the whole.
+
+    Parameters
+    ----------
+    said
+        What the process said on standard error.
+
+    Raises
+    ------
+    StowageError
+        The answer is not whole.
+    """
+    *of_lives, last = lines or (b"{}",)
+    passed = msgspec.json.decode(last, type=_Line).passed
+    if passed is None or passed.error:
+        raise StowageError(
+            f"stowage-simulate --virtual-time --config {config} did not come to "
+            f"the end: {passed.error if passed else said}"
+        )
     decoder = msgspec.json.Decoder(Life)
     return PassedTime(
-        lives=tuple(decoder.decode(line) for line in lines),
+        lives=tuple(decoder.decode(line) for line in of_lives),
         until_s=passed.until,
         events=passed.events,
         attempts=passed.attempts,
