@@ -35,15 +35,17 @@ DRAWN_S = 120.0
 _SLIDE = """
 const [count, done] = arguments;
 const slider = document.getElementById("time");
-const frames = [];
+const [frames, work] = [[], []];
 let [step, last] = [0, null];
 function frame(now) {
   if (last !== null) frames.push(now - last);
   last = now;
-  if (step === count) { done(frames); return; }
+  if (step === count) { done([frames, work]); return; }
   const part = Math.abs(1 - 2 * ((step * 7) % count) / count);
+  const began = performance.now();
   slider.value = Number(slider.min) + part * (slider.max - slider.min);
   slider.dispatchEvent(new Event("input"));
+  work.push(performance.now() - began);
   step += 1;
   requestAnimationFrame(frame);
 }
@@ -107,7 +109,7 @@ def _measure(scope: Scope, address: str, server: int, say: Say) -> list[Figure]:
         say(f"first picture after {first_ms:.0f} ms; watching {scope.watched_s:.0f} s")
         SystemClock().pause(scope.watched_s)
         driver.set_script_timeout(DRAWN_S)
-        frames = driver.execute_async_script(_SLIDE, SLIDES)
+        frames, work = driver.execute_async_script(_SLIDE, SLIDES)
         browser = _renderer_memory(driver)
     return [
         figure(
@@ -116,6 +118,10 @@ def _measure(scope: Scope, address: str, server: int, say: Say) -> list[Figure]:
         ),
         figure(
             "longest frame while sliding", "ms", frames, max, at_most(FRAME_MS, "ms")
+        ),
+        figure(
+            "longest that the page itself takes for a frame", "ms", work, max,
+            note="a busy machine adds to frames what others take",
         ),
         figure(
             "memory of the page's process in Chromium", "MB", [browser / MB], max,

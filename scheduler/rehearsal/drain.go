@@ -75,7 +75,7 @@ func (f *Framework) Drain(ctx context.Context, nodes []Emptied, taint v1.Taint) 
 // isInUse says whether the node has a pod that would not go with it.
 func isInUse(node fwk.NodeInfo) bool {
 	for _, info := range node.GetPods() {
-		if !snapshot.IsDaemonPod(info.GetPod()) {
+		if !snapshot.GoesWithItsNode(info.GetPod()) {
 			return true
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -53,7 +55,7 @@ func podOn(node, owner, scheduler string) *v1.Pod {
 
 // threeNodes has a pod of each of the workloads one and b on n1, and of c on n3; n2 is not in use and cordoned. Their
 // scheduler is the profile's own or another one.
-func threeNodes(t *testing.T, scheduler string, setting func(*cluster)) *cluster {
+func threeNodes(t *testing.T, scheduler string, setting func(*cluster), more ...runtime.Object) *cluster {
 	t.Helper()
 	idle := pricedNode("n2", "1")
 	idle.Spec.Unschedulable = true
@@ -64,7 +66,7 @@ func threeNodes(t *testing.T, scheduler string, setting func(*cluster)) *cluster
 		if setting != nil {
 			setting(c)
 		}
-	}, objects...)
+	}, append(objects, more...)...)
 }
 
 // consolidate asks for a plan, for pods of the other scheduler.
@@ -313,6 +315,28 @@ func TestTheOptimiserIsAskedAboutTheScope(t *testing.T) {
 	}
 	if !c.plansOf()[0].Status.Optimal {
 		t.Errorf("conditions %+v", c.plansOf()[0].Status.Conditions)
+	}
+}
+
+// A workload that lacks a ready pod must not lose one more: its node would be waited for in vain.
+func TestAWorkloadThatIsNotWholeIsLeftAlone(t *testing.T) {
+	var sets []runtime.Object
+	for name, wanted := range map[string]int32{"one": 2, "b": 1, "c": 1} {
+		sets = append(sets, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("rs-" + name)},
+			Spec:       appsv1.ReplicaSetSpec{Replicas: &wanted}})
+	}
+	c := threeNodes(t, "other", nil, sets...)
+
+	c.consolidate("DryRun", nil)
+	c.planReaches("fewer", packingplan.NoImprovement)
+
+	reasons := map[string]int{}
+	for _, pod := range c.optimizer.received()[0].Snapshot.Pods {
+		reasons[pod.ImmovableReason]++
+	}
+	if reasons[snapshot.NotWhole] != 1 || reasons[""] != 2 {
+		t.Errorf("reasons %v", reasons)
 	}
 }
 

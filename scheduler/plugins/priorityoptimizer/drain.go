@@ -263,11 +263,7 @@ func (d *drainExecution) ended() *ending {
 		}
 		return &ending{packingplan.Aborted, reason}
 	}
-	text := fmt.Sprintf("%d nodes are empty", emptied)
-	if left > 0 {
-		text += fmt.Sprintf(", %d were given up", left)
-	}
-	return &ending{packingplan.Completed, text}
+	return &ending{packingplan.Completed, fmt.Sprintf("emptied %d of %d nodes", emptied, emptied+left)}
 }
 
 // conclude puts the end into the status and gives back the nodes that are not empty.

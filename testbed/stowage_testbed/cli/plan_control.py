@@ -12,7 +12,7 @@ from tabulate import tabulate
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cli.consolidation import (
+from stowage_testbed.cli.emptied_nodes import (
     consolidation_of,
     nodes_of,
     objective_of,

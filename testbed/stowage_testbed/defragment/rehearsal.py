@@ -2,7 +2,8 @@
 
 The nodes that are to be emptied are tainted, and so are those that are idle, or the
 scheduler would take these into use. Then pods are evicted one by one in the order of
-the plan, and the scheduler places each replacement by its own filters and scores.
+the plan, and the scheduler places each replacement by its own filters and scores. One
+for which there is no place is given up: the others must not wait for it.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Rehearsed:
     failed: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rehearsal:
     """Tries plans on a cluster.
 
@@ -72,18 +73,17 @@ class Rehearsal:
     _nodes: Mapping[str, Manifest] = field(init=False)
 
     def __post_init__(self) -> None:
-        pods = {uid_of(pod): pod for pod in self.instance.pods}
-        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
-        object.__setattr__(self, "_pods", pods)
-        object.__setattr__(self, "_nodes", nodes)
+        self._pods = {uid_of(pod): pod for pod in self.instance.pods}
+        self._nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
 
     def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
         """Return what comes of emptying nodes in that order."""
         pods, changes = list(self.instance.pods), list[dict[str, Any]]()
         names = self.closed.union(one.node for one in leaving)
         nodes = dict(self._nodes)
+        waiting = any(not part_of(pod, "spec").get("nodeName") for pod in pods)
         for node in self._tainted(names):
-            if self._somebody_waits:
+            if waiting:
                 # They get first what they would get as things are.
                 changes.append({"after": len(pods), "node": node})
             else:
@@ -96,6 +96,7 @@ class Rehearsal:
             nodes=tuple(nodes.values()),
             pods=tuple(pods),
             changes=tuple(changes),
+            once=True,
         )
         return self._read(leaving, self.simulator.place(asked))
 
@@ -103,12 +104,6 @@ class Rehearsal:
         for name, node in self._nodes.items():
             if name in names:
                 yield tainted(node)
-
-    @property
-    def _somebody_waits(self) -> bool:
-        return any(
-            not part_of(pod, "spec").get("nodeName") for pod in self._pods.values()
-        )
 
     def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
         targets, failed = dict[str, str](), dict[str, str]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from browsing import Page
@@ -21,6 +22,15 @@ pytestmark = pytest.mark.browser
 
 HOSTILE = (
     "</script><img src=x onerror=\"window.hurt='img'\"><script>window.hurt=1</script>"
+)
+SAID = (
+    (
+        "a-1",
+        "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint "
+        "{x: y}. preemption: 0/3 nodes are available: 3 No victims found.",
+    ),
+    ("a-2", "0/3 nodes are available: 3 Insufficient cpu. held by plan p."),
+    ("b-1", "not tried by a scheduler yet"),
 )
 BEGUN = "return document.body.classList.contains('begun')"
 SUMMARY = "return document.getElementById('summary').textContent"
@@ -126,27 +136,46 @@ def test_what_bars_mean_can_be_chosen(browser: Chrome) -> None:
         assert page.errors() == []
 
 
+def saved(*pods: tuple[str, str], node: str = "n1") -> str:
+    """Return a saved page of a node, and of pods that wait, with why."""
+    state, receipt = LiveState(), ReceiptClock().now()
+    bodies: list[tuple[str, dict[str, Any]]] = [("Node", {"metadata": {"name": node}})]
+    for number, (name, said) in enumerate(pods):
+        metadata = {"name": name, "namespace": "default", "uid": str(number)}
+        condition = {"type": "PodScheduled", "status": "False", "message": said}
+        status = {"conditions": [condition]}
+        bodies.append(("Pod", {"metadata": metadata, "status": status}))
+    state.begin(Change(kind, Verb.LISTED, receipt, body) for kind, body in bodies)
+    now = {**state.now(), "began": 0, "clock": 0}
+    return saved_page(node, {"now": now, "past": state.past()})
+
+
+def test_what_the_scheduler_says_is_summed_up(
+    open_page: Callable[[str], Page],
+) -> None:
+    """A thousand messages have a few reasons."""
+    page = open_page(saved(*SAID))
+
+    rows = page.run(
+        "return [...document.querySelectorAll('#waiting tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+    )
+    assert rows == [
+        ["Insufficient cpu", "2", "1 to 3", "default/a-1"],
+        ["node(s) had untolerated taint {x: y}", "1", "2", "default/a-1"],
+        ["held by plan p", "1", "", "default/a-2"],
+        ["not tried by a scheduler yet", "1", "", "default/b-1"],
+        ["a", "default", "0", "2"],
+        ["b", "default", "0", "1"],
+    ]
+    assert page.violations() == []
+
+
 def test_hostile_words_do_nothing_but_stand_there(
     open_page: Callable[[str], Page],
 ) -> None:
     """A message may hold what somebody wrote into an object."""
-    state, receipt = LiveState(), ReceiptClock().now()
-    names = {"name": HOSTILE, "namespace": HOSTILE, "uid": "1"}
-    condition = {"type": "PodScheduled", "status": "False", "message": HOSTILE}
-    state.begin(
-        [
-            Change("Node", Verb.LISTED, receipt, {"metadata": names}),
-            Change(
-                "Pod",
-                Verb.LISTED,
-                receipt,
-                {"metadata": names, "status": {"conditions": [condition]}},
-            ),
-        ]
-    )
-    now = {**state.now(), "began": 0, "clock": 0}
-
-    page = open_page(saved_page(HOSTILE, {"now": now, "past": state.past()}))
+    page = open_page(saved((HOSTILE, HOSTILE), node=HOSTILE))
     page.press("#nodes", Keys.HOME)
 
     assert page.find("h1").text == HOSTILE

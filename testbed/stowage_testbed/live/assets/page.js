@@ -1,15 +1,17 @@
 // The page: one world, what is chosen of it, and a slider through what was seen.
 
 const TABLES_MS = 400; // between two looks at the tables
+const SLIDING_MS = 100; // the same while somebody slides
 const CLOCK_MS = 200; // between two looks at the time while nothing changes
 
 const view = {
   world: null, chosen: null, plan: null, following: true, time: 0,
   began: 0, ahead: 0, rights: { change: false, why: "" }, parsed: new Map(),
-  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: 0, ticked: -1, tickedAt: 0,
+  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: -Infinity, tablesDue: false, ticked: -1, tickedAt: 0,
 };
 const saved = JSON.parse(byId("data").textContent);
 const picture = new Picture(byId("nodes"));
+view.width = byId("nodes").parentElement.clientWidth;
 
 // The server's clock, in milliseconds since it began to watch.
 function clockNow() {
@@ -65,7 +67,7 @@ function draw() {
   world.seek(view.time);
   drawTime();
   const [resource, colour] = [byId("resource").value, byId("colour").value];
-  const width = byId("nodes").parentElement.clientWidth;
+  const { width } = view;
   const plan = chosenPlan();
   const drawn = [world.version, world.nodesVersion, width, resource, colour, view.chosen,
     numberOf(plan), picture.colours.ink].join("|");
@@ -83,6 +85,7 @@ function draw() {
 
 function drawHead(resource, colour) {
   const { places, moment } = view;
+  byId("colour").disabled = places.heat;
   byId("summary").textContent = `${plural(places.count, "node")}: `
     + `${plural(moment.placed, "pod")} placed, ${moment.waiting.toLocaleString("en")} waiting`;
   const legend = places.heat ? `heat ${resource}` : [...view.keys.get(colour).keys()].join("\n");
@@ -117,7 +120,7 @@ function goTo(time) {
   view.following = false;
   view.time = Math.min(Math.max(time, view.world.since), clockNow());
   draw();
-  drawTables();
+  view.tablesDue = true;
 }
 
 byId("time").addEventListener("input", (event) => goTo(Number(event.target.value)));
@@ -227,6 +230,7 @@ function drawTables() {
   const { world } = view;
   if (!world || !view.moment) return;
   view.tablesAt = performance.now();
+  view.tablesDue = false;
   const lost = view.away || (world.lost ? `The cluster does not answer: ${world.lost}` : "");
   byId("away").textContent = lost;
   byId("away").hidden = !lost;
@@ -260,7 +264,11 @@ function planList(plans, plan) {
 // ---- all of it
 
 for (const id of ["resource", "colour"]) byId(id).addEventListener("change", draw);
-window.addEventListener("resize", draw);
+// To ask for the width at each picture would have the page laid out each time.
+new ResizeObserver(([entry]) => {
+  view.width = Math.floor(entry.contentRect.width);
+  draw();
+}).observe(byId("nodes").parentElement);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   picture.readColours();
   draw();
@@ -273,7 +281,8 @@ function tick() {
     view.ticked = view.world?.version;
     view.tickedAt = performance.now();
   }
-  if (performance.now() - view.tablesAt > TABLES_MS) drawTables();
+  const pause = view.tablesDue ? SLIDING_MS : TABLES_MS;
+  if (performance.now() - view.tablesAt > pause) drawTables();
   requestAnimationFrame(tick);
 }
 

@@ -3,14 +3,15 @@
 const MOST_ROWS = 12;
 
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had ... . preemption: ..." as
-// its parts, each with the number of nodes; any other text as it is.
+// its parts, each with the number of nodes; any other text as it is. Where there were too
+// many different messages, the server has written n for each number.
 function reasonsIn(text) {
-  const said = /^0\/\d+ nodes are available: (.*?)\.?$/s.exec(text);
+  const said = /^[0n]\/(?:\d+|n) nodes are available: (.*?)\.?$/s.exec(text);
   if (!said) return [[text, null]];
   const [parts, ...sentences] = said[1].split(". ").filter((one) => !one.startsWith("preemption:"));
-  const counted = parts.split(/, (?=\d+ )/).map((part) => {
-    const [, count, reason] = /^(\d+) (.*)$/s.exec(part) ?? [];
-    return reason ? [reason, Number(count)] : [part, null];
+  const counted = parts.split(/, (?=(?:\d+|n) )/).map((part) => {
+    const [, count, reason] = /^(\d+|n) (.*)$/s.exec(part) ?? [];
+    return [reason ?? part, reason && count !== "n" ? Number(count) : null];
   });
   return [...counted, ...sentences.map((sentence) => [sentence, null])];
 }
@@ -55,15 +56,15 @@ function waitingTables(world, parsed) {
     return [workload, namespace, priority, pods.toLocaleString("en")];
   });
   return [
-    ...firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
-    ...firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
+    firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
+    firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
   ];
 }
 
 function firstRows(title, headers, rows) {
   const left = rows.length - MOST_ROWS;
-  const table = tableOf(title, headers, rows.slice(0, MOST_ROWS));
-  return left > 0 ? [table, element("p", { class: "note" }, `${plural(left, "further line")}.`)] : [table];
+  const note = left > 0 ? [element("p", { class: "note" }, `${plural(left, "further line")}.`)] : [];
+  return element("div", {}, tableOf(title, headers, rows.slice(0, MOST_ROWS)), ...note);
 }
 
 function tableOf(title, headers, rows) {
