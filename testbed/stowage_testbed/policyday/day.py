@@ -49,6 +49,11 @@ POD_KINDS = (
     (2000, 8192, 10),
 )
 
+BUDGETS: tuple[dict[str, int | str], ...] = (
+    {"maxUnavailable": 1},
+    {"minAvailable": "80%"},
+)
+
 SCALING_S = 900.0
 """How often the number of a Deployment's pods follows the load."""
 
@@ -72,7 +77,7 @@ class Day:
     seed: int
     nodes: int
     hours: float = 24.0
-    load: float = 0.55
+    load: float = 0.45
     of_jobs: float = 0.3
     job_s: float = 3600.0
     guarded: float = 0.5
@@ -127,9 +132,7 @@ class _Drawn:
             mean = self._draw.uniform(3, 24)
             budget: dict[str, int | str] | None = None
             if self._draw.random() < self.day.guarded:
-                budget = self._draw.choice(
-                    [{"maxUnavailable": 1}, {"minAvailable": "80%"}]
-                )
+                budget = self._draw.choice(BUDGETS)
             yield _Deployment(f"web-{number:03}", kind, mean, budget)
             left -= mean * POD_KINDS[kind][0] / 1000
             number += 1
@@ -184,7 +187,7 @@ class _Drawn:
             late_s = round(self._draw.uniform(0, SCALING_S), 3)
             for before, t in pairwise([-SCALING_S, *times]):
                 wanted = _replicas(one, t / DAY_S)
-                at = t + late_s if before >= 0 else 0.0
+                at = round(t + late_s, 3) if before >= 0 else 0.0
                 if there and wanted != len(there):
                     yield Scaled(
                         t=at, kind="Deployment", namespace=NAMESPACE, name=one.name,
@@ -201,7 +204,7 @@ class _Drawn:
                     name, came = there.pop(self._draw.randrange(len(there)))
                     yield PodEnded(
                         t=at, namespace=NAMESPACE, name=name, how="deleted",
-                        ran_s=at - came,
+                        ran_s=round(at - came, 3),
                     )  # fmt: skip
 
     def jobs(self) -> Iterator[Line]:
@@ -216,7 +219,7 @@ class _Drawn:
             )
             if t + ran_s <= self.day.hours * 3600:
                 yield PodEnded(
-                    t=t + ran_s, namespace=NAMESPACE, name=name, how="succeeded",
+                    t=round(t + ran_s, 3), namespace=NAMESPACE, name=name, how="succeeded",
                     ran_s=ran_s,
                 )  # fmt: skip
 

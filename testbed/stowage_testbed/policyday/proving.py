@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stowage_testbed.api.label_selector import both
-from stowage_testbed.defragment.asking import Options, defragmentation_of
+from stowage_testbed.defragment.asking import defragmentation_of
+from stowage_testbed.defragment.options import Options
 from stowage_testbed.policyday.policy import Policy
 from stowage_testbed.policyday.state import State
 from stowage_testbed.simulate import find_profile

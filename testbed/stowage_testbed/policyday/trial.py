@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from stowage_testbed.policyday.arms import Arm, configured
@@ -122,11 +123,14 @@ def try_arm(
         agenda = _agenda(told, acting, settings.interval_s)
         due = next(agenda, None)
         for event in make_events(day):
-            while due is not None and due[0] <= event["at"]:
+            # What happens at that very time comes first.
+            while due is not None and due[0] < event["at"]:
                 at_s, act = due
                 act(at_s)
                 due = next(agenda, None)
             world.happen(event)
+        for at_s, act in (*filter(None, (due,)), *agenda):
+            act(at_s)
         return Trial(arm, world.end(), tuple(told))
 
 
@@ -139,11 +143,11 @@ def _agenda(
     """Yield what is to be done when, in the order of the times."""
     for one in told:
         at_s, end_s = one.window.start_s, one.window.end_s
-        yield at_s, lambda at_s, one=one: acting.open(at_s, one)  # type: ignore[misc]
+        yield at_s, partial(acting.open, told=one)
         while acting.descheduler and at_s < end_s:
-            yield at_s, lambda at_s, one=one: acting.run_pass(at_s, one)  # type: ignore[misc]
+            yield at_s, partial(acting.run_pass, told=one)
             at_s += interval_s
-        yield end_s, lambda at_s, one=one: acting.close(at_s, one)  # type: ignore[misc]
+        yield end_s, partial(acting.close, told=one)
 
 
 @dataclass(slots=True)
