@@ -219,8 +219,8 @@ class _Drawn:
             )
             if t + ran_s <= self.day.hours * 3600:
                 yield PodEnded(
-                    t=round(t + ran_s, 3), namespace=NAMESPACE, name=name, how="succeeded",
-                    ran_s=ran_s,
+                    t=round(t + ran_s, 3), namespace=NAMESPACE, name=name,
+                    how="succeeded", ran_s=ran_s,
                 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
@@ -72,6 +73,10 @@ class World:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            # What was still to be written has no reader any more.
+            with suppress(BrokenPipeError):
+                if self._process.stdin:
+                    self._process.stdin.close()
         if self._reading is not None:
             self._reading.join()
         if self._messages is not None:
