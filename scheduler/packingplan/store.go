@@ -19,17 +19,19 @@ const suffixLength = 8
 // Store writes PackingPlan objects.
 type Store struct {
 	objects customobject.Store[Spec, Status]
+	// Suffix makes the name of a new object differ from all others; by default it is random.
+	Suffix func(length int) string
 }
 
 // NewStore writes through the client.
 func NewStore(client dynamic.Interface) *Store {
-	return &Store{customobject.NewStore[Spec, Status](objectType, client)}
+	return &Store{customobject.NewStore[Spec, Status](objectType, client), rand.String}
 }
 
 // Create makes an object for a solve of the scheduler's own.
 func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 	created, err := s.objects.Create(ctx, metav1.ObjectMeta{
-		Name:   "plan-" + rand.String(suffixLength),
+		Name:   "plan-" + s.Suffix(suffixLength),
 		Labels: map[string]string{CreatedByLabel: CreatedByValue},
 	}, spec)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -47,6 +48,10 @@ type api struct {
 	now   func() time.Time
 	// runs has pods run and be ready as soon as they are bound.
 	runs bool
+	// evict does what the Eviction API does; nil where nobody evicts.
+	evict func(eviction *policyv1.Eviction) error
+	// marked is told of nodes that were patched, unless it is nil.
+	marked func(node *v1.Node)
 }
 
 func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
@@ -60,6 +65,7 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	}
 	a.counters = map[schema.GroupVersionResource]*eventCounter{podResource: a.pods, nodeResource: a.nodes}
 	a.client.AddReactor("create", "pods", a.bind)
+	a.client.AddReactor("create", "pods", a.evictOrTry)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
 	a.client.AddWatchReactor("*", a.watch)
 	return a
@@ -98,6 +104,18 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	return true, binding, nil
 }
 
+// evictOrTry does what the API server does on the eviction subresource, and with a pod that is only tried.
+func (a *api) evictOrTry(action clienttesting.Action) (bool, runtime.Object, error) {
+	create, ok := action.(clienttesting.CreateActionImpl)
+	if !ok {
+		return false, nil, nil
+	}
+	if eviction, ok := create.Object.(*policyv1.Eviction); ok && a.evict != nil {
+		return true, eviction, a.evict(eviction)
+	}
+	return len(create.CreateOptions.DryRun) > 0, create.Object, nil
+}
+
 // start sets a pod's start time as its kubelet would, and has it run where pods do. Preemption compares start times when all else is equal; without
 // one it uses the wall clock, whose time differs with every call.
 func (a *api) start(pod *v1.Pod) {
@@ -105,11 +123,16 @@ func (a *api) start(pod *v1.Pod) {
 		pod.Status.StartTime = &metav1.Time{Time: a.now()}
 	}
 	if a.runs {
-		pod.Status.Phase = v1.PodRunning
-		for _, condition := range []v1.PodConditionType{v1.PodScheduled, v1.ContainersReady, v1.PodReady} {
-			pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{
-				Type: condition, Status: v1.ConditionTrue, LastTransitionTime: metav1.Time{Time: a.now()}})
-		}
+		a.run(pod)
+	}
+}
+
+// run has a pod run and be ready.
+func (a *api) run(pod *v1.Pod) {
+	pod.Status.Phase, pod.Status.Conditions = v1.PodRunning, nil
+	for _, condition := range []v1.PodConditionType{v1.PodScheduled, v1.ContainersReady, v1.PodReady} {
+		pod.Status.Conditions = append(pod.Status.Conditions, v1.PodCondition{
+			Type: condition, Status: v1.ConditionTrue, LastTransitionTime: metav1.Time{Time: a.now()}})
 	}
 }
 
@@ -135,9 +158,13 @@ func (a *api) Update(
 func (a *api) Patch(
 	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
 ) error {
-	return a.counted(gvr, object, func() error {
+	err := a.counted(gvr, object, func() error {
 		return a.ObjectTracker.Patch(gvr, object, namespace, options...)
 	})
+	if node, ok := object.(*v1.Node); ok && err == nil && a.marked != nil {
+		a.marked(node)
+	}
+	return err
 }
 
 // Delete removes an object at once and counts its event; the scheduler calls it through its client.

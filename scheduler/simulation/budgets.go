@@ -111,15 +111,10 @@ func (v *virtualTime) refuseEviction(life *Life) (string, error) {
 	if err := v.countBudgets(); err != nil {
 		return "", err
 	}
-	namespace, _ := splitKey(life.Pod)
-	budgets, err := v.budgetsOf(namespace)
+	budgets, err := v.budgetsFor(life)
 	if err != nil {
 		return "", err
 	}
-	budgets = slices.DeleteFunc(budgets, func(budget *policyv1.PodDisruptionBudget) bool {
-		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		return err == nil && !selector.Matches(labels.Set(life.sort.template.Labels))
-	})
 	switch {
 	case len(budgets) == 0:
 		return "", nil
@@ -131,4 +126,14 @@ func (v *virtualTime) refuseEviction(life *Life) (string, error) {
 			budgets[0].Name, status.DesiredHealthy, status.CurrentHealthy), nil
 	}
 	return "", nil
+}
+
+// budgetsFor are those that select a pod.
+func (v *virtualTime) budgetsFor(life *Life) ([]*policyv1.PodDisruptionBudget, error) {
+	namespace, _ := splitKey(life.Pod)
+	budgets, err := v.budgetsOf(namespace)
+	return slices.DeleteFunc(budgets, func(budget *policyv1.PodDisruptionBudget) bool {
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		return err == nil && !selector.Matches(labels.Set(life.sort.template.Labels))
+	}), err
 }

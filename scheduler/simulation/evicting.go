@@ -2,12 +2,15 @@ package simulation
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 )
 
 // Eviction is what became of one that was asked for.
@@ -21,6 +24,16 @@ type Eviction struct {
 	Replacement string `json:"replacement,omitempty"`
 }
 
+// Evictions counts those of the whole time, those of plans among them.
+type Evictions struct {
+	Evicted int `json:"evicted"`
+	Refused int `json:"refused"`
+	// WithinCoolDown are those of the replacement of a pod that had been evicted less than the cool-down before.
+	WithinCoolDown int `json:"withinCoolDown"`
+	// BudgetsBroken counts disruption budgets that an eviction left with fewer ready pods than they ask for.
+	BudgetsBroken int `json:"budgetsBroken"`
+}
+
 // State is the cluster as it is, as Kubernetes' objects, by name.
 type State struct {
 	At                float64                         `json:"at"`
@@ -32,25 +45,71 @@ type State struct {
 // evictOne evicts a pod, if its disruption budget allows it, and says what became of it.
 func (v *virtualTime) evictOne(pod string) error {
 	found := Eviction{At: v.lives.now, Pod: pod}
-	if err := v.evict(&found); err != nil {
+	if err := v.evict(&found, v.lives.there[pod]); err != nil {
 		return err
 	}
 	return v.out.now(map[string]Eviction{"eviction": found})
 }
 
-func (v *virtualTime) evict(found *Eviction) error {
-	life := v.lives.there[found.Pod]
+// evictForPlan is the Eviction API of what makes plans.
+func (v *virtualTime) evictForPlan(eviction *policyv1.Eviction) error {
+	found := Eviction{At: v.lives.now, Pod: nameOf(eviction.Namespace, eviction.Name)}
+	object, err := v.api.Get(podResource, eviction.Namespace, eviction.Name)
+	if err != nil {
+		return err
+	}
+	options := eviction.DeleteOptions
+	if options != nil && options.Preconditions != nil && ptr.Deref(options.Preconditions.UID, "") != object.(*v1.Pod).UID {
+		return apierrors.NewConflict(v1.Resource("pods"), eviction.Name, errors.New("another pod has its name now"))
+	}
+	err = v.evict(&found, v.lives.there[found.Pod])
+	if err == nil && found.Refused != "" {
+		return apierrors.NewTooManyRequests(found.Refused, 0)
+	}
+	return err
+}
+
+// evict evicts a pod if its disruption budget allows it; life is nil if there is no such pod.
+func (v *virtualTime) evict(found *Eviction, life *Life) error {
 	if life == nil {
 		found.Refused = "there is no such pod"
+		v.evictions.Refused++
 		return nil
 	}
 	var err error
 	if found.Refused, err = v.refuseEviction(life); err != nil || found.Refused != "" {
+		v.evictions.Refused++
 		return err
 	}
 	again, err := v.exchange(found.Pod, howEvicted)
+	if err != nil {
+		return err
+	}
 	if again != nil {
 		found.Replacement = key(again)
+	}
+	recorded := life.arrival.Name
+	if last, before := v.evicted[recorded]; before && v.lives.now-last < v.coolDown {
+		v.evictions.WithinCoolDown++
+	}
+	v.evicted[recorded] = v.lives.now
+	v.evictions.Evicted++
+	return v.countBroken(life)
+}
+
+// countBroken looks whether an eviction has left a disruption budget with fewer pods than it asks for.
+func (v *virtualTime) countBroken(evicted *Life) error {
+	if !evicted.ready {
+		return nil
+	}
+	if err := v.countBudgets(); err != nil {
+		return err
+	}
+	budgets, err := v.budgetsFor(evicted)
+	for _, budget := range budgets {
+		if budget.Status.CurrentHealthy < budget.Status.DesiredHealthy {
+			v.evictions.BudgetsBroken++
+		}
 	}
 	return err
 }

@@ -41,6 +41,7 @@ func (v *virtualTime) arriveOne(arrival *ArrivingPod) error {
 	}
 	if pod.Spec.NodeName != "" {
 		v.api.start(pod)
+		v.api.run(pod) // it was there before
 	}
 	if err := v.storePod(pod); err != nil {
 		return fmt.Errorf("pod %s: %w", arrival.Name, err)

@@ -53,6 +53,8 @@ type lives struct {
 	tallies map[string]map[sort]*tally
 	touched map[string]bool
 	write   func(*Life) error
+	// started is called with each pod that has got a node, and has it be ready in time.
+	started func(*Life)
 	// broken is the first error of write.
 	broken error
 }
@@ -110,8 +112,7 @@ func (l *lives) tally(life *Life) *tally {
 func (l *lives) bound(pod *v1.Pod) {
 	life := l.there[key(pod)]
 	life.Node, life.Bound = pod.Spec.NodeName, ptr.To(l.now)
-	life.ready = true
-	l.tally(life).ready++
+	l.started(life)
 	if lives := life.arrival.Lives; lives != nil {
 		heap.Push(&l.ends, ending{at: l.now + *lives, number: l.made, life: life})
 		l.made++

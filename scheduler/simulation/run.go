@@ -49,6 +49,8 @@ type run struct {
 	stuck  stuck
 	// follower is told what becomes of pods, and has preempted ones come back.
 	follower follower
+	// planning makes plans; nil without the optimiser.
+	planning *planning
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
 	observed bool
 	reading  Reading

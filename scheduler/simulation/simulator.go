@@ -64,13 +64,32 @@ type Simulator struct {
 func New(
 	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
 ) (*Simulator, error) {
-	simulator := &Simulator{configuration: configuration, plugins: withoutOptimizer(plugins)}
-	trial, err := simulator.start(ctx, Instance{}, newReplacements(false))
+	return try(ctx, &Simulator{configuration: configuration, plugins: withoutOptimizer(plugins)}, Instance{})
+}
+
+// NewInVirtualTime returns a simulator for PassTime. The optimiser makes plans in it, if the profiles have it.
+func NewInVirtualTime(
+	ctx context.Context, configuration *config.KubeSchedulerConfiguration, plugins frameworkruntime.Registry,
+) (*Simulator, error) {
+	return try(ctx, &Simulator{configuration: configuration, plugins: plugins}, Instance{inVirtualTime: true})
+}
+
+// try starts a scheduler and stops it.
+func try(ctx context.Context, simulator *Simulator, instance Instance) (*Simulator, error) {
+	trial, err := simulator.start(ctx, instance, newReplacements(false))
 	if err != nil {
 		return nil, err
 	}
 	trial.stop()
 	return simulator, nil
+}
+
+// hasOptimizer says whether any profile makes plans.
+func (s *Simulator) hasOptimizer() bool {
+	return slices.ContainsFunc(s.configuration.Profiles, func(profile config.KubeSchedulerProfile) bool {
+		return profile.Plugins != nil && slices.ContainsFunc(slices.Concat(profile.Plugins.MultiPoint.Enabled, profile.Plugins.PreFilter.Enabled),
+			func(plugin config.Plugin) bool { return plugin.Name == priorityoptimizer.Name })
+	})
 }
 
 // Run fills an instance and returns where its pods are.
@@ -111,6 +130,13 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 			cancel()
 			return nil, err
 		}
+		if s.hasOptimizer() {
+			var err error
+			if r.planning, err = newPlanning(r); err != nil {
+				cancel()
+				return nil, err
+			}
+		}
 	}
 	if err := s.build(r); err != nil {
 		cancel()
@@ -125,6 +151,12 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 		r.stop()
 		return nil, err
 	}
+	if r.planning != nil {
+		if err := r.planning.watch(); err != nil {
+			r.stop()
+			return nil, err
+		}
+	}
 	return r, nil
 }
 
@@ -135,11 +167,17 @@ func dropEvents(string) events.EventRecorderLogger { return &events.FakeRecorder
 func (s *Simulator) build(r *run) error {
 	configuration := s.configuration.DeepCopy()
 	withoutPreBind(configuration)
+	plugins, optimizers := s.plugins, map[string]*priorityoptimizer.Plugin{}
+	if r.planning != nil {
+		plugins, optimizers = r.planning.plugins(s.plugins)
+		withReporter(configuration)
+		r.api.bound = func(*v1.Pod) {} // the last of the plugins reports it
+	}
 	built, err := scheduler.New(r.ctx, r.api.client, r.informers, nil, dropEvents,
 		scheduler.WithComponentConfigVersion(configuration.APIVersion),
 		scheduler.WithProfiles(configuration.Profiles...),
 		scheduler.WithPercentageOfNodesToScore(configuration.PercentageOfNodesToScore),
-		scheduler.WithFrameworkOutOfTreeRegistry(s.plugins),
+		scheduler.WithFrameworkOutOfTreeRegistry(plugins),
 		scheduler.WithPodMaxBackoffSeconds(configuration.PodMaxBackoffSeconds),
 		scheduler.WithPodInitialBackoffSeconds(configuration.PodInitialBackoffSeconds),
 		scheduler.WithExtenders(configuration.Extenders...),
@@ -150,6 +188,11 @@ func (s *Simulator) build(r *run) error {
 		return err
 	}
 	r.scheduler = built
+	if r.planning != nil {
+		if err := r.planning.attach(built, s.configuration.Profiles, s.plugins, optimizers); err != nil {
+			return err
+		}
+	}
 	minor.PassOver(built, r.passOver, func() bool { return len(r.queued()) > 0 })
 	minor.AroundNext(built, func() {}, r.expectOutcomes)
 	r.reportFailures()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,10 +34,29 @@ type Event struct {
 	Pod        *ArrivingPod    `json:"pod,omitempty"`
 	// PodGone is namespace/name of a pod that goes, or its replacement does, if it is still there.
 	PodGone string `json:"podGone,omitempty"`
+	// Settings hold from then on.
+	Settings *Settings `json:"settings,omitempty"`
+	// Policy is a PackingPolicy, which takes the place of the one of its name, or is new. The profile must have the
+	// optimiser.
+	Policy json.RawMessage `json:"policy,omitempty"`
 	// Evict is namespace/name of a pod that somebody asks the Eviction API to evict. The answer has a line about it.
 	Evict string `json:"evict,omitempty"`
 	// State asks for a line with the nodes, the pods and the disruption budgets as they are then.
 	State bool `json:"state,omitempty"`
+}
+
+// Settings are what the world is like. They come before the first pod.
+type Settings struct {
+	// Began is the time of second 0; without, the beginning of 1970. Windows of policies depend on it.
+	Began *time.Time `json:"began,omitempty"`
+	// StartsAfter is how many seconds after its binding a pod is ready.
+	StartsAfter float64 `json:"startsAfter,omitempty"`
+	// EmptiedNodesGoAfter is how many seconds after a plan has emptied a node it is taken away, as an autoscaler would;
+	// without, it stays.
+	EmptiedNodesGoAfter *float64 `json:"emptiedNodesGoAfter,omitempty"`
+	// CoolDown is how many seconds after a pod was evicted its replacement should be left alone. The answer counts those
+	// that were not. Without, it is that of the profile.
+	CoolDown *float64 `json:"coolDown,omitempty"`
 }
 
 // Template is what equal pods have in common.

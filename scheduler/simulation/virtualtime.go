@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
 
-// forgetEvery is after how many events the client's record of its calls is dropped.
+// forgetEvery is after how many steps the client's record of its calls is dropped.
 const forgetEvery = 1000
 
 // Passed is the last line of an answer: what there is to say of the whole.
@@ -27,6 +28,12 @@ type Passed struct {
 	// CPUSeconds and PeakMemoryBytes are the process's.
 	CPUSeconds      float64 `json:"cpuSeconds"`
 	PeakMemoryBytes int64   `json:"peakMemoryBytes"`
+	// Evictions is there if any was asked for.
+	Evictions *Evictions `json:"evictions,omitempty"`
+	// NodeHoursSaved and Saved are of the nodes that went since they were empty, until the end; Saved is in the currency
+	// of their prices.
+	NodeHoursSaved float64 `json:"nodeHoursSaved,omitempty"`
+	Saved          float64 `json:"saved,omitempty"`
 	Reading
 	// Error says why the answer ends before the events.
 	Error string `json:"error,omitempty"`
@@ -62,20 +69,38 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 	}
 	defer r.stop()
 	r.reasons = lives.reasons
-	r.stuck = stuck{kind: lives.kind, kinds: map[string]refusal{}}
+	// What a plan says of one pod is not true of all of its kind.
+	r.stuck = stuck{kinds: map[string]refusal{}}
+	if r.planning == nil {
+		r.stuck.kind = lives.kind
+	}
 	var schedulers []string
 	for _, profile := range s.configuration.Profiles {
 		schedulers = append(schedulers, profile.SchedulerName)
 	}
-	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{}, out: out}
+	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
+		out: out, began: r.clock.Now(), evicted: map[string]float64{}}
+	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
+	if r.planning != nil {
+		v.coolDown = r.planning.coolDown.Seconds()
+	}
 	err = v.pass(in)
 	for _, pod := range slices.Sorted(maps.Keys(lives.there)) {
 		lives.put(lives.there[pod])
 	}
-	return Passed{
+	passed := Passed{
 		Until: lives.now, Events: v.events, Attempts: r.attempts, CPUSeconds: cpuTime().Seconds(),
 		PeakMemoryBytes: peakMemory(), Reading: v.timeline.found(),
-	}, errors.Join(err, lives.broken)
+	}
+	if v.evictions != (Evictions{}) {
+		passed.Evictions = &v.evictions
+	}
+	for _, one := range v.gone {
+		hours := (lives.now - one.At) / time.Hour.Seconds()
+		passed.NodeHoursSaved += hours
+		passed.Saved += hours * one.price
+	}
+	return passed, errors.Join(err, v.tellPolicies(true), lives.broken)
 }
 
 // virtualTime is a run in which time passes.
@@ -85,7 +110,19 @@ type virtualTime struct {
 	timeline   *timeline
 	namespaces map[string]bool
 	events     int
+	steps      int
 	out        *answers
+	settings   Settings
+	// began is the time of second 0.
+	began time.Time
+	// later is what happens by itself, beside the ends of lives.
+	later timers
+	// evicted is when a replacement of each recorded pod was last evicted.
+	evicted   map[string]float64
+	evictions Evictions
+	coolDown  float64
+	// gone are the emptied nodes that were taken away.
+	gone []GoneNode
 }
 
 func (v *virtualTime) pass(in *bufio.Reader) error {
@@ -109,26 +146,63 @@ func (v *virtualTime) pass(in *bufio.Reader) error {
 	}
 }
 
-// happen ends the lives that are over by then, and has the event happen.
+// happen has all that comes by then happen, and then the event.
 func (v *virtualTime) happen(event *Event) error {
-	for life := v.lives.nextEnd(event.At); life != nil; life = v.lives.nextEnd(event.At) {
-		if err := v.step(func() error { return v.takeAway(life, life.arrival.How) }); err != nil {
-			return err
-		}
+	if err := v.passUntil(event.At); err != nil {
+		return err
 	}
 	v.lives.now = event.At
+	v.events++
 	if err := v.step(func() error { return v.apply(event) }); err != nil || !event.State {
 		return err
 	}
 	return v.tellState()
 }
 
+// passUntil has happen, in the order of their times, the ends of lives, what is due later, and the steps of what makes
+// plans.
+func (v *virtualTime) passUntil(at float64) error {
+	for {
+		until, planned := at, false
+		if v.planning != nil {
+			if due := v.seconds(v.planning.nextDue()); due <= until {
+				until, planned = due, true
+			}
+		}
+		if timer := v.later.next(until); timer < until {
+			until, planned = timer, false
+		}
+		var happens func() error
+		if life := v.lives.nextEnd(until); life != nil {
+			v.events++
+			happens = func() error { return v.takeAway(life, life.arrival.How) }
+		} else if timer := v.later.take(until); timer != nil {
+			happens = timer.do
+			v.lives.now = max(v.lives.now, timer.at)
+		} else if planned {
+			happens = v.planning.step
+			v.lives.now = max(v.lives.now, until)
+		} else {
+			return nil
+		}
+		if err := v.step(happens); err != nil {
+			return err
+		}
+		if err := v.tellPolicies(false); err != nil {
+			return err
+		}
+	}
+}
+
+// seconds is a time of the clock, in seconds from the beginning.
+func (v *virtualTime) seconds(at time.Time) float64 { return at.Sub(v.began).Seconds() }
+
 // step lets the scheduler come to rest after a change.
 func (v *virtualTime) step(change func() error) error {
-	if v.events++; v.events%forgetEvery == 0 {
+	if v.steps++; v.steps%forgetEvery == 0 {
 		v.api.client.ClearActions()
 	}
-	if now := time.Unix(0, int64(v.lives.now*float64(time.Second))); now.After(v.clock.Now()) {
+	if now := v.began.Add(time.Duration(math.Round(v.lives.now * float64(time.Second)))); now.After(v.clock.Now()) {
 		v.clock.SetTime(now)
 	}
 	v.stuck.clear()
@@ -141,11 +215,19 @@ func (v *virtualTime) step(change func() error) error {
 	if err := v.countBudgets(); err != nil {
 		return err
 	}
-	return errors.Join(v.settle(), v.lives.broken)
+	if err := errors.Join(v.settle(), v.lives.broken); err != nil || v.planning == nil {
+		return err
+	}
+	v.planning.notice()
+	return nil
 }
 
 func (v *virtualTime) apply(event *Event) error {
 	switch {
+	case event.Settings != nil:
+		v.set(event.Settings)
+	case event.Policy != nil:
+		return v.applyPolicy(event.Policy)
 	case event.Template != nil:
 		v.timeline.keep(event.Template)
 	case event.Namespace != nil:

@@ -16,7 +16,8 @@
 // no sense left out; the result names both. Otherwise they are errors.
 //
 // With --virtual-time it reads the events of one cluster, with their times: nodes, pods and other objects that come and go,
-// and how long pods live. It answers with what became of each pod, as soon as that is known, and when.
+// and how long pods live. It answers with what became of each pod, as soon as that is known, and when. A profile with the
+// optimiser makes plans there, over the optimiser's socket; PackingPolicies are events as well.
 //
 // It exits with 0 if all went well, with 1 if an instance failed, and with 2 if it could not begin or end.
 package main
@@ -35,6 +36,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/plugins"
 	"github.com/stowage/stowage/scheduler/simulation"
@@ -54,7 +57,7 @@ func main() {
 	gates := flag.String("feature-gates", "", "as for kube-scheduler; by default, those that make a simulation depend on time are off")
 	cpuProfile := flag.String("cpu-profile", "", "`file` to write a profile to, of what the process spends its time on")
 	flag.Parse()
-	answer := (*simulation.Simulator).Stream
+	start, answer := simulation.New, (*simulation.Simulator).Stream
 	switch {
 	case *questions && *virtual:
 		fmt.Fprintln(os.Stderr, "simulate: --judge and --virtual-time exclude each other")
@@ -62,7 +65,7 @@ func main() {
 	case *questions:
 		answer = (*simulation.Simulator).StreamAnswers
 	case *virtual:
-		answer = (*simulation.Simulator).PassTime
+		start, answer = simulation.NewInVirtualTime, (*simulation.Simulator).PassTime
 	}
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "simulate: instances come from standard input; there is no use for %q\n", flag.Args())
@@ -71,7 +74,7 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	failed, err := profiled(*cpuProfile, func() (int, error) {
-		return simulate(ctx, *configPath, *gates, answer)
+		return simulate(ctx, *configPath, *gates, start, answer)
 	})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
@@ -102,6 +105,7 @@ func profiled(path string, work func() (int, error)) (failed int, err error) {
 
 func simulate(
 	ctx context.Context, configPath, gates string,
+	start func(context.Context, *config.KubeSchedulerConfiguration, frameworkruntime.Registry) (*simulation.Simulator, error),
 	answer func(s *simulation.Simulator, ctx context.Context, in io.Reader, out io.Writer) (failed int, err error),
 ) (int, error) {
 	debug.SetGCPercent(gcPercent)
@@ -113,7 +117,7 @@ func simulate(
 	if err != nil {
 		return 0, err
 	}
-	simulator, err := simulation.New(ctx, configuration, plugins.Registry())
+	simulator, err := start(ctx, configuration, plugins.Registry())
 	if err != nil {
 		if configPath != "" {
 			err = fmt.Errorf("%s: %w", configPath, err)

@@ -92,10 +92,7 @@ func (c *Controller) wakeUp() {
 // Run works until the context ends.
 func (c *Controller) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		// Before both are known, a plan that is there might be made again.
-		if c.Watched.HasSynced() && c.Planned.HasSynced() {
-			c.syncAll(ctx)
-		}
+		c.Step(ctx)
 		timer := c.Clock.NewTimer(resyncInterval)
 		select {
 		case <-ctx.Done():
@@ -103,6 +100,24 @@ func (c *Controller) Run(ctx context.Context) {
 		case <-timer.C():
 		}
 		timer.Stop()
+	}
+}
+
+// Step does what is due. Run calls it again and again; a program whose time passes as it says calls it instead.
+func (c *Controller) Step(ctx context.Context) {
+	// Before both are known, a plan that is there might be made again.
+	if c.Watched.HasSynced() && c.Planned.HasSynced() {
+		c.syncAll(ctx)
+	}
+}
+
+// TakeWake says whether any object has changed since the last call.
+func (c *Controller) TakeWake() bool {
+	select {
+	case <-c.wake:
+		return true
+	default:
+		return false
 	}
 }
 

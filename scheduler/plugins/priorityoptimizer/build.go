@@ -51,6 +51,8 @@ type parts struct {
 	solver    solver
 	// statusBytes is what the status of a plan may take.
 	statusBytes int
+	// byHand: somebody calls Step in the place of a goroutine of the plugin's own.
+	byHand bool
 }
 
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
@@ -72,14 +74,21 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans ca
 			return nil, fmt.Errorf("%s: making a client for evictions: %w", Name, err)
 		}
 	}
+	if with.solver, err = connect(ctx, args); err != nil {
+		return nil, err
+	}
+	return assemble(ctx, args, handle, with)
+}
+
+// connect returns the optimiser, which need not be there yet.
+func connect(ctx context.Context, args *PriorityOptimizerArgs) (solver, error) {
 	client, err := optimizerclient.New(args.Socket)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
 	// A program may make one scheduler after the other, as tests do.
 	context.AfterFunc(ctx, func() { _ = client.Close() })
-	with.solver = client
-	return assemble(ctx, args, handle, with)
+	return client, nil
 }
 
 func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) (*Plugin, error) {
@@ -130,6 +139,10 @@ func assemble(ctx context.Context, args *PriorityOptimizerArgs, handle fwk.Handl
 		p.batch = newBatch(with.clock)
 	}
 	loop := newLoop(p, args, handle, with)
+	if with.byHand {
+		p.byHand = loop
+		return p, nil
+	}
 	go loop.run(klog.NewContext(ctx, logger))
 	return p, nil
 }

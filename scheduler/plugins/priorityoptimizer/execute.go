@@ -22,7 +22,7 @@ const (
 	// firstRetry and longRetry bound the wait after an eviction that was refused temporarily.
 	firstRetry = 500 * time.Millisecond
 	longRetry  = 5 * time.Second
-	// evictionsAtOnce bounds the concurrent eviction calls.
+	// evictionsAtOnce is how many calls to evict a pod a process makes at a time.
 	evictionsAtOnce = 8
 	// statusEvery is the least time between two writes of the progress. Writing takes at most one part in statusShare
 	// of the time: a large plan is a large object.
@@ -40,6 +40,8 @@ type planExecution struct {
 	clock   clock.PassiveClock
 	records *planRecords
 	evictor evictor
+	// atOnce bounds the concurrent eviction calls.
+	atOnce int
 
 	record *packingplan.Record
 	// nextChange is when the first of the rules that protect running pods only for now may end.
@@ -182,7 +184,7 @@ func (e *planExecution) evictAll(ctx context.Context, wave []executor.Departure)
 	}
 	answers := make([]error, len(wave))
 	var group errgroup.Group
-	group.SetLimit(evictionsAtOnce)
+	group.SetLimit(e.atOnce)
 	for i, departure := range wave {
 		e.Opened(departure.Pod.Object.UID)
 		group.Go(func() error {

@@ -46,6 +46,8 @@ type loop struct {
 	manualLast bool
 	// hasRead says that the cluster was read ahead of the solve that comes next.
 	hasRead bool
+	// evictionsAtOnce is evictionsAtOnce, or one where one thing is done after the other.
+	evictionsAtOnce int
 }
 
 func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
@@ -57,7 +59,8 @@ func newLoop(p *Plugin, args *PriorityOptimizerArgs, handle fwk.Handle, with par
 		p.wakeUp()
 	})
 	return &loop{plugin: p, args: args, clock: with.clock, records: records, planner: planner,
-		marks: nodeMarks{with.evictions, with.clock.Now}, evictions: with.evictions, state: standingBy}
+		marks: nodeMarks{with.evictions, with.clock.Now}, evictions: with.evictions, state: standingBy,
+		evictionsAtOnce: evictionsAtOnce}
 }
 
 // run works until the context ends.

@@ -51,6 +51,8 @@ type Plugin struct {
 	ledger atomic.Pointer[reservation.Ledger]
 	// wake tells the goroutine that owns the state machine that something happened.
 	wake chan struct{}
+	// byHand is the state machine where Step runs it; nil where the plugin does.
+	byHand *loop
 }
 
 var (

@@ -113,8 +113,8 @@ func (l *loop) newExecution(
 	return &planExecution{
 		emptying:  nodes,
 		Execution: execution, plugin: l.plugin, args: l.args, clock: l.clock, records: l.records,
-		evictor: l.evictorFor(session.rules),
-		record:  session.record, nextChange: session.nextChange,
+		evictor: l.evictorFor(session.rules), atOnce: l.evictionsAtOnce,
+		record: session.record, nextChange: session.nextChange,
 		nodes:   statesOf(now, after),
 		touched: checked.Nodes(), expected: session.expected(after), dirty: true, retry: firstRetry,
 		changed: l.clock.Now(), pace: l.args.Limits.pace(), deadline: l.clock.Now().Add(timeoutFor(checked, l.args)),
