@@ -20,14 +20,16 @@ from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figur
 NAME = "bench-policy"
 POLICY = Path(__file__).parent / "policy.yaml"
 PROFILE = "deterministic"
+POLICY_ARM = "policy"
+"""The one that has targets; the others are there to be compared with."""
+
 ARMS = (
+    POLICY_ARM,
     "none",
     "none-most-allocated",
     "high-node-utilization",
     "high-node-utilization-most-allocated",
 )
-POLICY_ARM = "policy"
-"""The one that has targets; the others are there to be compared with."""
 
 BELOW_THE_MOST = 1
 """Nodes that a window may empty fewer than is proved to be the most."""

@@ -16,7 +16,7 @@ from stowage_testbed.cli.main import Minor, app, reading_input
 if TYPE_CHECKING:
     from stowage_testbed.trace.reading import Trace
 
-USUAL = ("none", "high-node-utilization")
+USUAL = ("policy", "high-node-utilization", "none")
 PROOF_S = 10.0
 
 
@@ -34,8 +34,8 @@ def simulate_policy(
     arm: Annotated[
         list[str] | None,
         typer.Option(
-            help="none, high-node-utilization; each also with -most-allocated. May be "
-            "given more than once."
+            help="policy, high-node-utilization or none, each also with "
+            "-most-allocated; may be given more than once."
         ),
     ] = None,
     interval_s: Annotated[
@@ -57,6 +57,9 @@ def simulate_policy(
         float,
         typer.Option(min=0, help="For each proof of a window's most; 0: no proofs."),
     ] = PROOF_S,
+    autoscaler: Annotated[
+        bool, typer.Option(help="Empty nodes go, and come back when pods wait.")
+    ] = True,
     kubernetes: Minor = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -83,7 +86,7 @@ def simulate_policy(
         read = read_policy(policy)
         arms = [find_arm(name) for name in dict.fromkeys(arm or USUAL)]
         name, passing = _read_day(trace, day)
-        windows_of(passing, read.openings)
+        windows_of(passing, read)
     file = Path(profile)
     config = file if file.suffix in {".yaml", ".yml"} else find_profile(profile)
     minor = choose_minor(kubernetes)
@@ -96,7 +99,7 @@ def simulate_policy(
             name,
             passing,
             arms,
-            Settings(config, interval_s, thresholds, minor),
+            Settings(config, interval_s, thresholds, autoscaler, minor),
             proof_s=proof_s,
             say=lambda line: typer.echo(f"stowage: {line}", err=True),
         )

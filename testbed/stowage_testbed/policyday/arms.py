@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.simulate import find_profile
 
 SCORING = "NodeResourcesFit"
 MOST_ALLOCATED = {
@@ -37,6 +38,8 @@ class Arm:
     ----------
     deschedules
         Whether the descheduler's plugin acts in the windows.
+    plans
+        Whether the policy does, by the optimiser's plans.
     most_allocated
         Whether the scheduler puts pods where least is free; else as its profile says.
     """
@@ -44,11 +47,14 @@ class Arm:
     name: str
     deschedules: bool = False
     most_allocated: bool = False
+    plans: bool = False
 
 
 ARMS = {
     arm.name: arm
     for arm in (
+        Arm("policy", plans=True),
+        Arm("policy-most-allocated", plans=True, most_allocated=True),
         Arm("none"),
         Arm("none-most-allocated", most_allocated=True),
         Arm("high-node-utilization", deschedules=True),
@@ -70,22 +76,44 @@ def find_arm(name: str) -> Arm:
     return ARMS[name]
 
 
+WITH_OPTIMISER = {
+    "default": "optimizer",
+    "deterministic": "optimizer-deterministic",
+}
+"""The chart's profiles that differ in the optimiser."""
+
+
 @contextmanager
-def configured(arm: Arm, profile: Path) -> Iterator[Path]:
+def configured(
+    arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None
+) -> Iterator[Path]:
     """Yield the KubeSchedulerConfiguration of an arm, made from a profile.
+
+    Parameters
+    ----------
+    profile
+        Without the optimiser.
+    arguments
+        Those of the optimiser's plugin, for arms that plan.
 
     Raises
     ------
     InputError
-        The profile is not YAML of that kind.
+        The profile is not YAML of that kind, or an arm plans and the chart has no such
+        profile with the optimiser.
     """
-    if not arm.most_allocated:
-        yield profile
-        return
+    if arm.plans:
+        profile = _with_optimiser(profile)
+    plugins = [MOST_ALLOCATED] if arm.most_allocated else []
+    if arm.plans:
+        plugins.append({"name": "PriorityOptimizer", "args": dict(arguments or {})})
     try:
         configuration = yaml.safe_load(profile.read_text(encoding="utf-8"))
         for one in configuration["profiles"]:
-            one["pluginConfig"] = [*_others(one), MOST_ALLOCATED]
+            names = {plugin["name"] for plugin in plugins}
+            kept = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
+            if kept or plugins:
+                one["pluginConfig"] = [*kept, *plugins]
     except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
         raise InputError(
             f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})"
@@ -96,5 +124,10 @@ def configured(arm: Arm, profile: Path) -> Iterator[Path]:
         yield file
 
 
-def _others(profile: dict[str, Any]) -> list[Any]:
-    return [one for one in profile.get("pluginConfig", []) if one["name"] != SCORING]
+def _with_optimiser(profile: Path) -> Path:
+    if profile == find_profile(profile.stem) and profile.stem in WITH_OPTIMISER:
+        return find_profile(WITH_OPTIMISER[profile.stem])
+    raise InputError(
+        f"{profile}: a policy needs a scheduler with the optimiser: leave out "
+        "--profile, or name default or deterministic"
+    )

@@ -9,13 +9,11 @@ from itertools import pairwise
 
 from stowage_testbed.amounts.price import parse_price
 from stowage_testbed.amounts.quantity import QuantityError
-from stowage_testbed.policyday.trial import Trial
+from stowage_testbed.policyday.trial import EVICTED, Trial
 from stowage_testbed.simulate.virtual_time import Life
 from stowage_testbed.trace.format import NodeSeen, PodCame
 from stowage_testbed.trace.reading import Trace
 from stowage_testbed.whatif.prices import LABEL
-
-EVICTED = "evicted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class ArmFigures:
     moves_per_node
         Moves for each emptied node; None where none was emptied.
     budgets_broken
-        In how many windows each was, added up.
+        How often an eviction left a budget with fewer pods than it asks for.
     moved_twice
         Times that a pod was moved again within the cool-down.
     """
@@ -78,7 +76,7 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
     until_s, lives = trial.passed.until_s, trial.passed.lives
     used_s = used_by_node(lives, until_s, _daemons(day))
     prices = _prices(day)
-    moves = sum(len(one.moves) for one in trial.windows)
+    moves = sum(len(one.left) for one in trial.windows)
     emptied = sum(len(one.emptied) for one in trial.windows)
     refused = sum((one.kept for one in trial.windows), Counter[str]())
     hours = {node: seconds / 3600 for node, seconds in used_s.items()}
@@ -93,7 +91,7 @@ def figures_of(trial: Trial, day: Trace, cool_down_s: float) -> ArmFigures:
         moves=moves,
         moves_per_node=moves / emptied if emptied else None,
         refused=dict(refused.most_common()),
-        budgets_broken=sum(len(one.broken) for one in trial.windows),
+        budgets_broken=trial.passed.evictions.budgets_broken,
         moved_twice=count_moved_twice(lives, cool_down_s),
         windows=tuple(_windows(trial)),
     )
@@ -108,7 +106,7 @@ def _windows(trial: Trial) -> Iterator[WindowFigures]:
             len(one.used_after),
             len(one.emptied),
             one.most_emptied,
-            len(one.moves),
+            len(one.left),
             dict(one.kept.most_common()),
         )
 

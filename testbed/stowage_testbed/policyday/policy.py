@@ -30,6 +30,11 @@ class Policy:
     namespaces: Mapping[str, Any] | None = None
     manifest: Mapping[str, Any] = field(default_factory=dict)
 
+    def automatic(self) -> dict[str, Any]:
+        """Return the manifest with nobody to approve its plans but itself."""
+        spec = {"objective": "Consolidate", **self.manifest["spec"]}
+        return {**self.manifest, "spec": {**spec, "approval": "Automatic"}}
+
 
 def read_policy(path: Path) -> Policy:
     """Return the policy of a file.

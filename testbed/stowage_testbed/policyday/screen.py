@@ -53,7 +53,7 @@ def _tabulate_arms(tried: Tried) -> Table:
             one.arm,
             f"{one.nodes_mean:.1f}",
             f"{one.node_hours:.0f}",
-            f"{one.cost_micros / MICROS:,.2f}" if one.cost_micros else "",
+            f"{one.cost_micros / MICROS:.2f}" if one.cost_micros else "",
             f"{one.waiting_pod_hours:.2f}",
             str(one.emptied),
             str(one.moves),
@@ -64,8 +64,9 @@ def _tabulate_arms(tried: Tried) -> Table:
         for one in tried.arms
     )
     headers = (
-        "arm", "nodes in use", "node hours", "cost", "pod hours waited", "emptied",
-        "moves", "moves a node", "budgets broken", "moved twice",
+        "arm", "nodes\nin use", "node\nhours", "cost", "pod hours\nwaited",
+        "nodes\nemptied", "moves", "moves\na node", "budgets\nbroken",
+        "moved\ntwice",
     )  # fmt: skip
     note = (
         f"{tried.hours:.2f} h on {tried.nodes} nodes. Nodes in use are averaged over "
@@ -91,7 +92,8 @@ def _tabulate_windows(arms: Sequence[ArmFigures]) -> Table:
         for one in arm.windows
     )
     headers = (
-        "from", "until", "arm", "nodes before", "after", "emptied (at most)", "moves"
+        "from", "until", "arm", "nodes\nbefore", "after", "emptied\n(at most)",
+        "moves",
     )  # fmt: skip
     note = (
         "In brackets: proved for the cluster as it was when the window opened; pods "

@@ -9,7 +9,7 @@ from stowage_testbed.policyday.figures import figures_of
 from stowage_testbed.policyday.policy import Policy
 from stowage_testbed.policyday.proving import Prover
 from stowage_testbed.policyday.screen import Tried
-from stowage_testbed.policyday.trial import Settings, try_arm, windows_of
+from stowage_testbed.policyday.trial import Settings, try_arm
 from stowage_testbed.trace.format import NodeSeen
 from stowage_testbed.trace.reading import Trace
 
@@ -42,12 +42,11 @@ def try_policy(
     StowageError
         As `try_arm` says.
     """
-    windows = windows_of(day, policy.openings)
     prove = Prover(policy, proof_s) if proof_s else lambda _: None
     figures = []
     for arm in arms:
-        say(f"{name}, arm {arm.name}: {len(windows)} windows")
-        trial = try_arm(arm, day, windows, settings, prove)
+        say(f"{name}, arm {arm.name}")
+        trial = try_arm(arm, day, policy, settings, prove)
         figures.append(figures_of(trial, day, policy.cool_down_s))
     return Tried(
         policy=policy.name,

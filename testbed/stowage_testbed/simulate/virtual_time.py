@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,23 @@ class _UnknownField(msgspec.Struct):
     objects: int
 
 
+class Evictions(msgspec.Struct, frozen=True, rename="camel"):
+    """How many evictions were asked for, by whomever.
+
+    Attributes
+    ----------
+    within_cool_down
+        Of a pod that replaced one which was evicted less than the cool-down before.
+    budgets_broken
+        Disruption budgets that one left with fewer ready pods than they ask for.
+    """
+
+    evicted: int = 0
+    refused: int = 0
+    within_cool_down: int = 0
+    budgets_broken: int = 0
+
+
 class _Passed(msgspec.Struct, rename="camel"):
     until: float = 0.0
     events: int = 0
@@ -71,6 +88,7 @@ class _Passed(msgspec.Struct, rename="camel"):
     peak_memory_bytes: int = 0
     left_out: list[_Remark] = []
     unknown_fields: list[_UnknownField] = []
+    evictions: Evictions = Evictions()
     error: str = ""
 
 
@@ -104,6 +122,7 @@ class PassedTime:
     peak_memory_bytes: int
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()
+    evictions: Evictions = field(default_factory=Evictions)
 
 
 def pass_time(
@@ -185,4 +204,5 @@ def read_passed(lines: Sequence[bytes], config: Path, said: str) -> PassedTime:
         unknown_fields=tuple(
             UnknownField(one.field, one.objects) for one in passed.unknown_fields
         ),
+        evictions=passed.evictions,
     )

@@ -18,7 +18,10 @@ from stowage_testbed.simulate.virtual_time import Event, PassedTime, read_passed
 from stowage_testbed.toolchain import choose_minor, tool_path
 
 _ANSWERS = (b'{"eviction":', b'{"state":')
-"""How the lines begin that somebody waits for; the others tell of lives."""
+"""How the lines begin that somebody waits for."""
+
+_REMARKS = (b'{"plan":', b'{"window":', b'{"policy":', b'{"nodeGone":')
+"""How those begin that are of policies; the others tell of lives."""
 
 
 class World:
@@ -38,6 +41,7 @@ class World:
         self._encoder = msgspec.json.Encoder()
         self._answers: SimpleQueue[bytes] = SimpleQueue()
         self._lines: list[bytes] = []
+        self._remarks: list[bytes] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._messages: IO[str] | None = None
         self._reading: threading.Thread | None = None
@@ -138,6 +142,11 @@ class World:
         process.wait()
         return read_passed(self._lines, self._config, self._said())
 
+    def remarks(self, of: str) -> list[dict[str, Any]]:
+        """Return what was said of each ``plan``, ``window`` or ``policy`` until now."""
+        said = map(msgspec.json.decode, self._remarks)
+        return [one[of] for one in said if of in one]
+
     def _ask(self, event: Event) -> dict[str, Any]:
         process = self._running()
         assert process.stdin  # noqa: S101 - it is a pipe
@@ -159,6 +168,8 @@ class World:
             for line in process.stdout:
                 if line.startswith(_ANSWERS):
                     self._answers.put(line)
+                elif line.startswith(_REMARKS):
+                    self._remarks.append(line)
                 else:
                     self._lines.append(line)
         self._answers.put(b"")

@@ -13,9 +13,8 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.policyday.arms import find_arm
 from stowage_testbed.policyday.descheduler import Descheduler
 from stowage_testbed.policyday.policy import read_policy
-from stowage_testbed.policyday.trial import Settings, try_arm, windows_of
+from stowage_testbed.policyday.trial import Settings, try_arm
 from stowage_testbed.policyday.trying import try_policy
-from stowage_testbed.policyday.windows import Opening
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.simulate.trace_events import make_events
 from stowage_testbed.simulate.world import World
@@ -36,7 +35,6 @@ from stowage_testbed.trace.reading import Trace
 
 PROFILE = find_profile("deterministic")
 ROOM = {"cpu": "10", "memory": "10Gi", "pods": "10"}
-OPENING = Opening("1 0 * * *", "", 600)
 POLICY = """\
 apiVersion: stowage.dev/v1alpha1
 kind: PackingPolicy
@@ -150,30 +148,29 @@ def test_the_descheduler_asks_for_the_pods_of_nodes_that_are_little_used() -> No
     assert kept == {"the budget says no": 1}
 
 
-def test_a_trial_tells_what_the_descheduler_emptied_and_what_it_cost() -> None:
+def test_a_trial_tells_what_the_descheduler_emptied(policy_file: Path) -> None:
     """With its scoring, the two small pods move in with the large one."""
     day = make_day()
-    windows = windows_of(day, (OPENING,))
     arm = find_arm("high-node-utilization-most-allocated")
 
-    trial = try_arm(arm, day, windows, Settings(PROFILE))
+    trial = try_arm(arm, day, read_policy(policy_file), Settings(PROFILE))
 
     (told,) = trial.windows
     assert told.used_before == {"n0", "n1", "n2"}
     assert told.emptied == {"n1", "n2"}
-    assert {node for _, node in told.moves} == {"n1", "n2"}
-    assert not told.broken
+    assert set(told.left) == {"n1", "n2"}
+    assert trial.passed.evictions.budgets_broken == 0
 
 
-def test_a_budget_that_allows_nothing_keeps_every_pod() -> None:
+def test_a_budget_that_allows_nothing_keeps_every_pod(policy_file: Path) -> None:
     """The world's Eviction API refuses; the reason is told and nothing moves."""
     day = make_day(least=3)
 
     arm = find_arm("high-node-utilization-most-allocated")
-    trial = try_arm(arm, day, windows_of(day, (OPENING,)), Settings(PROFILE))
+    trial = try_arm(arm, day, read_policy(policy_file), Settings(PROFILE))
 
     (told,) = trial.windows
-    assert (told.moves, told.emptied) == ([], frozenset())
+    assert (told.left, told.emptied) == ([], frozenset())
     assert any("disruption budget b" in why for why in told.kept)
 
 
@@ -195,3 +192,16 @@ def test_beside_what_was_emptied_stands_what_is_proved_to_be_the_most(
     (window,) = arm.windows
     assert (window.emptied, window.most_emptied) == (0, 2)
     assert (window.nodes_before, window.nodes_after) == (3, 3)
+
+
+def test_a_policy_empties_what_it_can_by_the_clusters_own_code(
+    policy_file: Path,
+) -> None:
+    """Two pods go to the third, whichever that is, in a window of its own making."""
+    trial = try_arm(
+        find_arm("policy"), make_day(), read_policy(policy_file), Settings(PROFILE)
+    )
+
+    (told,) = trial.windows
+    assert len(told.emptied) == 2
+    assert len(told.left) == trial.passed.evictions.evicted == 2

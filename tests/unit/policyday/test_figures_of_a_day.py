@@ -10,7 +10,7 @@ from stowage_testbed.policyday.figures import (
     figures_of,
     used_by_node,
 )
-from stowage_testbed.policyday.state import broken_budgets, nodes_in_use
+from stowage_testbed.policyday.state import nodes_in_use
 from stowage_testbed.policyday.trial import Trial, WindowTold
 from stowage_testbed.policyday.windows import Window
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
@@ -62,7 +62,7 @@ def test_a_node_counts_as_emptied_if_pods_were_moved_off_it_for_good() -> None:
     told = WindowTold(Window(0, HOUR_S))
     told.used_before = frozenset({"moved-off", "by-itself", "filled-again"})
     told.used_after = frozenset({"filled-again"})
-    told.moves = [("d/a", "moved-off"), ("d/b", "filled-again"), ("d/c", "late")]
+    told.left = ["moved-off", "filled-again", "came-later"]
 
     assert told.emptied == {"moved-off"}
 
@@ -103,19 +103,3 @@ def test_pods_of_daemon_sets_keep_no_node_in_use() -> None:
     pods = [make_pod("a", "n"), make_pod("b", ""), daemon]
 
     assert nodes_in_use({"pods": pods}) == {"n"}
-
-
-def test_a_budget_is_broken_when_fewer_pods_run_than_it_needs() -> None:
-    """Counted here, whatever its status says of the pods."""
-
-    def budget(name: str, least: int) -> dict[str, Any]:
-        return {
-            "metadata": {"namespace": "d", "name": name},
-            "spec": {"selector": {"matchLabels": {"app": "web"}}},
-            "status": {"desiredHealthy": least, "currentHealthy": 9},
-        }
-
-    pods = [make_pod("a", "n"), make_pod("b", "n"), make_pod("waits", "")]
-    budgets = [budget("holds", 2), budget("broken", 3)]
-
-    assert broken_budgets({"pods": pods, "disruptionBudgets": budgets}) == {"d/broken"}
