@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.pod_body import requests_of
 from stowage_testbed.policyday.state import State, nodes_in_use
 from stowage_testbed.simulate.trace_events import make_node
@@ -29,7 +29,7 @@ class Autoscaler:
     """
 
     day: Trace
-    _nodes: dict[str, dict[str, Any]] = field(init=False)
+    _nodes: dict[str, JsonObject] = field(init=False)
     _idle_since: dict[str, float] = field(init=False, default_factory=dict)
     _gone: list[str] = field(init=False, default_factory=list)
 
