@@ -223,7 +223,7 @@ func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T
 				c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
 			}
 			c.endPods()
-			c.drains(packingplan.Completed, "n3")
+			c.completes("n3")
 
 			c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
 			if node := c.node("n4"); len(node.Labels[packingplan.EmptiedLabel]) > 0 || !keepsOff(c.node("n1")) {
