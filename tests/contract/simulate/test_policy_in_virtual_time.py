@@ -99,7 +99,11 @@ def make_day() -> list[Event]:
     events.append({"at": 0, "policy": {"metadata": {"name": "night"}, "spec": spec}})
     for replica in range(REPLICAS):
         for number in range(APPS):
-            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"a{number}"}
+            owner = {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "name": f"a{number}",
+            }
             name = f"shop/a{number}-{replica}"
             pod = {"name": name, "of": f"a{number}", "owner": owner}
             events.append({"at": 1, "pod": pod})
