@@ -94,7 +94,7 @@ func TestOnlyWhatWasMovedIsLeftAloneWithinThePlansOwnCoolDown(t *testing.T) {
 
 			until, cools := recentlyMoved(began.Add(row.after), []plan.Moved{moved, moved}, coolDown).cools(row.pod)
 
-			if cools != row.cools || cools && !until.Equal(moved.At.Add(coolDown)) {
+			if cools != row.cools || cools && !until.Equal(moved.At.Add(coolDown+time.Second)) {
 				t.Errorf("cools %t until %v", cools, until)
 			}
 		})

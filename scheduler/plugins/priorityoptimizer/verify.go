@@ -197,6 +197,9 @@ func coolingAt(now time.Time, history []plan.Moved, coolDown time.Duration) map[
 // lateReplacement is how long after the end of a plan the replacement of one of its pods may be created.
 const lateReplacement = time.Minute
 
+// resolution is that of the times in objects, which are cut off.
+const resolution = time.Second
+
 // times are when plans that moved pods of a workload went on, and until when its replacements are left alone.
 type times []struct{ began, ended, until time.Time }
 
@@ -207,15 +210,14 @@ type recent map[types.UID]times
 func recentlyMoved(now time.Time, history []plan.Moved, coolDown time.Duration) recent {
 	found := recent{}
 	for _, moved := range history {
-		until := moved.At.Add(coolDown)
+		until := moved.At.Add(coolDown + resolution)
 		if moved.Owner == "" || !now.Before(until) {
 			continue
 		}
 		of := found[moved.Owner]
 		if last := len(of) - 1; last < 0 || !of[last].began.Equal(moved.Began) {
-			// Objects tell when they were created in whole seconds.
 			found[moved.Owner] = append(of, struct{ began, ended, until time.Time }{
-				moved.Began.Truncate(time.Second), moved.At.Add(lateReplacement), until})
+				moved.Began.Truncate(resolution), moved.At.Add(lateReplacement), until})
 		}
 	}
 	return found
