@@ -30,10 +30,12 @@ def test_uninstalling_leaves_nothing_but_the_definitions(
         "the namespace to have what every one has",
         lambda: set(_objects(environment)),
         lambda seen: (
-            {("ServiceAccount", NAMESPACE, "default")}
-            | {("ConfigMap", NAMESPACE, "kube-root-ca.crt")}
-        )
-        <= seen,
+            (
+                {("ServiceAccount", NAMESPACE, "default")}
+                | {("ConfigMap", NAMESPACE, "kube-root-ca.crt")}
+            )
+            <= seen
+        ),
         timeout_s=HANG_S,
     )
     lease = ("Lease", NAMESPACE, "stowage")
