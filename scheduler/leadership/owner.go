@@ -21,7 +21,8 @@ func (l *Lease) BelongToAccount(ctx context.Context) {
 		return
 	}
 	if err := l.belongToAccount(ctx); err != nil {
-		klog.FromContext(ctx).Error(err, "The lease stays when the release is uninstalled", "lease", klog.KRef(l.Namespace, l.Name))
+		klog.FromContext(ctx).Error(err, "The lease stays when the release is uninstalled",
+			"lease", klog.KRef(l.Namespace, l.Name))
 	}
 }
 
