@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,8 +33,8 @@ func (l *Lease) belongToAccount(ctx context.Context) error {
 		return fmt.Errorf("asking the API server for the own account: %w", err)
 	}
 	user := review.Status.UserInfo
-	namespace, account, err := serviceaccount.SplitUsername(user.Username)
-	if err != nil || namespace != l.Namespace {
+	account, here := strings.CutPrefix(user.Username, serviceaccount.MakeUsername(l.Namespace, ""))
+	if !here {
 		return nil // a user's lease is the user's own, and an object can only belong to one of its namespace
 	}
 	owners := []metav1.OwnerReference{{APIVersion: "v1", Kind: "ServiceAccount", Name: account, UID: types.UID(user.UID)}}
