@@ -19,6 +19,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.command import Say, write_figures
+from benchmarks.live_page.made_cluster import write_kubeconfig
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.text.figure import Figure, at_most, figure
@@ -82,12 +83,15 @@ def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """
     made = [str(scope.nodes), str(scope.pods), str(scope.events_per_s)]
     python = sys.executable
-    with _running(python, "-m", MADE_CLUSTER, *made) as (_, said):
-        kubeconfig = said.readline().strip()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _running(python, "-m", MADE_CLUSTER, *made) as (_, said),
+    ):
+        kubeconfig = write_kubeconfig(int(said.readline()), Path(folder))
         say(f"{scope.nodes} nodes and {scope.pods} pods are served")
         began = perf_counter()
         stowage = str(Path(python).with_name("stowage"))
-        page = ("page", "--kubeconfig", kubeconfig, "--for", "24h")
+        page = ("page", "--kubeconfig", str(kubeconfig), "--for", "24h")
         with _running(stowage, *page) as (server, told):
             address = told.readline().removeprefix("page: ").strip()
             if not address:

@@ -25,24 +25,87 @@ type sort struct {
 // tally counts the pods of one sort in one namespace: those that are there, and those that are ready.
 type tally struct{ there, ready int32 }
 
-// countBudgets brings the statuses of disruption budgets up to date in the namespaces in which a pod has come, gone or
-// become ready, as the disruption controller does.
-func (v *virtualTime) countBudgets() error {
-	touched := slices.Sorted(maps.Keys(v.lives.touched))
-	clear(v.lives.touched)
-	for _, namespace := range touched {
-		budgets, err := v.budgetsOf(namespace)
-		if err != nil {
-			return err
+// guard is a disruption budget and the sorts of pods that it selects, as far as it was asked.
+type guard struct {
+	// budget is as it was written last. It must not be changed.
+	budget   *policyv1.PodDisruptionBudget
+	selector labels.Selector
+	// broken: the selector cannot be read. The budget then covers its namespace and allows nothing.
+	broken  bool
+	selects map[sort]bool
+	sorts   []sort
+	owners  map[Owner]bool
+	counted bool
+}
+
+// watchBudget begins to count for a budget, which is new or has a new spec.
+func (v *virtualTime) watchBudget(budget *policyv1.PodDisruptionBudget) {
+	g := &guard{budget: budget, selects: map[sort]bool{}, owners: map[Owner]bool{}}
+	var err error
+	if g.selector, err = metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
+		g.selector, g.broken = labels.Everything(), true
+	}
+	namespace := budget.Namespace
+	if v.guards[namespace] == nil {
+		v.guards[namespace] = map[string]*guard{}
+	}
+	v.guards[namespace][budget.Name] = g
+	for sort := range v.lives.tallies[namespace] {
+		g.covers(sort)
+	}
+	if v.lives.touched[namespace] == nil {
+		v.lives.touched[namespace] = map[sort]bool{}
+	}
+}
+
+// covers says whether the budget selects pods of that sort.
+func (g *guard) covers(one sort) bool {
+	selects, known := g.selects[one]
+	if !known {
+		selects = g.selector.Matches(labels.Set(one.template.Labels))
+		g.selects[one] = selects
+		if selects {
+			g.sorts = append(g.sorts, one)
+			g.owners[one.owner] = true
 		}
-		for _, budget := range budgets {
-			status := statusOf(budget, v.lives.tallies[namespace])
-			if equality.Semantic.DeepEqual(status, budget.Status) {
+	}
+	return selects
+}
+
+// concerns says whether the budget's counts may have changed with those of the sorts.
+func (g *guard) concerns(touched map[sort]bool) bool {
+	concerned := !g.counted
+	for one := range touched {
+		if g.covers(one) || one.owner != (Owner{}) && g.owners[one.owner] {
+			concerned = true
+		}
+	}
+	return concerned
+}
+
+// countBudgets brings the statuses of disruption budgets up to date for which a pod has come, gone or become ready, as the
+// disruption controller does.
+func (v *virtualTime) countBudgets() error {
+	touched := v.lives.touched
+	v.lives.touched = map[string]map[sort]bool{}
+	for _, namespace := range slices.Sorted(maps.Keys(touched)) {
+		var concerned []*guard
+		for _, one := range v.guards[namespace] {
+			if one.concerns(touched[namespace]) {
+				concerned = append(concerned, one)
+			}
+		}
+		slices.SortFunc(concerned, func(a, b *guard) int { return cmp.Compare(a.budget.Name, b.budget.Name) })
+		for _, one := range concerned {
+			one.counted = true
+			status := one.status(v.lives.tallies[namespace], v.lives.owned[namespace])
+			if equality.Semantic.DeepEqual(status, one.budget.Status) {
 				continue
 			}
-			counted := budget.DeepCopy()
+			counted := one.budget.DeepCopy()
 			counted.Status = status
-			if err := v.put(&Object{counted}, budgetResource); err != nil {
+			one.budget = counted
+			if err := v.replace(budgetResource, counted.DeepCopy()); err != nil {
 				return err
 			}
 		}
@@ -50,36 +113,26 @@ func (v *virtualTime) countBudgets() error {
 	return nil
 }
 
-// budgetsOf are the budgets of a namespace, by name. They must not be changed.
-func (v *virtualTime) budgetsOf(namespace string) ([]*policyv1.PodDisruptionBudget, error) {
-	lister := v.informers.Policy().V1().PodDisruptionBudgets().Lister()
-	budgets, err := lister.PodDisruptionBudgets(namespace).List(labels.Everything())
-	slices.SortFunc(budgets, func(a, b *policyv1.PodDisruptionBudget) int { return cmp.Compare(a.Name, b.Name) })
-	return budgets, err
-}
-
-// statusOf counts the pods that a budget selects. How many there should be is, as no controller says it, how many pods its
-// pods' owners have: one that goes is replaced at once.
-func statusOf(budget *policyv1.PodDisruptionBudget, tallies map[sort]*tally) policyv1.PodDisruptionBudgetStatus {
+// status counts the pods that the budget selects. How many there should be is, as no controller says it, how many pods the
+// owners of its pods have: one that goes is replaced at once.
+func (g *guard) status(tallies map[sort]*tally, ownedBy map[Owner]int32) policyv1.PodDisruptionBudgetStatus {
 	status := policyv1.PodDisruptionBudgetStatus{
-		Conditions: budget.Status.Conditions, ObservedGeneration: budget.Generation}
-	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-	if err != nil {
-		return status // allows nothing
+		Conditions: g.budget.Status.Conditions, ObservedGeneration: g.budget.Generation}
+	if g.broken {
+		return status
 	}
-	var selected int32
+	var selected, owned int32
 	owners := map[Owner]bool{}
-	for sort, count := range tallies {
-		if selector.Matches(labels.Set(sort.template.Labels)) {
-			selected += count.there
-			status.CurrentHealthy += count.ready
-			owners[sort.owner] = true
+	for _, one := range g.sorts {
+		count := tallies[one]
+		if count == nil {
+			continue // they are all gone
 		}
-	}
-	var owned int32
-	for sort, count := range tallies {
-		if sort.owner != (Owner{}) && owners[sort.owner] {
-			owned += count.there
+		selected += count.there
+		status.CurrentHealthy += count.ready
+		if one.owner != (Owner{}) && !owners[one.owner] {
+			owners[one.owner] = true
+			owned += ownedBy[one.owner]
 		}
 	}
 	share := func(of *intstr.IntOrString) int32 {
@@ -89,7 +142,7 @@ func statusOf(budget *policyv1.PodDisruptionBudget, tallies map[sort]*tally) pol
 		}
 		return int32(amount)
 	}
-	switch least, most := budget.Spec.MinAvailable, budget.Spec.MaxUnavailable; {
+	switch least, most := g.budget.Spec.MinAvailable, g.budget.Spec.MaxUnavailable; {
 	case most != nil:
 		status.ExpectedPods, status.DesiredHealthy = owned, max(0, owned-share(most))
 	case least != nil && least.Type == intstr.Int:
@@ -111,10 +164,7 @@ func (v *virtualTime) refuseEviction(life *Life) (string, error) {
 	if err := v.countBudgets(); err != nil {
 		return "", err
 	}
-	budgets, err := v.budgetsFor(life)
-	if err != nil {
-		return "", err
-	}
+	budgets := v.budgetsFor(life)
 	switch {
 	case len(budgets) == 0:
 		return "", nil
@@ -128,12 +178,13 @@ func (v *virtualTime) refuseEviction(life *Life) (string, error) {
 	return "", nil
 }
 
-// budgetsFor are those that select a pod.
-func (v *virtualTime) budgetsFor(life *Life) ([]*policyv1.PodDisruptionBudget, error) {
+// budgetsFor are those that select a pod. They must not be changed.
+func (v *virtualTime) budgetsFor(life *Life) (budgets []*policyv1.PodDisruptionBudget) {
 	namespace, _ := splitKey(life.Pod)
-	budgets, err := v.budgetsOf(namespace)
-	return slices.DeleteFunc(budgets, func(budget *policyv1.PodDisruptionBudget) bool {
-		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		return err == nil && !selector.Matches(labels.Set(life.sort.template.Labels))
-	}), err
+	for _, one := range v.guards[namespace] {
+		if one.covers(life.sort) {
+			budgets = append(budgets, one.budget)
+		}
+	}
+	return budgets
 }

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -67,7 +70,8 @@ func (v *virtualTime) takeAway(life *Life, how string) error {
 	return v.api.pods.wait(v.ctx)
 }
 
-// loseNode removes a node and its pods, in the order of their names; their controllers make new ones.
+// loseNode removes a node and its pods, in the order of their names; their controllers make new ones, unless each is for
+// one node.
 func (v *virtualTime) loseNode(node string) error {
 	if err := v.api.remove(nodeResource, "", node); err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -76,7 +80,14 @@ func (v *virtualTime) loseNode(node string) error {
 		return err
 	}
 	for _, pod := range slices.Sorted(maps.Keys(v.lives.there)) {
-		if v.lives.there[pod].Node != node {
+		life := v.lives.there[pod]
+		if life.Node != node {
+			continue
+		}
+		if life.sort.owner.Kind == daemonSet {
+			if err := v.takeAway(life, howNodeGone); err != nil {
+				return err
+			}
 			continue
 		}
 		if _, err := v.exchange(pod, howNodeGone); err != nil {
@@ -109,19 +120,26 @@ func (v *virtualTime) exchange(pod, how string) (*v1.Pod, error) {
 
 // put stores an object in place of the one of its name, if there is one.
 func (v *virtualTime) put(object *Object, resource schema.GroupVersionResource) error {
-	meta := object.meta()
-	_, err := v.api.Get(resource, meta.GetNamespace(), meta.GetName())
-	switch {
-	case err == nil:
-		err = v.api.Update(resource, object.Object, meta.GetNamespace())
-	case apierrors.IsNotFound(err):
-		err = v.api.Create(resource, object.Object, meta.GetNamespace())
+	if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
+		v.watchBudget(budget.DeepCopy())
 	}
+	return v.replace(resource, object.Object)
+}
+
+func (v *virtualTime) replace(resource schema.GroupVersionResource, object runtime.Object) error {
+	accessor, err := meta.Accessor(object)
 	if err != nil {
 		return err
 	}
-	if resource == budgetResource {
-		v.lives.touched[meta.GetNamespace()] = true
+	_, err = v.api.Get(resource, accessor.GetNamespace(), accessor.GetName())
+	switch {
+	case err == nil:
+		err = v.api.Update(resource, object, accessor.GetNamespace())
+	case apierrors.IsNotFound(err):
+		err = v.api.Create(resource, object, accessor.GetNamespace())
+	}
+	if err != nil {
+		return err
 	}
 	return v.api.counters[resource].wait(v.ctx)
 }
@@ -130,6 +148,9 @@ func (v *virtualTime) removeObject(name *ObjectName) error {
 	resource, read := resourceNamed(name.Kind)
 	if !read {
 		return nil
+	}
+	if resource == budgetResource {
+		delete(v.guards[name.Namespace], name.Name)
 	}
 	if err := v.api.remove(resource, name.Namespace, name.Name); err != nil && !apierrors.IsNotFound(err) {
 		return err

@@ -17,6 +17,9 @@ const (
 	howEvicted   = "evicted"
 )
 
+// daemonSet is the kind of owner that has a pod for each node.
+const daemonSet = "DaemonSet"
+
 // Life is what became of a pod, in virtual time: seconds from the beginning.
 type Life struct {
 	// Pod is namespace/name.
@@ -49,9 +52,11 @@ type lives struct {
 	ends        endings
 	reasons     map[string]string
 	made        int
-	// tallies count the pods by namespace and sort; touched are the namespaces whose counts have changed.
+	// tallies count the pods by namespace and sort, owned by namespace and owner; touched are the sorts whose counts have
+	// changed.
 	tallies map[string]map[sort]*tally
-	touched map[string]bool
+	owned   map[string]map[Owner]int32
+	touched map[string]map[sort]bool
 	write   func(*Life) error
 	// started is called with each pod that has got a node, and has it be ready in time.
 	started func(*Life)
@@ -61,7 +66,7 @@ type lives struct {
 
 func newLives(reasons map[string]string, write func(*Life) error) *lives {
 	return &lives{there: map[string]*Life{}, last: map[string]*Life{}, reasons: reasons, write: write,
-		tallies: map[string]map[sort]*tally{}, touched: map[string]bool{}}
+		tallies: map[string]map[sort]*tally{}, owned: map[string]map[Owner]int32{}, touched: map[string]map[sort]bool{}}
 }
 
 // begin returns the pod that comes.
@@ -92,15 +97,20 @@ func (l *lives) begin(arrival *ArrivingPod, template *v1.Pod) *v1.Pod {
 func (l *lives) add(life *Life) {
 	l.there[life.Pod], l.last[life.arrival.Name] = life, life
 	l.tally(life).there++
+	namespace, _ := splitKey(life.Pod)
+	l.owned[namespace][life.sort.owner]++
 }
 
 // tally is the count of the pod's sort, which is about to change.
 func (l *lives) tally(life *Life) *tally {
 	namespace, _ := splitKey(life.Pod)
-	l.touched[namespace] = true
 	if l.tallies[namespace] == nil {
-		l.tallies[namespace] = map[sort]*tally{}
+		l.tallies[namespace], l.owned[namespace] = map[sort]*tally{}, map[Owner]int32{}
 	}
+	if l.touched[namespace] == nil {
+		l.touched[namespace] = map[sort]bool{}
+	}
+	l.touched[namespace][life.sort] = true
 	count := l.tallies[namespace][life.sort]
 	if count == nil {
 		count = &tally{}
@@ -159,8 +169,8 @@ func (l *lives) end(life *Life, how string) {
 	if count.there--; life.ready {
 		count.ready--
 	}
-	if count.there == 0 {
-		namespace, _ := splitKey(life.Pod)
+	namespace, _ := splitKey(life.Pod)
+	if l.owned[namespace][life.sort.owner]--; count.there == 0 {
 		delete(l.tallies[namespace], life.sort)
 	}
 	delete(l.there, life.Pod)

@@ -79,7 +79,8 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 		schedulers = append(schedulers, profile.SchedulerName)
 	}
 	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
-		out: out, began: r.clock.Now(), evicted: map[string]float64{}}
+		out: out, began: r.clock.Now(), evicted: map[string]float64{},
+		guards: map[string]map[string]*guard{}}
 	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
 	if r.planning != nil {
 		v.coolDown = r.planning.coolDown.Seconds()
@@ -112,7 +113,9 @@ type virtualTime struct {
 	events     int
 	steps      int
 	out        *answers
-	settings   Settings
+	// guards are the disruption budgets by namespace and name.
+	guards   map[string]map[string]*guard
+	settings Settings
 	// began is the time of second 0.
 	began time.Time
 	// later is what happens by itself, beside the ends of lives.

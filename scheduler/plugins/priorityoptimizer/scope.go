@@ -48,14 +48,14 @@ func (s *solveSession) policy() plan.Policy {
 	case s.isSteered():
 		return plan.Consolidate
 	}
-	return plan.Drain
+	return plan.Unsteered
 }
 
 // keepShort pins the pods of workloads of which no pod may leave, since too few are ready: a drain would wait for them in
 // vain.
 func (s *solveSession) keepShort() {
 	atOnce := int(s.args.Limits.MaxUnavailablePerWorkload)
-	if s.policy() != plan.Drain || atOnce == 0 {
+	if s.policy() != plan.Unsteered || atOnce == 0 {
 		return
 	}
 	ready, of := map[types.UID]int{}, map[types.UID]*snapshot.Pod{}

@@ -16,8 +16,8 @@ REHEARSED: Certainty = "Rehearsed"
 placed them all when it was tried, and nothing is held."""
 
 NOT_WORTH_IT, NO_PLACE, IN_USE = (
-    "not worth its moves",
-    "no place for its pods",
+    "not worth the moves",
+    "no place for the pods",
     "taken into use",
 )
 """Why a node is left as it is."""

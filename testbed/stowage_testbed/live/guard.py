@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SAFE = frozenset({"GET", "HEAD"})
@@ -59,7 +59,7 @@ class Guard:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
             return
-        token, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        token, slash, rest = str(scope["path"]).removeprefix("/").partition("/")
         headers = Headers(scope=scope)
         why = self._refusal(scope["method"], headers, token)
         if not why and rest:
@@ -73,6 +73,10 @@ class Guard:
         if why:
             refused = PlainTextResponse(f"{why}\n", HTTPStatus.FORBIDDEN)
             await refused(scope, receive, send_guarded)
+            return
+        if not slash:
+            # The page asks for the rest by relative paths.
+            await RedirectResponse(f"/{token}/")(scope, receive, send_guarded)
             return
         within = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self._app(within, receive, send_guarded)

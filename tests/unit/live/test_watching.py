@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from made_clusters import made_cluster
+from kubernetes.client import ApiClient
+from made_clusters import Switches, made_cluster
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.history import POD_COLUMNS
@@ -37,15 +39,25 @@ class Seen:
             self.pods[row] = columns
 
 
+@contextmanager
+def watching(api: ApiClient) -> Iterator[LiveWatch]:
+    watch = LiveWatch(api)
+    watch.begin()
+    try:
+        yield watch
+    finally:
+        watch.stop()
+
+
 @pytest.fixture
 def watch() -> Iterator[LiveWatch]:
-    with made_cluster(NODES, PODS) as api:
-        watch = LiveWatch(api)
-        watch.begin()
-        try:
-            yield watch
-        finally:
-            watch.stop()
+    with made_cluster(NODES, PODS) as api, watching(api) as begun:
+        yield begun
+
+
+def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """Wait until what is now is as wanted."""
+    wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
 
 
 def test_messages_lead_from_one_state_to_the_next(watch: LiveWatch) -> None:
@@ -70,6 +82,31 @@ def test_messages_lead_from_one_state_to_the_next(watch: LiveWatch) -> None:
     assert seen.kinds == len(now["podKinds"])
     assert [seen.names[row] for row in sorted(seen.names)] == now["podNames"]
     assert len(seen.pods) > STATES
+
+
+def test_an_interruption_is_told_and_so_is_its_end() -> None:
+    """The page must not show a cluster at rest that is only out of sight."""
+    switches = Switches()
+    with made_cluster(NODES, PODS, switches=switches) as api, watching(api) as watch:
+        switches.away = True
+        until(watch, "to be lost", lambda now: "Pod:" in now["lost"])
+        switches.away = False
+        until(watch, "to be back", lambda now: not now["lost"])
+
+
+def test_plans_are_seen_of_a_chart_that_was_installed_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody thinks of opening the page anew."""
+    monkeypatch.setattr("stowage_testbed.live.watching.LOOK_S", 0.0)
+    switches = Switches()
+    with made_cluster(NODES, PODS, switches=switches) as api, watching(api) as watch:
+        assert watch.now()["plans"] == []
+        switches.plan = "first"
+        until(watch, "to have a plan", lambda now: bool(now["plans"]))
+
+        (plan,) = watch.now()["plans"]
+        assert plan[0] == "first"
 
 
 def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
