@@ -33,7 +33,7 @@ GO_MINOR = $(if $(wildcard scheduler/go-$(KUBERNETES).mod),$(call go_minor,$(KUB
 # Minors that the scheduler is built for as well; all checks but Go's tests and the smoke set are of the default one.
 OTHER_MINORS := $(patsubst scheduler/go-%.mod,%,$(wildcard scheduler/go-*.mod))
 RESULTS ?= results
-TEST_TOOLS ?= metrics compare prometheus
+TEST_TOOLS ?= metrics compare prometheus descheduler
 
 .PHONY: help
 help: ## List the targets.
@@ -69,7 +69,7 @@ further-tools: $(READY)
 	@stowage tools install --quiet kubectl
 	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
 	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
-	@ci/chromium || true
+	@ci/browsers || true
 
 .PHONY: e2e
 e2e: $(READY) e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
@@ -130,6 +130,10 @@ bench-score-cache: $(READY) ## Measure the score cache beside the stock schedule
 .PHONY: bench-virtual-time
 bench-virtual-time: $(READY) ## Measure a day of 100,000 arrivals on 500 nodes in virtual time: five minutes (SMOKE=1: seconds).
 	@python -m benchmarks virtual-time --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
+
+.PHONY: bench-policy
+bench-policy: setup ## Try a packing policy on three days of 200 nodes beside the descheduler: an hour (SMOKE=1: a minute).
+	@python -m benchmarks policy-day --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
 
 .PHONY: bench-compare
 bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE=1: a minute); resumable.

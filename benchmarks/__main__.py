@@ -109,6 +109,19 @@ def virtual_time(
 
 
 @app.command()
+def policy_day(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
+    """Try a packing policy on made days, beside the descheduler, without a cluster."""
+    from benchmarks.policy_day.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
+    from stowage_testbed.policyday.descheduler import TOOL  # noqa: PLC0415
+
+    def act() -> str:
+        install_tools((*TOOLS, TOOL))
+        return run_benchmark(SCOPES[scope], results, say)
+
+    run_command(act)
+
+
+@app.command()
 def upstream(
     *,
     scope: Annotated[

@@ -19,6 +19,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.command import Say, write_figures
+from benchmarks.live_page.made_cluster import write_kubeconfig
 from stowage_testbed.base.clock import SystemClock
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.text.figure import Figure, at_most, figure
@@ -35,15 +36,17 @@ DRAWN_S = 120.0
 _SLIDE = """
 const [count, done] = arguments;
 const slider = document.getElementById("time");
-const frames = [];
+const [frames, work] = [[], []];
 let [step, last] = [0, null];
 function frame(now) {
   if (last !== null) frames.push(now - last);
   last = now;
-  if (step === count) { done(frames); return; }
+  if (step === count) { done([frames, work]); return; }
   const part = Math.abs(1 - 2 * ((step * 7) % count) / count);
+  const began = performance.now();
   slider.value = Number(slider.min) + part * (slider.max - slider.min);
   slider.dispatchEvent(new Event("input"));
+  work.push(performance.now() - began);
   step += 1;
   requestAnimationFrame(frame);
 }
@@ -80,12 +83,15 @@ def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """
     made = [str(scope.nodes), str(scope.pods), str(scope.events_per_s)]
     python = sys.executable
-    with _running(python, "-m", MADE_CLUSTER, *made) as (_, said):
-        kubeconfig = said.readline().strip()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _running(python, "-m", MADE_CLUSTER, *made) as (_, said),
+    ):
+        kubeconfig = write_kubeconfig(int(said.readline()), Path(folder))
         say(f"{scope.nodes} nodes and {scope.pods} pods are served")
         began = perf_counter()
         stowage = str(Path(python).with_name("stowage"))
-        page = ("page", "--kubeconfig", kubeconfig, "--for", "24h")
+        page = ("page", "--kubeconfig", str(kubeconfig), "--for", "24h")
         with _running(stowage, *page) as (server, told):
             address = told.readline().removeprefix("page: ").strip()
             if not address:
@@ -107,7 +113,7 @@ def _measure(scope: Scope, address: str, server: int, say: Say) -> list[Figure]:
         say(f"first picture after {first_ms:.0f} ms; watching {scope.watched_s:.0f} s")
         SystemClock().pause(scope.watched_s)
         driver.set_script_timeout(DRAWN_S)
-        frames = driver.execute_async_script(_SLIDE, SLIDES)
+        frames, work = driver.execute_async_script(_SLIDE, SLIDES)
         browser = _renderer_memory(driver)
     return [
         figure(
@@ -116,6 +122,10 @@ def _measure(scope: Scope, address: str, server: int, say: Say) -> list[Figure]:
         ),
         figure(
             "longest frame while sliding", "ms", frames, max, at_most(FRAME_MS, "ms")
+        ),
+        figure(
+            "longest that the page itself takes for a frame", "ms", work, max,
+            note="a busy machine adds to frames what others take",
         ),
         figure(
             "memory of the page's process in Chromium", "MB", [browser / MB], max,
@@ -144,7 +154,7 @@ def _running(*command: str) -> Iterator[tuple[int, IO[str]]]:
 def _chromium() -> Iterator[Chrome]:
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        raise StowageError("no chromium on the PATH: run ci/chromium")
+        raise StowageError("no chromium on the PATH: run ci/browsers")
     options = ChromeOptions()
     options.binary_location = browser
     with tempfile.TemporaryDirectory() as profile:

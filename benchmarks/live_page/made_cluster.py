@@ -1,7 +1,7 @@
 """An API server that only lists and watches nodes and pods that are made up.
 
-Real ones of that size take an hour to fill. Run it as a module: it prints the path of a
-kubeconfig and serves until it is ended.
+Real ones of that size take an hour to fill. Run it as a module: it prints its port and
+serves until it is ended.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import random
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -186,6 +185,7 @@ class Handler(BaseHTTPRequestHandler):
             for event in self.cluster.events():
                 line = json.dumps(event).encode() + b"\n"
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        self.close_connection = True
 
     def log_message(self, *_: object) -> None:
         """Stay silent."""
@@ -205,9 +205,8 @@ def _discovery() -> dict[str, Any]:
     return {"items": [{"metadata": {"name": ""}, "versions": [version]}]}
 
 
-def write_kubeconfig(port: int) -> Path:
-    """Write a kubeconfig of the server into a file that stays, and return its path."""
-    folder = Path(tempfile.mkdtemp(prefix="stowage-live-page-"))
+def write_kubeconfig(port: int, folder: Path) -> Path:
+    """Write a kubeconfig of the server into a folder, and return its path."""
     content = {
         "clusters": [
             {"name": "made", "cluster": {"server": f"http://127.0.0.1:{port}"}}
@@ -226,7 +225,7 @@ def serve(nodes: int, pods: int, events_per_s: float) -> None:
     Handler.cluster = MadeCluster(nodes, pods, events_per_s)
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     http.daemon_threads = True
-    print(write_kubeconfig(http.server_port), flush=True)  # noqa: T201
+    print(http.server_port, flush=True)  # noqa: T201
     http.serve_forever()
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stowage_testbed.policyday.drawing import draw_time, make_template
 from stowage_testbed.trace.format import (
     Header,
     How,
@@ -16,8 +16,6 @@ from stowage_testbed.trace.format import (
     Owner,
     PodCame,
     PodEnded,
-    PodTemplate,
-    Template,
 )
 from stowage_testbed.trace.reading import Trace
 
@@ -25,9 +23,6 @@ NAMESPACE = "day"
 ZONES = 3
 ROOM = {"cpu": "16", "memory": "64Gi", "pods": "110"}
 CORES = 16
-
-SWING = 0.5
-"""By how much of the mean the rate of arrivals goes up by day and down by night."""
 
 KINDS = (
     # cpu in milli, memory in Mi, priority, weight
@@ -76,14 +71,7 @@ def _make_node(number: int) -> Line:
 
 def _make_template(number: int) -> Line:
     cpu_milli, memory_mib, priority, _ = KINDS[number]
-    requests = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
-    container = {"name": "c", "image": "i", "resources": {"requests": requests}}
-    spec = {"priority": priority, "containers": [container]}
-    return Template(
-        t=0.0,
-        id=f"kind-{number}",
-        template=PodTemplate({"app": f"kind-{number}"}, {}, spec),
-    )
+    return make_template(f"kind-{number}", cpu_milli, memory_mib, priority)
 
 
 def _draw_pods(day: Day) -> Iterator[Line]:
@@ -94,7 +82,7 @@ def _draw_pods(day: Day) -> Iterator[Line]:
     mean_life_s = day.load * day.nodes * CORES * window_s / (day.arrivals * mean_cores)
     for number in range(day.arrivals):
         # Kept to milliseconds, as a recording has them.
-        t = round(_draw_time(draw) * window_s, 3)
+        t = round(draw_time(draw) * window_s, 3)
         kind = draw.choices(range(len(KINDS)), weights)[0]
         ran_s = round(draw.expovariate(1 / mean_life_s), 3)
         name = f"job-{number:06}"
@@ -107,12 +95,3 @@ def _draw_pods(day: Day) -> Iterator[Line]:
             yield PodEnded(
                 t=t + ran_s, namespace=NAMESPACE, name=name, how=how, ran_s=ran_s
             )
-
-
-def _draw_time(draw: random.Random) -> float:
-    """Return a part of the day, the likeliest in its middle."""
-    while True:
-        part = draw.random()
-        rate = 1 - SWING * math.cos(2 * math.pi * part)
-        if draw.random() * (1 + SWING) <= rate:
-            return part

@@ -12,7 +12,7 @@ from stowage_testbed.helm.install import CHART
 
 FOLDER = CHART / "crds"
 NOTE = """\
-This page is generated from `charts/stowage/crds/`. Both resources belong to the whole
+This page is generated from `charts/stowage/crds/`. All resources belong to the whole
 cluster and not to a namespace. `kubectl explain packingplan.spec` prints the same on a
 cluster that has them.
 """

@@ -89,8 +89,8 @@ type Seen struct {
 	Strangers map[string]string
 }
 
-// Drain is the emptying of some nodes. It is used by one goroutine.
-type Drain struct {
+// Run is the emptying of some nodes. It is used by one goroutine.
+type Run struct {
 	nodes  []*Node
 	limits Limits
 	// evicted are the pods that the API has evicted and that may still be there.
@@ -105,8 +105,8 @@ type Drain struct {
 }
 
 // New begins the emptying of the nodes.
-func New(nodes []Node, limits Limits, now time.Time) *Drain {
-	d := &Drain{limits: limits, evicted: sets.New[types.UID](), waitingSince: map[types.UID]time.Time{}, changed: now}
+func New(nodes []Node, limits Limits, now time.Time) *Run {
+	d := &Run{limits: limits, evicted: sets.New[types.UID](), waitingSince: map[types.UID]time.Time{}, changed: now}
 	for _, node := range nodes {
 		if node.State == "" {
 			node.State = Planned
@@ -117,7 +117,7 @@ func New(nodes []Node, limits Limits, now time.Time) *Drain {
 }
 
 // Nodes are the nodes as they are now.
-func (d *Drain) Nodes() []Node {
+func (d *Run) Nodes() []Node {
 	all := make([]Node, len(d.nodes))
 	for i, node := range d.nodes {
 		all[i] = *node
@@ -126,12 +126,12 @@ func (d *Drain) Nodes() []Node {
 }
 
 // Done says that nothing is left to be emptied.
-func (d *Drain) Done() bool {
+func (d *Run) Done() bool {
 	return !slices.ContainsFunc(d.nodes, func(node *Node) bool { return !node.State.final() })
 }
 
 // Next takes in what is seen, changes the states of nodes, and says which pods are to be evicted now.
-func (d *Drain) Next(seen Seen, now time.Time) []types.UID {
+func (d *Run) Next(seen Seen, now time.Time) []types.UID {
 	for uid := range d.evicted {
 		if !seen.Here.Has(uid) {
 			d.evicted.Delete(uid)
@@ -182,7 +182,7 @@ func (d *Drain) Next(seen Seen, now time.Time) []types.UID {
 }
 
 // current is the node to be emptied now, or nil.
-func (d *Drain) current() *Node {
+func (d *Run) current() *Node {
 	for _, node := range d.nodes {
 		if !node.State.final() {
 			return node
@@ -191,12 +191,12 @@ func (d *Drain) current() *Node {
 	return nil
 }
 
-func (d *Drain) giveUp(node *Node, why string, now time.Time) {
+func (d *Run) giveUp(node *Node, why string, now time.Time) {
 	node.State, node.Message, d.refused, d.changed = GivenUp, why, "", now
 }
 
 // GiveUpAll ends the plan before all nodes are empty.
-func (d *Drain) GiveUpAll(why string, now time.Time) {
+func (d *Run) GiveUpAll(why string, now time.Time) {
 	for _, node := range d.nodes {
 		if !node.State.final() {
 			d.giveUp(node, why, now)
@@ -206,7 +206,7 @@ func (d *Drain) GiveUpAll(why string, now time.Time) {
 
 // waiting notes the pods that wait for a node, and says of one that has waited for too long. The pod gets as long again:
 // it may go back to the node that is given up for it.
-func (d *Drain) waiting(seen Seen, now time.Time) (late string) {
+func (d *Run) waiting(seen Seen, now time.Time) (late string) {
 	still := map[types.UID]time.Time{}
 	for _, workload := range seen.Workloads {
 		for _, pod := range workload.Pods {
@@ -229,7 +229,7 @@ func (d *Drain) waiting(seen Seen, now time.Time) (late string) {
 }
 
 // Missing is how many ready pods the workload lacks. A pod that was evicted counts as gone at once.
-func (d *Drain) Missing(workload Workload) int {
+func (d *Run) Missing(workload Workload) int {
 	ready := 0
 	for _, pod := range workload.Pods {
 		if pod.Ready && !d.evicted.Has(pod.UID) {
@@ -240,7 +240,7 @@ func (d *Drain) Missing(workload Workload) int {
 }
 
 // isEmptied says that the node's pods have left and were replaced.
-func (d *Drain) isEmptied(node *Node, seen Seen) bool {
+func (d *Run) isEmptied(node *Node, seen Seen) bool {
 	return !slices.ContainsFunc(node.Pods, func(pod Pod) bool {
 		workload, known := seen.Workloads[pod.Workload]
 		return seen.Here.Has(pod.UID) || known && d.Missing(workload) > 0
@@ -248,7 +248,7 @@ func (d *Drain) isEmptied(node *Node, seen Seen) bool {
 }
 
 // wave are the pods of the node that may be evicted now.
-func (d *Drain) wave(node *Node, seen Seen) (uids []types.UID) {
+func (d *Run) wave(node *Node, seen Seen) (uids []types.UID) {
 	going := map[types.UID]int{}
 	for _, pod := range node.Pods {
 		if !seen.Here.Has(pod.UID) || d.evicted.Has(pod.UID) {
@@ -264,7 +264,7 @@ func (d *Drain) wave(node *Node, seen Seen) (uids []types.UID) {
 }
 
 // noteProgress notes when anything last changed that the drain waits for.
-func (d *Drain) noteProgress(seen Seen, now time.Time) {
+func (d *Run) noteProgress(seen Seen, now time.Time) {
 	here, missing, unplaced := seen.Here.Len(), 0, 0
 	for _, workload := range seen.Workloads {
 		missing += d.Missing(workload)
@@ -280,7 +280,7 @@ func (d *Drain) noteProgress(seen Seen, now time.Time) {
 }
 
 // stalled says whom the node has waited for in vain, or "".
-func (d *Drain) stalled(node *Node, seen Seen, now time.Time) string {
+func (d *Run) stalled(node *Node, seen Seen, now time.Time) string {
 	idle, timeout := now.Sub(d.changed), d.limits.Step
 	short := ""
 	for _, pod := range node.Pods {
@@ -314,16 +314,16 @@ func unready(workload Workload) string {
 }
 
 // Evicted notes that the API has evicted the pod, or that it was gone.
-func (d *Drain) Evicted(uid types.UID, now time.Time) {
+func (d *Run) Evicted(uid types.UID, now time.Time) {
 	d.evicted.Insert(uid)
 	d.refused, d.changed = "", now
 }
 
 // PutOff notes why an eviction is to be tried again.
-func (d *Drain) PutOff(why string) { d.refused = why }
+func (d *Run) PutOff(why string) { d.refused = why }
 
 // Forbidden gives up the node of a pod that may not leave it.
-func (d *Drain) Forbidden(uid types.UID, why string, now time.Time) {
+func (d *Run) Forbidden(uid types.UID, why string, now time.Time) {
 	for _, node := range d.nodes {
 		if !node.State.final() && slices.ContainsFunc(node.Pods, func(pod Pod) bool { return pod.UID == uid }) {
 			d.giveUp(node, why, now)
@@ -332,4 +332,4 @@ func (d *Drain) Forbidden(uid types.UID, why string, now time.Time) {
 }
 
 // Leaving says whether the pod was evicted and may still be there.
-func (d *Drain) Leaving(uid types.UID) bool { return d.evicted.Has(uid) }
+func (d *Run) Leaving(uid types.UID) bool { return d.evicted.Has(uid) }

@@ -17,7 +17,7 @@ var limits = draining.Limits{AtOnce: 1, Step: 20 * time.Second, Ready: 120 * tim
 
 // world is a cluster whose controllers replace an evicted pod at once, and whose scheduler and kubelets do as they are told.
 type world struct {
-	drain *draining.Drain
+	drain *draining.Run
 	now   time.Time
 	pods  map[types.UID]*draining.Sibling
 	of    map[types.UID]types.UID
@@ -74,8 +74,8 @@ func (w *world) seen() draining.Seen {
 	return seen
 }
 
-// step does what the drain says, and lets some time pass.
-func (w *world) step(passes time.Duration) (evicted []types.UID) {
+// step does what the drain says, and lets a second pass.
+func (w *world) step() (evicted []types.UID) {
 	evicted = w.drain.Next(w.seen(), w.now)
 	for _, uid := range evicted {
 		w.drain.Evicted(uid, w.now)
@@ -88,14 +88,14 @@ func (w *world) step(passes time.Duration) (evicted []types.UID) {
 			delete(w.pods, uid)
 		}
 	}
-	w.now = w.now.Add(passes)
+	w.now = w.now.Add(time.Second)
 	return evicted
 }
 
 // run steps until nothing is left, or a minute of steps.
 func (w *world) run() {
 	for i := 0; i < 600 && !w.drain.Done(); i++ {
-		w.step(time.Second)
+		w.step()
 	}
 }
 
@@ -128,7 +128,7 @@ func TestAWorkloadLosesNoFurtherPodBeforeItIsWhole(t *testing.T) {
 	w.starts = false
 
 	for range 100 {
-		w.step(time.Second)
+		w.step()
 	}
 
 	if len(w.evicted) != 2 || w.states() != "Emptying Planned" {
@@ -149,7 +149,7 @@ func TestAWorkloadThatLacksAPodAnyhowIsLeftAlone(t *testing.T) {
 	w := start()
 	w.want["a"]++
 
-	first := w.step(time.Second)
+	first := w.step()
 
 	if len(first) != 1 || first[0] != "b-n1" {
 		t.Errorf("evicted %v, want the pod of the other workload alone", first)
@@ -164,13 +164,13 @@ func TestAReplacementWithoutAPlaceEndsTheEmptyingOfItsNode(t *testing.T) {
 		if w.now.Sub(time.Unix(0, 0)) > time.Minute {
 			t.Fatalf("states %s", w.states())
 		}
-		w.step(time.Second)
+		w.step()
 	}
 	if got := w.now.Sub(time.Unix(0, 0)); got < limits.Step || got > limits.Step+5*time.Second {
 		t.Errorf("given up after %s", got)
 	}
 
-	w.step(time.Second)
+	w.step()
 	if w.states() != "GivenUp Planned" || len(w.evicted) != 2 {
 		t.Fatalf("states %s, evicted %v, while pods wait", w.states(), w.evicted)
 	}
@@ -246,7 +246,7 @@ func TestAPodGetsItsGracePeriod(t *testing.T) {
 	w := start()
 	w.slow = true
 	for range 40 {
-		w.step(time.Second)
+		w.step()
 	}
 	if w.states() != "Emptying Planned" {
 		t.Fatalf("states %s within the grace period", w.states())
@@ -257,7 +257,7 @@ func TestAPodGetsItsGracePeriod(t *testing.T) {
 			delete(w.pods, uid)
 		}
 	}
-	w.step(time.Second)
+	w.step()
 
 	if got := w.drain.Nodes()[0].State; got != draining.Emptied {
 		t.Errorf("n1 is %s", got)
@@ -287,7 +287,7 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	w.pods["a+2"] = &draining.Sibling{UID: "a+2", Node: "n9"}
 	w.of["a+1"], w.of["b+1"], w.of["a+2"] = "a", "b", "a"
 
-	w.step(time.Second)
+	w.step()
 	if len(w.evicted) != 1 || w.evicted[0] != "b-n2" || w.states() != "Emptied Emptying" {
 		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
 	}

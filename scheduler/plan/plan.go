@@ -35,8 +35,8 @@ const (
 	Paper
 	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced.
 	Consolidate
-	// Drain is the same for pods that another scheduler places: it decides where they go.
-	Drain
+	// Unsteered is the same for pods that another scheduler places: it decides where they go.
+	Unsteered
 )
 
 // Step is what a plan does with one pod. A pending pod is placed: From is empty. A running one is moved, that is evicted
@@ -125,7 +125,7 @@ func Check(message *contract.Plan, on *snapshot.Snapshot, policy Policy) (*Plan,
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	rules := []func(*Plan, *snapshot.Snapshot) error{checkCapacity, checkBudgets}
 	switch policy {
-	case Drain:
+	case Unsteered:
 		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
 	case Consolidate:
 		return append(rules, checkNoneDisplaced)

@@ -112,7 +112,7 @@ func (r *reader) pod(uid string) (*snapshot.Pod, error) {
 }
 
 func (r *reader) target(pod *snapshot.Pod, node string) error {
-	if r.policy == Drain {
+	if r.policy == Unsteered {
 		return nil
 	}
 	known, ok := r.on.Nodes[node]

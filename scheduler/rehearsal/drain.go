@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,10 +28,11 @@ type Drained struct {
 	Stuck map[string]string
 }
 
-// Drain empties the nodes on copies, one after the other. All of them have the taint from the start, and each replacement
-// goes where this profile would put it: what another scheduler does is not known, but most have the same rules. A node is
-// stuck if a pod finds no place, or would go to a node that is not in use: nothing is gained by that.
-func (f *Framework) Drain(ctx context.Context, nodes []Emptied, taint v1.Taint) (Drained, error) {
+// Empty empties the nodes on copies, one after the other. All of them, and those that are closed, have the taint from the
+// start, and each replacement goes where this profile would put it: what another scheduler does is not known, but most
+// have the same rules. A node is stuck if a pod finds no place, or would go to a node that is not in use: nothing is gained
+// by that.
+func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string, taint v1.Taint) (Drained, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {
@@ -42,14 +44,14 @@ func (f *Framework) Drain(ctx context.Context, nodes []Emptied, taint v1.Taint) 
 		return Drained{}, err
 	}
 	f.lister.SharedLister = cluster
-	d := &drain{framework: f, cluster: cluster, idle: sets.New[string]()}
+	d := &emptying{framework: f, cluster: cluster, idle: sets.New[string]()}
 	for _, node := range cluster.nodes {
 		if !isInUse(node) {
 			d.idle.Insert(node.Node().Name)
 		}
 	}
-	for _, one := range nodes {
-		if err := cluster.taint(one.Node, taint, true); err != nil {
+	for _, name := range slices.Concat(namesOf(nodes), closed) {
+		if err := cluster.taint(name, taint, true); err != nil {
 			return Drained{}, &StaleError{err}
 		}
 	}
@@ -72,25 +74,33 @@ func (f *Framework) Drain(ctx context.Context, nodes []Emptied, taint v1.Taint) 
 	return made, nil
 }
 
+func namesOf(nodes []Emptied) []string {
+	names := make([]string, len(nodes))
+	for i := range nodes {
+		names[i] = nodes[i].Node
+	}
+	return names
+}
+
 // isInUse says whether the node has a pod that would not go with it.
 func isInUse(node fwk.NodeInfo) bool {
 	for _, info := range node.GetPods() {
-		if !snapshot.IsDaemonPod(info.GetPod()) {
+		if !snapshot.GoesWithItsNode(info.GetPod()) {
 			return true
 		}
 	}
 	return false
 }
 
-// drain is one drain on a copy of the cluster.
-type drain struct {
+// emptying is done on a copy of the cluster.
+type emptying struct {
 	framework *Framework
 	cluster   *clusterCopy
 	idle      sets.Set[string]
 }
 
 // empty places the pods of a node elsewhere. If one of them is stuck, all are where they were.
-func (d *drain) empty(ctx context.Context, of Emptied) (places map[types.UID]string, stuck string, err error) {
+func (d *emptying) empty(ctx context.Context, of Emptied) (places map[types.UID]string, stuck string, err error) {
 	places = map[types.UID]string{}
 	var moved []*v1.Pod
 	for _, pod := range of.Pods {
@@ -120,7 +130,7 @@ func (d *drain) empty(ctx context.Context, of Emptied) (places map[types.UID]str
 }
 
 // takeBack puts the pods back, the last of which has only left.
-func (d *drain) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, places map[types.UID]string) error {
+func (d *emptying) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, places map[types.UID]string) error {
 	for i, replacement := range moved {
 		placed := replacement.DeepCopy()
 		placed.Spec.NodeName = places[of.Pods[i].Object.UID]
@@ -137,7 +147,7 @@ func (d *drain) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, place
 }
 
 // place chooses a node for the replacement, as a scheduling cycle would.
-func (d *drain) place(ctx context.Context, class string, pod *v1.Pod) (string, error) {
+func (d *emptying) place(ctx context.Context, class string, pod *v1.Pod) (string, error) {
 	lacking := &UnplaceableError{Nodes: len(d.cluster.nodes), Reasons: map[string]int{}}
 	var feasible []fwk.NodeInfo
 	for _, node := range d.cluster.nodes {

@@ -24,7 +24,7 @@ func (c *testCluster) drain(t *testing.T, nodes ...[]string) rehearsal.Drained {
 		order = append(order, one)
 	}
 	_, ctx := ktesting.NewTestContext(t)
-	drained, err := c.rehearser.Drain(ctx, order, emptying)
+	drained, err := c.rehearser.Empty(ctx, order, c.closed, emptying)
 	must(t, err)
 	return drained
 }
@@ -69,6 +69,19 @@ func TestAPodThatWouldGoToAnIdleNodeStays(t *testing.T) {
 
 	if !strings.Contains(got.Stuck["a1"], "not in use") || len(got.Places) != 0 {
 		t.Errorf("drained %+v", got)
+	}
+}
+
+// Stock scoring likes idle nodes best; closed while the plan lasts, they take nothing from those that are in use.
+func TestAPodGoesToANodeInUseWhereIdleOnesAreClosed(t *testing.T) {
+	at := newCluster(t, &refusing{}, nodes("a1", "b1", "c1"), pod("one", "a1", "1G"), pod("stays", "c1", "1G"))
+
+	open := at.drain(t, []string{"a1", "one"})
+	at.closed = []string{"b1"}
+	closed := at.drain(t, []string{"a1", "one"})
+
+	if len(open.Places) != 0 || closed.Places["one"] != "c1" {
+		t.Errorf("open: %+v, closed: %+v", open, closed)
 	}
 }
 

@@ -28,6 +28,8 @@ import (
 type testCluster struct {
 	rehearser *rehearsal.Framework
 	seen      *snapshot.Snapshot
+	// closed are idle nodes that a drain closes.
+	closed []string
 }
 
 // refusing is a Filter plugin that only the scheduler knows. It counts how often PreFilter is run for each app.
@@ -94,7 +96,7 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	must(t, built.WaitForHandlersSync(ctx))
-	return &testCluster{rehearser, snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
+	return &testCluster{rehearser: rehearser, seen: snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
 }
 

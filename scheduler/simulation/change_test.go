@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,22 @@ func TestChangesHappenWhenTheyAreDue(t *testing.T) {
 	}
 }
 
+// TestPodsThatAreTriedOnceLeaveAgain: what comes free later is for those who come later.
+func TestPodsThatAreTriedOnceLeaveAgain(t *testing.T) {
+	for once, want := range map[bool][2]string{false: {"node-000", ""}, true: {"", "node-000"}} {
+		result := place(t, "deterministic", simulation.Instance{
+			ID: "once", Nodes: nodes(1, 1000, gib), Once: once, Changes: []simulation.Change{{After: 2, PodGone: "default/a"}},
+			Pods: []v1.Pod{pod("a", 600, 1), pod("b", 600, 1), pod("c", 600, 1)},
+		})
+		if got := [2]string{result.Placements["default/b"], result.Placements["default/c"]}; got != want {
+			t.Errorf("once %t: %q, want %q", once, got, want)
+		}
+		if once && (result.Reasons["default/b"] == "" || !slices.Equal(result.Evicted, []string{"default/a"})) {
+			t.Errorf("a pod that left again was not preempted, and has a reason: %q, %q", result.Evicted, result.Reasons)
+		}
+	}
+}
+
 // TestErrorsOfChangesAreReportedTogether: one run should be enough to find all errors of a file.
 func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
 	_, results := stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"Never","changes":[{"after":1,"podGone":"a"},`+
@@ -48,7 +65,10 @@ func TestErrorsOfChangesAreReportedTogether(t *testing.T) {
 			t.Errorf("the error should contain %s:\n%s", want, results[0].Error)
 		}
 	}
-	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","changes":[{"after":0,"podGone":"a"}]}`)
+	_, results = stream(t, `{"id":"x","nodes":[],"pods":[],"arrival":"AtOnce","once":true,"changes":[{"after":0,"podGone":"a"}]}`)
+	if !strings.Contains(results[0].Error, "once: pods that arrive AtOnce have no turns") {
+		t.Errorf("turns of pods that arrive at once: %q", results[0].Error)
+	}
 	if !strings.Contains(results[0].Error, "none can happen between pods that arrive AtOnce") {
 		t.Errorf("changes between pods that arrive at once: %q", results[0].Error)
 	}

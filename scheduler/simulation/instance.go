@@ -31,6 +31,8 @@ type Instance struct {
 	// Replace replaces preempted pods under other names, as their controllers would. Their placement is then that of
 	// their last replacement.
 	Replace bool `json:"replace,omitempty"`
+	// Once has each pod tried in its turn alone: one that gets no node then leaves again.
+	Once bool `json:"once,omitempty"`
 	// Measure asks for a measurement.
 	Measure bool `json:"measure,omitempty"`
 	// Observed says that the objects were read from a cluster, and not written for a simulation: whatever cannot be read
@@ -139,6 +141,9 @@ func (instance *Instance) validateSequence() []error {
 	case AtOnce:
 		if len(instance.Changes) > 0 {
 			errs = append(errs, fmt.Errorf("changes: none can happen between pods that arrive %s", AtOnce))
+		}
+		if instance.Once {
+			errs = append(errs, fmt.Errorf("once: pods that arrive %s have no turns", AtOnce))
 		}
 	default:
 		errs = append(errs, fmt.Errorf("arrival: %q is neither %s nor %s", instance.Arrival, InTurn, AtOnce))

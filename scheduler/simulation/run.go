@@ -189,11 +189,28 @@ func (r *run) arrive(instance Instance) (arrived int, err error) {
 		if err := add(pod.DeepCopy()); err != nil {
 			return 0, fmt.Errorf("pod %s: %w", key(pod), err)
 		}
+		if instance.Once {
+			if err := r.dismiss(pod); err != nil {
+				return 0, fmt.Errorf("pod %s: %w", key(pod), err)
+			}
+		}
 	}
 	if err := r.change(instance.Changes, len(instance.Pods)); err != nil {
 		return 0, err
 	}
 	return arrived, r.settle()
+}
+
+// dismiss removes the pod if it has got no node.
+func (r *run) dismiss(pod *v1.Pod) error {
+	object, err := r.api.Get(podResource, pod.Namespace, pod.Name)
+	if apierrors.IsNotFound(err) {
+		return nil // it was left out
+	}
+	if err != nil || object.(*v1.Pod).Spec.NodeName != "" {
+		return err
+	}
+	return r.api.remove(podResource, pod.Namespace, pod.Name)
 }
 
 func (r *run) addNodes(instance Instance) error {
@@ -412,7 +429,8 @@ func (r *run) result(instance Instance, replaced *replacements) (Result, error) 
 			}
 		case apierrors.IsNotFound(err):
 			result.Placements[key(pod)] = ""
-			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil && !leftOut.Has("Pod "+key(pod)) {
+			dismissed := instance.Once && r.reasons[key(pod)] != ""
+			if pod.Spec.NodeName != "" || pod.DeletionTimestamp == nil && !dismissed && !leftOut.Has("Pod "+key(pod)) {
 				result.Evicted = append(result.Evicted, key(pod))
 			}
 		default:

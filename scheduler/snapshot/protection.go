@@ -81,12 +81,16 @@ type rule struct {
 	applies func(*subject) bool
 }
 
-// lasting are the rules that hold wherever the pod runs. The first match names the reason. What goes with its node comes
-// first, whatever else would keep it: such pods keep no node in use.
-var lasting = []rule{
+// ofNode are the rules for pods that go with their node. They come before all others: a node is empty with such a pod,
+// whatever else protects it.
+var ofNode = []rule{
+	{DaemonSet, isOfDaemonSet},
 	{Mirror, isMirror},
 	{Static, isStatic},
-	{DaemonSet, isOfDaemonSet},
+}
+
+// lasting are the rules that hold wherever the pod runs. The first match names the reason.
+var lasting = append(slices.Clone(ofNode), []rule{
 	{OutOfScope, isOutOfScope},
 	{ForeignScheduler, hasForeignScheduler},
 	{ProtectedNamespace, isInProtectedNamespace},
@@ -99,7 +103,7 @@ var lasting = []rule{
 	{LongGracePeriod, takesLongToEnd},
 	// The last: it is no rule of the cluster's.
 	{Unsupported, needsTheUnsupported},
-}
+}...)
 
 // unbudgeted are the lasting rules for pods that no disruption budget covers.
 var unbudgeted = []rule{

@@ -96,9 +96,9 @@ func isStatic(s *subject) bool {
 // isBare: no controller would replace the pod.
 func isBare(s *subject) bool { return s.controller == nil }
 
-// IsDaemonPod says that the pod is of a DaemonSet: it would go with its node.
-func IsDaemonPod(pod *v1.Pod) bool {
-	return isOfDaemonSet(&subject{controller: metav1.GetControllerOfNoCopy(pod)})
+// GoesWithItsNode says that the pod would go with its node: it is of a DaemonSet, or of the kubelet's own.
+func GoesWithItsNode(pod *v1.Pod) bool {
+	return firstOf(ofNode, &subject{pod: pod, controller: metav1.GetControllerOfNoCopy(pod)}) != ""
 }
 
 func isOfDaemonSet(s *subject) bool { return s.controllerKind() == "DaemonSet" }
@@ -228,4 +228,5 @@ const (
 	LimitRange         = "limit-range"
 	ResourceQuota      = "resource-quota"
 	LostReplacement    = "lost-replacement"
+	NotWhole           = "not-whole"
 )

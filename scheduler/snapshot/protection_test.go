@@ -420,16 +420,17 @@ func TestPodsOfTheNamedSchedulersMayMove(t *testing.T) {
 	}
 }
 
-// Most nodes have pods of DaemonSets in kube-system. A node with no other pod is not in use, so no other rule may hide
+// Most nodes have pods of DaemonSets in kube-system, or of the kubelet's own. A node with no other pod is not in use, so no other rule may hide
 // what they are.
-func TestANodeWithDaemonPodsAloneIsNotInUse(t *testing.T) {
+func TestANodeWithItsOwnPodsAloneIsNotInUse(t *testing.T) {
 	daemon := aPod("daemon", "n1", ownedBy("DaemonSet"), func(pod *v1.Pod) { pod.Spec.SchedulerName = "other" })
-	daemon.Namespace = metav1.NamespaceSystem
+	mirror := aPod("mirror", "n1", annotated(v1.MirrorPodAnnotationKey, "x"))
+	daemon.Namespace, mirror.Namespace = metav1.NamespaceSystem, metav1.NamespaceSystem
 
-	s := build([]*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}, daemon, aPod("p", "n2"))
+	s := build([]*v1.Node{aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi")}, daemon, mirror, aPod("p", "n2"))
 
-	if got := s.Pods[daemon.UID].Immovable; got != snapshot.DaemonSet {
-		t.Errorf("immovable for %q", got)
+	if one, other := s.Pods[daemon.UID].Immovable, s.Pods[mirror.UID].Immovable; one != snapshot.DaemonSet || other != snapshot.Mirror {
+		t.Errorf("immovable for %q and %q", one, other)
 	}
 	if used := s.InUse(nil); len(used) != 1 || used["n2"] != 1 {
 		t.Errorf("in use %v", used)

@@ -295,9 +295,6 @@ func (s *Snapshot) noteChange(at time.Time) {
 // DeletionCost is the pod's controller.kubernetes.io/pod-deletion-cost.
 func (p *Pod) DeletionCost() int32 { return p.message.DeletionCost }
 
-// GoesWithItsNode says that the node is empty with the pod, too.
-func (p *Pod) GoesWithItsNode() bool { return p.Immovable == DaemonSet }
-
 // InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node without such a
 // pod is not in use.
 func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
@@ -307,7 +304,7 @@ func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
 		if changed, moved := after[uid]; moved {
 			node = changed
 		}
-		if node != "" && !pod.GoesWithItsNode() {
+		if node != "" && !GoesWithItsNode(pod.Object) {
 			count[node]++
 		}
 	}

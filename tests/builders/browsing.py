@@ -51,7 +51,7 @@ def _found(*names: str) -> str:
         path = shutil.which(name)
         if path is not None:
             return path
-    reason = f"no {names[0]} on the PATH: run ci/chromium"
+    reason = f"no {names[0]} on the PATH: run ci/browsers"
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
@@ -114,7 +114,7 @@ class Page:
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
 
-    def until(self, what: str, script: str, *arguments: str) -> Any:
+    def until(self, what: str, script: str, *arguments: object) -> Any:
         """Return what a script returns, once that is something."""
         return WebDriverWait(self.driver, HANG_S).until(
             lambda driver: driver.execute_script(script, *arguments), what

@@ -31,7 +31,18 @@ PROCESS = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
 OF_THE_TARGET = {"job", "namespace", "pod", "up"}
 """Labels that the ServiceMonitor's targets have, and the metric of a scrape itself."""
 
-WORDS = {"and", "or", "unless", "by", "without", "on", "ignoring", "le", "bool", "offset"}
+WORDS = {
+    "and",
+    "or",
+    "unless",
+    "by",
+    "without",
+    "on",
+    "ignoring",
+    "le",
+    "bool",
+    "offset",
+}
 
 
 def own_metrics() -> dict[str, Metric]:

@@ -34,8 +34,8 @@ type solver interface {
 // rehearser tries a plan before anything is done.
 type rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
-	// Drain tries what another scheduler would do.
-	Drain(ctx context.Context, nodes []rehearsal.Emptied, taint v1.Taint) (rehearsal.Drained, error)
+	// Empty tries what another scheduler would do.
+	Empty(ctx context.Context, nodes []rehearsal.Emptied, closed []string, taint v1.Taint) (rehearsal.Drained, error)
 	// FreeOn is the room on the nodes, pods whose binding is under way counted.
 	FreeOn(ctx context.Context, nodes []string) (map[string]resources.Vector, error)
 }

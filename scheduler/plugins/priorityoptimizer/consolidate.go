@@ -201,7 +201,7 @@ func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*con
 	for _, one := range nodes {
 		order = append(order, rehearsal.Emptied{Node: one.name, Pods: s.largestFirst(one.moves)})
 	}
-	drained, err := (*s.plugin.rehearser.Load()).Drain(ctx, order, taintOf(s.record))
+	drained, err := (*s.plugin.rehearser.Load()).Empty(ctx, order, s.idleNodes(), taintOf(s.record))
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +219,18 @@ func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*con
 	return rehearsed, nil
 }
 
+// idleNodes are those of the scope that are not in use: they are closed while the plan is carried out.
+func (s *solveSession) idleNodes() (names []string) {
+	used := s.snapshot.InUse(nil)
+	for name, node := range s.snapshot.Nodes {
+		if !node.Outside && used[name] == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // rehearseAgain rehearses a recorded plan on the cluster as it is now.
 func (s *solveSession) rehearseAgain(ctx context.Context, checked *plan.Plan) (*plan.Plan, error) {
 	leaving := map[string][]plan.Step{}
@@ -234,7 +246,7 @@ func (s *solveSession) rehearseAgain(ctx context.Context, checked *plan.Plan) (*
 		return nil, err
 	}
 	s.answer.Plan = message
-	again, err := plan.Check(message, s.snapshot, plan.Drain)
+	again, err := plan.Check(message, s.snapshot, plan.Unsteered)
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -53,7 +56,7 @@ func podOn(node, owner, scheduler string) *v1.Pod {
 
 // threeNodes has a pod of each of the workloads one and b on n1, and of c on n3; n2 is not in use and cordoned. Their
 // scheduler is the profile's own or another one.
-func threeNodes(t *testing.T, scheduler string, setting func(*cluster)) *cluster {
+func threeNodes(t *testing.T, scheduler string, setting func(*cluster), more ...runtime.Object) *cluster {
 	t.Helper()
 	idle := pricedNode("n2", "1")
 	idle.Spec.Unschedulable = true
@@ -64,7 +67,7 @@ func threeNodes(t *testing.T, scheduler string, setting func(*cluster)) *cluster
 		if setting != nil {
 			setting(c)
 		}
-	}, objects...)
+	}, append(objects, more...)...)
 }
 
 // consolidate asks for a plan, for pods of the other scheduler.
@@ -118,12 +121,12 @@ func (c *cluster) otherScheduler(node string) {
 	}
 }
 
-// drains waits until the plan is in the phase, while the other scheduler places pods on a node.
-func (c *cluster) drains(phase packingplan.Phase, node string) {
+// completes waits until the plan is completed, while the other scheduler places pods on a node.
+func (c *cluster) completes(node string) {
 	c.t.Helper()
-	c.eventually("fewer is "+string(phase), func() bool {
+	c.eventually("fewer is completed", func() bool {
 		c.otherScheduler(node)
-		return c.phaseOf("fewer") == phase
+		return c.phaseOf("fewer") == packingplan.Completed
 	})
 }
 
@@ -187,7 +190,7 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	if view := c.ledger.For(testPod("stranger", 1, 0), false); !keepsOff(c.node("n1")) || holds(view, "n3") {
 		t.Errorf("taints %v, room is held: %t", c.node("n1").Spec.Taints, holds(view, "n3"))
 	}
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	for _, action := range c.client.Actions() {
 		if action.GetSubresource() == "binding" {
@@ -202,6 +205,34 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	}
 }
 
+// Another scheduler would put replacements on idle nodes, and nothing would be saved. Whoever waits is more important.
+func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T) {
+	for text, waits := range map[string]bool{"nobody waits": false, "a pod waits": true} {
+		t.Run(text, func(t *testing.T) {
+			c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true }, pricedNode("n4", "1"))
+			c.consolidate("Execute", nil)
+			c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+			if !keepsOff(c.node("n4")) {
+				t.Errorf("taints %v", c.node("n4").Spec.Taints)
+			}
+			if waits {
+				pod := testobjects.Pod("stranger", "", "1G").SchedulerName("other").Obj()
+				pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionFalse,
+					Reason: v1.PodReasonUnschedulable, LastTransitionTime: metav1.NewTime(c.clock.Now())}}
+				c.add(pod)
+				c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
+			}
+			c.endPods()
+			c.completes("n3")
+
+			c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
+			if node := c.node("n4"); len(node.Labels[packingplan.EmptiedLabel]) > 0 || !keepsOff(c.node("n1")) {
+				t.Errorf("n4: %v, n1: %v", node.Labels, c.node("n1").Spec.Taints)
+			}
+		})
+	}
+}
+
 // A process may die at any moment. The next one goes on with the nodes, and evicts no pod too many.
 func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })
@@ -211,7 +242,7 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.drains(packingplan.Completed, "n3")
+	c.completes("n3")
 
 	if len(c.evictions()) != 2 || !keepsOff(c.node("n1")) || c.about().Nodes[0].State != packingplan.NodeEmptied {
 		t.Errorf("evicted %v, %+v", c.evictions(), c.about())
@@ -316,6 +347,74 @@ func TestTheOptimiserIsAskedAboutTheScope(t *testing.T) {
 	}
 }
 
+// A workload that lacks a ready pod must not lose one more: its node would be waited for in vain.
+func TestAWorkloadThatIsNotWholeIsLeftAlone(t *testing.T) {
+	var sets []runtime.Object
+	for name, wanted := range map[string]int32{"one": 2, "b": 1, "c": 1} {
+		sets = append(sets, &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("rs-" + name)},
+			Spec:       appsv1.ReplicaSetSpec{Replicas: &wanted}})
+	}
+	c := threeNodes(t, "other", nil, sets...)
+
+	c.consolidate("DryRun", nil)
+	c.planReaches("fewer", packingplan.NoImprovement)
+
+	reasons := map[string]int{}
+	for _, pod := range c.optimizer.received()[0].Snapshot.Pods {
+		reasons[pod.ImmovableReason]++
+	}
+	if reasons[snapshot.NotWhole] != 1 || reasons[""] != 2 {
+		t.Errorf("reasons %v", reasons)
+	}
+}
+
+// Pods that wait are not what such a plan is about: they get a plan of their own.
+func TestPodsThatWaitAreNotForgottenForEmptyNodes(t *testing.T) {
+	c := figureOne(t, func(request *contract.SolveRequest, stream *call) error {
+		if request.Options.Objective == contract.Objective_OBJECTIVE_CONSOLIDATE {
+			return nothing(request, stream)
+		}
+		return answers(solveFigureOne)(request, stream)
+	}, nil)
+
+	c.createPlan("fewer", map[string]any{"objective": "Consolidate", "executionMode": "Execute"}, nil)
+	c.planReaches("fewer", packingplan.NoImprovement)
+	c.reaches(packingplan.Completed)
+
+	if c.nodeOf("three") == "" {
+		t.Error(c.state())
+	}
+}
+
+// Emptying nodes may take long. Other plans go on meanwhile, but not another one that empties nodes.
+func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
+	c := threeNodes(t, "other", func(c *cluster) { c.slowTermination = true })
+	c.consolidate("Execute", nil)
+	c.eventually("pods are terminating", func() bool { return len(c.evictions()) == 2 })
+
+	c.createPlan("later", map[string]any{"objective": "Consolidate"}, nil)
+	c.createPlan("what-if", map[string]any{"executionMode": "DryRun"}, nil)
+	c.planReaches("what-if", packingplan.NoImprovement)
+	if phase := c.phaseOf("later"); phase != "" || c.phaseOf("fewer") != packingplan.Executing {
+		t.Errorf("the later plan is %q; %s", phase, c.state())
+	}
+
+	c.endPods()
+	c.completes("n3")
+	c.planReaches("later", packingplan.NoImprovement)
+}
+
+// A plan's name may be longer than a label or a taint may be, and two long names must not look the same there.
+func TestPlansAreToldApartOnNodes(t *testing.T) {
+	long := strings.Repeat("a", 252)
+	one, other := nameOnNodes(long+"b"), nameOnNodes(long+"c")
+
+	if one == other || len(validation.IsValidLabelValue(one)) != 0 || nameOnNodes("fewer") != "fewer" {
+		t.Errorf("%q and %q", one, other)
+	}
+}
+
 // A user may want the emptied nodes cordoned, or as they were. A node that somebody else has cordoned stays so.
 func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 	for mode, want := range map[string]struct{ cordoned, tainted bool }{"Taint": {false, true}, "Cordon": {true, false}, "Keep": {false, false}} {
@@ -323,7 +422,7 @@ func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 			c := threeNodes(t, "other", nil)
 
 			c.consolidate("Execute", map[string]any{"emptiedNodes": mode})
-			c.drains(packingplan.Completed, "n3")
+			c.completes("n3")
 
 			node := c.node("n1")
 			if node.Spec.Unschedulable != want.cordoned || keepsOff(node) != want.tainted || node.Labels[packingplan.EmptiedLabel] != "fewer" {

@@ -22,7 +22,7 @@ import (
 // drainExecution carries out a plan whose pods another scheduler places. It works from the plan's record and the cluster
 // alone, so that a restarted process goes on where it was.
 type drainExecution struct {
-	*draining.Drain
+	*draining.Run
 	emptying
 	plugin  *Plugin
 	clock   clock.PassiveClock
@@ -38,6 +38,7 @@ type drainExecution struct {
 	progress  progressWriter
 	// changed: the status has not been written since its last change.
 	changed bool
+	idle    closedNodes
 }
 
 // leavingPod is a pod of the plan, by the name that it has in the record.
@@ -55,6 +56,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 		evictor: l.evictorFor(l.plugin.view.rulesFor(record)),
 		pods:    map[types.UID]leavingPod{}, wanted: map[types.UID]int{},
 	}
+	d.idle = closedNodes{emptying: &d.emptying, scope: l.plugin.view.rulesFor(record).Scope}
 	byNode := map[string][]draining.Pod{}
 	for i := range record.Status.Moves {
 		move := &record.Status.Moves[i]
@@ -74,7 +76,7 @@ func (l *loop) newDrain(record *packingplan.Record) *drainExecution {
 			nodes = append(nodes, draining.Node{Name: node.Name, Pods: byNode[node.Name], State: draining.State(node.State)})
 		}
 	}
-	d.Drain = draining.New(nodes, draining.Limits{AtOnce: int(l.args.Limits.MaxUnavailablePerWorkload),
+	d.Run = draining.New(nodes, draining.Limits{AtOnce: int(l.args.Limits.MaxUnavailablePerWorkload),
 		Step: seconds(l.args.StepTimeoutSeconds), Ready: seconds(l.args.ReadyTimeoutSeconds)}, l.clock.Now())
 	return d
 }
@@ -87,8 +89,6 @@ func (d *drainExecution) live(pod leavingPod) *v1.Pod {
 	}
 	return live
 }
-
-func (d *drainExecution) about() *packingplan.Record { return d.record }
 
 // advance empties the nodes as far as is possible now. It returns how the plan ends, or nil.
 func (d *drainExecution) advance(ctx context.Context) *ending {
@@ -106,6 +106,7 @@ func (d *drainExecution) advance(ctx context.Context) *ending {
 		return nil
 	}
 	now := d.clock.Now()
+	d.idle.advance(ctx, now)
 	seen := d.seen()
 	going := d.Next(seen, now)
 	if !now.Before(d.notBefore) {
@@ -263,19 +264,19 @@ func (d *drainExecution) ended() *ending {
 		}
 		return &ending{packingplan.Aborted, reason}
 	}
-	text := fmt.Sprintf("%d nodes are empty", emptied)
-	if left > 0 {
-		text += fmt.Sprintf(", %d were given up", left)
-	}
-	return &ending{packingplan.Completed, text}
+	return &ending{packingplan.Completed, fmt.Sprintf("emptied %d of %d nodes", emptied, emptied+left)}
 }
 
-// conclude puts the end into the status and gives back the nodes that are not empty.
-func (d *drainExecution) conclude(ctx context.Context, end *ending) {
-	d.GiveUpAll(end.message, d.clock.Now())
+// endDrain gives back the nodes that are not empty, and puts the end into the status.
+func (l *loop) endDrain(ctx context.Context, end *ending) {
+	d := l.drain
+	l.drain = nil
+	d.idle.open(ctx)
 	d.settle(ctx, end.message)
 	d.noteMoves(d.seen())
 	d.record.Status.Set(packingplan.Executed, end.phase == packingplan.Completed, string(end.phase), end.message, d.clock.Now())
+	l.plugin.trigger.retry() // there may be room elsewhere by now
+	l.records.finish(ctx, d.record, end.phase, end.message)
 }
 
 // startDrain carries a plan out that was rehearsed just now.
@@ -286,7 +287,7 @@ func (l *loop) startDrain(ctx context.Context, record *packingplan.Record) {
 		return
 	}
 	l.records.logger(record).Info("Emptying nodes", "nodes", len(record.Status.Consolidation.OpenNodes()), "moves", len(record.Status.Moves))
-	l.execution = l.newDrain(record)
+	l.drain = l.newDrain(record)
 	l.plugin.hold.end()
 }
 
@@ -298,7 +299,7 @@ func (l *loop) resumeDrain(ctx context.Context, record *packingplan.Record) (aga
 		return isTransient(err)
 	}
 	l.records.logger(record).Info("Emptying the nodes of a former process's plan")
-	l.execution = l.newDrain(record)
+	l.drain = l.newDrain(record)
 	l.plugin.hold.end()
 	return false
 }

@@ -95,7 +95,7 @@ func (e *emptying) count(state packingplan.NodeState) (count int) {
 func (v *view) lasting(node string) (pods []*v1.Pod) {
 	objects, _ := v.indexed.ByIndex(nodeIndex, node)
 	for _, object := range objects {
-		if pod, ok := object.(*v1.Pod); ok && !podutil.IsPodTerminal(pod) && !snapshot.IsDaemonPod(pod) {
+		if pod, ok := object.(*v1.Pod); ok && !podutil.IsPodTerminal(pod) && !snapshot.GoesWithItsNode(pod) {
 			pods = append(pods, pod)
 		}
 	}

@@ -74,17 +74,6 @@ type planExecution struct {
 	emptying *emptying
 }
 
-// activePlan is a plan that is being carried out.
-type activePlan interface {
-	about() *packingplan.Record
-	// advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
-	advance(ctx context.Context) *ending
-	// conclude puts the end into the status.
-	conclude(ctx context.Context, end *ending)
-}
-
-func (e *planExecution) about() *packingplan.Record { return e.record }
-
 // advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
 func (e *planExecution) advance(ctx context.Context) *ending {
 	// First the pods that have left, then the room: it must include what they took.

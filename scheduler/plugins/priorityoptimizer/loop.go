@@ -37,7 +37,10 @@ type loop struct {
 	state state
 	marks nodeMarks
 	// execution is that of the plan being carried out; nil otherwise.
-	execution activePlan
+	execution *planExecution
+	// drain is the plan being carried out whose pods another scheduler places; nil otherwise. It takes long and holds
+	// nothing, so all else goes on beside it.
+	drain *drainExecution
 	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
 	leadingSince time.Time
 	// pruned is when pods that no longer exist were last removed from the held sets.
@@ -115,7 +118,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		return executingTick
 	}
 	l.wakeWaiting()
-	if l.execution == nil {
+	if l.execution == nil && l.drain == nil {
 		l.releaseStale(ctx)
 	}
 	switch l.state {
@@ -129,6 +132,11 @@ func (l *loop) step(ctx context.Context) time.Duration {
 			l.endPlan(ctx, end)
 		}
 	}
+	if l.drain != nil {
+		if end := l.drain.advance(ctx); end != nil {
+			l.endDrain(ctx, end)
+		}
+	}
 	l.update()
 	return l.tick()
 }
@@ -139,7 +147,9 @@ func (l *loop) measure() {
 	heldPods.Set(float64(p.hold.held.size() + p.awaitingSolve.size() + p.batch.size()))
 	var open *packingplan.Record
 	if l.execution != nil {
-		open = l.execution.about()
+		open = l.execution.record
+	} else if l.drain != nil {
+		open = l.drain.record
 	} else if len(l.records.unwritten) > 0 {
 		open = l.records.unwritten[0]
 	}
@@ -159,7 +169,7 @@ func (l *loop) tick() time.Duration {
 		return executingTick
 	}
 	tick := idleTick
-	if l.plugin.awaitingSolve.size() > 0 {
+	if l.plugin.awaitingSolve.size() > 0 || l.drain != nil {
 		tick = executingTick
 	}
 	if at, due := l.plugin.trigger.due(); due {
@@ -174,7 +184,7 @@ func (l *loop) standBy(ctx context.Context) {
 	if l.leadingSince.IsZero() {
 		return
 	}
-	l.execution = nil
+	l.execution, l.drain = nil, nil
 	l.plugin.execution.Store(nil)
 	l.records.unwritten = nil
 	if l.plugin.lead.check(ctx) != nil {
@@ -231,11 +241,11 @@ func (l *loop) startDue(ctx context.Context) {
 		return
 	}
 	l.records.abortWaiting(ctx, all)
-	if record := l.records.nextApproved(all); record != nil {
+	if record := l.records.nextApproved(all, l.mustWait); record != nil {
 		l.executeApproved(ctx, record)
 		return
 	}
-	manual := l.records.nextManual(ctx, all)
+	manual := l.records.nextManual(ctx, all, l.mustWait)
 	if l.isDue() && (manual == nil || l.manualLast) {
 		l.manualLast = false
 		l.solveAutomatic(ctx)
@@ -246,6 +256,11 @@ func (l *loop) startDue(ctx context.Context) {
 		l.hasRead = true
 		l.readAhead()
 	}
+}
+
+// mustWait says that a user's plan has to wait: nodes are emptied for one plan at a time.
+func (l *loop) mustWait(record *packingplan.Record) bool {
+	return l.drain != nil && record.Consolidates()
 }
 
 func (l *loop) isDue() bool {
@@ -269,13 +284,12 @@ func (l *loop) readAhead() {
 
 // endPlan releases everything that the plan held.
 func (l *loop) endPlan(ctx context.Context, end *ending) {
-	active := l.execution
+	done := l.execution
 	l.execution = nil
 	l.plugin.execution.Store(nil)
-	active.conclude(ctx, end)
-	done, steered := active.(*planExecution)
+	done.conclude(ctx, end)
 	switch {
-	case active.about().Consolidates():
+	case done.record.Consolidates():
 		l.plugin.trigger.retry() // there may be room elsewhere by now
 	case end.phase != packingplan.Completed:
 		l.plugin.trigger.failed()
@@ -290,8 +304,6 @@ func (l *loop) endPlan(ctx context.Context, end *ending) {
 		l.plugin.trigger.retry()
 	}
 	l.plugin.activate(l.plugin.keptOut.all())
-	if steered {
-		l.plugin.activate(done.Waiting())
-	}
-	l.records.finish(ctx, active.about(), end.phase, end.message)
+	l.plugin.activate(done.Waiting())
+	l.records.finish(ctx, done.record, end.phase, end.message)
 }

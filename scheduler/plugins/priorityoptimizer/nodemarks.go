@@ -56,6 +56,11 @@ func (m nodeMarks) begin(ctx context.Context, plan *packingplan.Record, name str
 	})
 }
 
+// close keeps new pods off an idle node as long as the plan lasts.
+func (m nodeMarks) close(ctx context.Context, plan *packingplan.Record, name string) error {
+	return m.change(ctx, name, func(node *v1.Node) { setTaint(node, taintOf(plan), true) })
+}
+
 // release lets pods go to the node again, if the plan of that name keeps them off.
 func (m nodeMarks) release(ctx context.Context, plan, name string) error {
 	value := nameOnNodes(plan)

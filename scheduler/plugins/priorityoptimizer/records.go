@@ -160,9 +160,11 @@ func isManual(record *packingplan.Record) bool {
 	return !record.Ours() && (record.Status.Phase == "" || record.Status.Phase == packingplan.Pending)
 }
 
-// nextManual is the oldest plan with which a user asks for a solve. Plans beyond the number that may wait are refused,
+// nextManual is the oldest plan with which a user asks for a solve and that need not wait. Plans beyond the number that may wait are refused,
 // the newest first.
-func (r *planRecords) nextManual(ctx context.Context, all []*packingplan.Record) *packingplan.Record {
+func (r *planRecords) nextManual(
+	ctx context.Context, all []*packingplan.Record, mustWait func(*packingplan.Record) bool,
+) *packingplan.Record {
 	waiting := slices.DeleteFunc(r.unhandled(all), func(record *packingplan.Record) bool { return !isManual(record) })
 	for refused := 0; len(waiting) > waitingPlans && refused < refusedAtOnce; refused++ {
 		last := len(waiting) - 1
@@ -172,16 +174,17 @@ func (r *planRecords) nextManual(ctx context.Context, all []*packingplan.Record)
 		}
 		waiting = waiting[:last]
 	}
+	waiting = slices.DeleteFunc(waiting, mustWait)
 	if len(waiting) == 0 {
 		return nil
 	}
 	return r.fresh(waiting[0])
 }
 
-// nextApproved is a proposal that a user has approved.
-func (r *planRecords) nextApproved(all []*packingplan.Record) *packingplan.Record {
+// nextApproved is a proposal that a user has approved and that need not wait.
+func (r *planRecords) nextApproved(all []*packingplan.Record, mustWait func(*packingplan.Record) bool) *packingplan.Record {
 	for _, record := range all {
-		if record.Approved() && !record.Spec.Abort && !r.approved.Has(record.UID()) {
+		if record.Approved() && !mustWait(record) && !record.Spec.Abort && !r.approved.Has(record.UID()) {
 			return r.fresh(record)
 		}
 	}

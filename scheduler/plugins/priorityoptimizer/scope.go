@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -47,7 +48,37 @@ func (s *solveSession) policy() plan.Policy {
 	case s.isSteered():
 		return plan.Consolidate
 	}
-	return plan.Drain
+	return plan.Unsteered
+}
+
+// keepShort pins the pods of workloads of which no pod may leave, since too few are ready: a drain would wait for them in
+// vain.
+func (s *solveSession) keepShort() {
+	atOnce := int(s.args.Limits.MaxUnavailablePerWorkload)
+	if s.policy() != plan.Unsteered || atOnce == 0 {
+		return
+	}
+	ready, of := map[types.UID]int{}, map[types.UID]*snapshot.Pod{}
+	for _, pod := range s.snapshot.Pods {
+		if pod.Owner != "" && pod.Node != "" {
+			of[pod.Owner] = pod
+			if snapshot.IsReady(pod.Object) {
+				ready[pod.Owner]++
+			}
+		}
+	}
+	short := sets.New[types.UID]()
+	for owner, pod := range of {
+		if wanted := snapshot.Wanted(pod.Object, s.plugin.view.workloads); wanted != nil && int(*wanted)-ready[owner] >= atOnce {
+			short.Insert(owner)
+		}
+	}
+	for uid, pod := range s.snapshot.Pods {
+		if short.Has(pod.Owner) && pod.Node != "" && pod.Immovable == "" {
+			s.snapshot.Pin(uid, snapshot.NotWhole)
+			s.noteChange(s.clock.Now().Add(snapshot.LookAgain))
+		}
+	}
 }
 
 // limits are those of the profile, within which the plan may ask for fewer moves.

@@ -44,8 +44,8 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 // solveManual answers a user's plan.
 func (l *loop) solveManual(ctx context.Context, record *packingplan.Record) {
 	l.records.handled.Insert(record.UID())
-	if record.Spec.ExecutionMode == packingplan.Execute {
-		l.plugin.trigger.started()
+	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
+		l.plugin.trigger.started() // it is about the pods that wait
 	}
 	if err := l.planner.ready(ctx); err != nil {
 		solvesTotal.WithLabelValues(failureLabel(err)).Inc()
@@ -67,7 +67,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	l.enter(solving)
 	session := l.planner.newSession(record)
-	if record.Spec.ExecutionMode == packingplan.Execute {
+	if record.Spec.ExecutionMode == packingplan.Execute && session.policy() != plan.Unsteered {
 		if !l.plugin.hold.begin(session.limit + holdMargin) {
 			l.plugin.releaseAwaiting()
 		}
@@ -77,7 +77,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	}
 	checked, end := session.findPlan(ctx)
 	defer func() { l.plugin.trigger.pause(pauseFactor * session.ownTime) }()
-	if record.Spec.ExecutionMode == packingplan.Execute {
+	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
 		defer l.plugin.scheduleRefused(session)
 	}
 	switch {
@@ -115,7 +115,7 @@ func (l *loop) executeApproved(ctx context.Context, record *packingplan.Record) 
 	if err == nil {
 		err = session.checkDisruptions(checked)
 	}
-	if err == nil && session.policy() == plan.Drain {
+	if err == nil && session.policy() == plan.Unsteered {
 		checked, err = session.rehearseAgain(ctx, checked)
 	}
 	if err == nil {

@@ -20,7 +20,9 @@ const startTries = 3
 // startPlan records the plan, checks it against the live state and makes it the active plan.
 func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *plan.Plan) {
 	giveUp := func(phase packingplan.Phase, err error) {
-		l.plugin.trigger.failed()
+		if !session.record.Consolidates() {
+			l.plugin.trigger.failed()
+		}
 		l.records.finish(ctx, session.record, phase, err.Error())
 	}
 	session.record.Status.Phase = packingplan.Proposed
@@ -32,7 +34,7 @@ func (l *loop) startPlan(ctx context.Context, session *solveSession, checked *pl
 		l.records.finish(ctx, session.record, packingplan.Aborted, messageAborted)
 		return
 	}
-	if session.policy() == plan.Drain {
+	if session.policy() == plan.Unsteered {
 		l.startDrain(ctx, session.record)
 		return
 	}

@@ -163,6 +163,7 @@ func (s *solveSession) applyConstraints() {
 		s.noteChange(next)
 	}
 	s.keepBroken()
+	s.keepShort()
 	s.keepRefused()
 	cooling := coolingAt(now, s.history, s.coolDown())
 	if len(cooling) == 0 {

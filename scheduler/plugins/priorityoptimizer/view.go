@@ -205,7 +205,8 @@ func (v *view) ofController(uid types.UID) (pods []*v1.Pod) {
 	return pods
 }
 
-// controllerIndex finds the pods of a controller by its UID, nodeIndex those of a node by its name.
+// controllerIndex finds the pods of a controller by its UID, nodeIndex those of a node by its name, and those
+// that have none by the empty one.
 const (
 	controllerIndex = "stowage.dev/controller"
 	nodeIndex       = "stowage.dev/node"
@@ -217,7 +218,7 @@ func indexPods(pods cache.SharedIndexInformer) error {
 		return nil
 	}
 	return pods.AddIndexers(cache.Indexers{nodeIndex: func(object any) ([]string, error) {
-		if pod, ok := object.(*v1.Pod); ok && pod.Spec.NodeName != "" {
+		if pod, ok := object.(*v1.Pod); ok {
 			return []string{pod.Spec.NodeName}, nil
 		}
 		return nil, nil

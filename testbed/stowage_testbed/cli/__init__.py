@@ -19,6 +19,7 @@ from stowage_testbed.cli import (  # noqa: F401
     run,
     scenario,
     simulate,
+    simulate_policy,
     solve,
     tools,
     try_out,

@@ -1,17 +1,25 @@
-"""Plans that empty nodes: asked for in a cluster, followed, and told in words."""
+"""Plans that empty nodes: asked for in a cluster, and followed to their end."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import typer
 
 from stowage_testbed.base.clock import Clock, SystemClock
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cli.emptied_nodes import ending, phase_of, progress
+from stowage_testbed.cli.main import FAILED
+from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.plan import FINISHED_PHASES
+from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES
+
+if TYPE_CHECKING:
+    from stowage_testbed.defragment.findings import Defragmentation
 
 LOOK_S, TAKEN_UP_S = 1.0, 60.0
 """Seconds between two looks at a plan, and until somebody must have taken it up."""
@@ -88,92 +96,72 @@ def follow(
         clock.pause(LOOK_S)
 
 
-def progress(plan: JsonObject) -> str:
-    """Return how far a plan has come, in one line."""
-    name, phase = plan["metadata"]["name"], phase_of(plan)
-    told = nodes_of(plan)
-    if not told:
-        return f"{name}: {phase or 'not taken up yet'}"
-    states = Counter(str(one.get("state", "")) for one in told)
-    return (
-        f"{name}: {phase}, {states['Emptied']} of {len(told)} nodes emptied"
-        f"{_saved(plan)}"
-    )
-
-
-def ending(plan: JsonObject) -> Iterator[str]:
-    """Yield what became of a plan that has ended, or is a proposal."""
-    message = (plan.get("status") or {}).get("message", "")
-    name, phase = plan["metadata"]["name"], phase_of(plan)
-    told = nodes_of(plan)
-    emptied = [one["name"] for one in told if one.get("state") == "Emptied"]
-    if phase == "Proposed":
-        yield f"{name} is proposed{_saved(plan)}. To have it carried out:"
-        yield f"  stowage plan approve {name}"
-        return
-    yield (
-        f"{name} is {phase}: {len(emptied)} nodes emptied{_saved(plan)}"
-        f"{f'; {message}' if message else ''}"
-    )
-    for node in told:
-        if node.get("state") not in ("Emptied", None):
-            why = f": {node['message']}" if node.get("message") else ""
-            yield f"  {node['name']} is {node['state']}{why}"
-
-
-def summary(plan: JsonObject) -> Iterator[str]:
-    """Yield what a plan does to the nodes in use, where it empties any."""
-    said = consolidation_of(plan)
-    if not said:
-        return
-    yield (
-        f"  {said.get('nodesBefore', 0)} nodes in use, {said.get('nodesAfter', 0)} by "
-        f"the plan; proved: at least {said.get('nodesLowerBound', 0)}"
-    )
-    if "hourlyPriceBefore" in said:
-        before, after, least, saving = (
-            said.get(f"hourly{name}", "")
-            for name in ("PriceBefore", "PriceAfter", "PriceLowerBound", "Saving")
-        )
-        yield (
-            f"  {before} an hour, {after} by the plan; proved: at least {least}; "
-            f"saved: {saving}"
-        )
-    sure = {
-        "Reserved": "room is held for each replacement",
-        "Rehearsed": "another scheduler found a place for each replacement; nothing "
-        "is held",
-    }.get(said.get("certainty", ""))
-    if sure:
-        yield f"  {said['certainty']}: {sure}"
-
-
-def objective_of(plan: JsonObject) -> str:
-    """Return what a plan is for."""
-    return str((plan.get("spec") or {}).get("objective") or "Place")
-
-
-def consolidation_of(plan: JsonObject) -> JsonObject:
-    """Return what a plan's status says of nodes in use; empty if it says nothing."""
-    said: JsonObject = (plan.get("status") or {}).get("consolidation") or {}
-    return said
-
-
-def nodes_of(plan: JsonObject) -> list[JsonObject]:
-    """Return the nodes that a plan empties, with how far each has come."""
-    return consolidation_of(plan).get("nodes") or []
-
-
-def phase_of(plan: JsonObject) -> str:
-    """Return a plan's phase; empty until somebody takes it up."""
-    phase: str = (plan.get("status") or {}).get("phase", "")
-    return phase
-
-
 def _executes(plan: JsonObject) -> bool:
     return str((plan.get("spec") or {}).get("executionMode")) == "Execute"
 
 
-def _saved(plan: JsonObject) -> str:
-    saving = consolidation_of(plan).get("hourlySaving")
-    return f", {saving} an hour saved" if saving else ""
+def check(*, acts: bool, both_ways: bool, files: bool, sure: bool) -> None:
+    """See to it that what is asked for makes sense.
+
+    Raises
+    ------
+    InputError
+        It does not.
+    """
+    if both_ways:
+        raise InputError("--propose leaves it to you to approve: leave out --apply")
+    if acts and files:
+        raise InputError("a file cannot be changed: name a cluster with --context")
+    if sure and not acts:
+        raise InputError("--yes answers what --apply asks: give that, too")
+
+
+def check_labels(nodes: tuple[str, ...]) -> None:
+    """See to it that the release knows the prices that the answer is made with."""
+    if nodes:
+        raise InputError(
+            f"the release knows prices by the nodes' label only, which "
+            f"{len(nodes):,} nodes with a price lack, {nodes[0]} for one; set it as "
+            "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
+            "stowage.dev/hourly-price=PRICE"
+        )
+
+
+def is_wanted(found: Defragmentation, *, sure: bool) -> bool:
+    """Return whether the plan is to be carried out: somebody is asked, or is sure.
+
+    Raises
+    ------
+    InputError
+        There is nobody to be asked.
+    """
+    if not found.emptied:
+        return False
+    if sure:
+        return True
+    if not _asks_somebody():
+        raise InputError("nobody can be asked here whether it is wanted: give --yes")
+    return typer.confirm(
+        "\nHave the release make such a plan of the cluster as it is now, and carry "
+        "it out?"
+    )
+
+
+def _asks_somebody() -> bool:
+    return sys.stdin.isatty()
+
+
+def carry_out(plans: PlanApi, asked: Asked, *, execute: bool) -> None:
+    """Have the release make a plan, follow it, and say what became of it.
+
+    Raises
+    ------
+    StowageError
+        It cannot be asked for, or nobody takes it up.
+    """
+    name = plans.create("defragment-", asked.spec(execute=execute))
+    typer.echo(f"plan {name} is asked for; to give it up: stowage plan abort {name}")
+    plan = follow(lambda: plans.plan(name), typer.echo)
+    typer.echo("\n".join(ending(plan)))
+    if (plan.get("status") or {}).get("phase") in BROKEN_PHASES:
+        raise typer.Exit(FAILED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,8 +25,15 @@ from stowage_testbed.cli.answers import (
     read_inventory,
     show,
 )
-from stowage_testbed.cli.consolidation import Asked, EmptiedNodes, ending, follow
-from stowage_testbed.cli.main import FAILED, Minor, app
+from stowage_testbed.cli.consolidation import (
+    Asked,
+    EmptiedNodes,
+    carry_out,
+    check,
+    check_labels,
+    is_wanted,
+)
+from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.cli.which_cluster import (
     Cluster,
@@ -35,11 +42,10 @@ from stowage_testbed.cli.which_cluster import (
     Lists,
     new_client,
 )
-from stowage_testbed.observe.plan import BROKEN_PHASES
 
 if TYPE_CHECKING:
-    from stowage_testbed.defragment.asking import Options
     from stowage_testbed.defragment.findings import Defragmentation
+    from stowage_testbed.defragment.options import Options
     from stowage_testbed.whatif.inventory import Inventory
 
 SECONDS = 20.0
@@ -170,7 +176,7 @@ def defragment(
     from stowage_testbed.whatif.prices import prices_of  # noqa: PLC0415
 
     acts = propose or apply
-    _check(acts=acts, both_ways=propose and apply, files=bool(file), sure=yes)
+    check(acts=acts, both_ways=propose and apply, files=bool(file), sure=yes)
     gain = _gain(least_gain)
     namespaces = _namespaces(namespace or (), namespace_selector)
     options = _options(
@@ -185,7 +191,7 @@ def defragment(
     known = prices_of(prices, price or ())
     inventory = read_inventory(cluster, context, kubeconfig, file, minor=kubernetes)
     if acts:
-        _check_labels(known.not_by_label(inventory))
+        check_labels(known.not_by_label(inventory))
     found = _found(known.priced(inventory), options)
     show(
         screen(found),
@@ -194,7 +200,7 @@ def defragment(
         as_json=as_json,
         output=output,
     )
-    if not acts or (apply and not _is_wanted(found, sure=yes)):
+    if not acts or (apply and not is_wanted(found, sure=yes)):
         return
     asked = Asked(
         schedulers=options.release.schedulers,
@@ -206,7 +212,7 @@ def defragment(
         emptied=emptied_nodes,
     )
     with new_client(cluster, context, kubeconfig) as client:
-        _carry_out(PlanApi(client), asked, execute=apply)
+        carry_out(PlanApi(client), asked, execute=apply)
 
 
 def _found(inventory: Inventory, options: Options) -> Defragmentation:
@@ -229,7 +235,7 @@ def _options(
     gain: Fraction = Fraction(0),
     namespaces: dict[str, Any] | None = None,
 ) -> Options:
-    from stowage_testbed.defragment.asking import Options  # noqa: PLC0415
+    from stowage_testbed.defragment.options import Options  # noqa: PLC0415
     from stowage_testbed.whatif.asking import PlanLimits  # noqa: PLC0415
     from stowage_testbed.whatif.release import release_of  # noqa: PLC0415
 
@@ -263,56 +269,6 @@ def _namespaces(names: list[str] | tuple[()], selector: str | None) -> Any:
 
 
 def _gain(text: str) -> Fraction:
-    try:
-        gain = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        gain = Fraction(-1)
-    if gain < 0 or "/" in text:
+    if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise InputError(f"--least-gain {text}: write a number from 0 on, as in 0.5")
-    return gain
-
-
-def _check(*, acts: bool, both_ways: bool, files: bool, sure: bool) -> None:
-    if both_ways:
-        raise InputError("--propose leaves it to you to approve: leave out --apply")
-    if acts and files:
-        raise InputError("a file cannot be changed: name a cluster with --context")
-    if sure and not acts:
-        raise InputError("--yes answers what --apply asks: give that, too")
-
-
-def _check_labels(nodes: tuple[str, ...]) -> None:
-    """See to it that the release knows the prices that the answer is made with."""
-    if nodes:
-        raise InputError(
-            f"the release knows prices by the nodes' label only, which "
-            f"{len(nodes):,} nodes with a price lack, {nodes[0]} for one; set it as "
-            "in: kubectl label nodes --selector node.kubernetes.io/instance-type=TYPE "
-            "stowage.dev/hourly-price=PRICE"
-        )
-
-
-def _is_wanted(found: Defragmentation, *, sure: bool) -> bool:
-    if not found.emptied:
-        return False
-    if sure:
-        return True
-    if not _asks_somebody():
-        raise InputError("nobody can be asked here whether it is wanted: give --yes")
-    return typer.confirm(
-        "\nHave the release make such a plan of the cluster as it is now, and carry "
-        "it out?"
-    )
-
-
-def _asks_somebody() -> bool:
-    return sys.stdin.isatty()
-
-
-def _carry_out(plans: PlanApi, asked: Asked, *, execute: bool) -> None:
-    name = plans.create("defragment-", asked.spec(execute=execute))
-    typer.echo(f"plan {name} is asked for; to give it up: stowage plan abort {name}")
-    plan = follow(lambda: plans.plan(name), typer.echo)
-    typer.echo("\n".join(ending(plan)))
-    if (plan.get("status") or {}).get("phase") in BROKEN_PHASES:
-        raise typer.Exit(FAILED)
+    return Fraction(text)

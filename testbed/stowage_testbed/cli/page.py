@@ -63,7 +63,7 @@ def page(
     with client:
         show_page(
             client,
-            cluster or context or "cluster",
+            cluster or context or client.configuration.host,
             port=port or 0,
             save=save,
             for_s=for_s,

@@ -12,12 +12,13 @@ from tabulate import tabulate
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cli.consolidation import (
+from stowage_testbed.cli.emptied_nodes import (
     consolidation_of,
     nodes_of,
     objective_of,
     phase_of,
     summary,
+    told_price,
 )
 from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES
@@ -171,7 +172,7 @@ def _row(plan: JsonObject) -> tuple[str, ...]:
         objective_of(plan),
         *map(str, counts),
         str(len(nodes_of(plan)) or ""),
-        consolidation_of(plan).get("hourlySaving", ""),
+        told_price(consolidation_of(plan).get("hourlySaving", "")),
         "yes" if status.get("optimal") else "no",
     )
 
@@ -263,10 +264,9 @@ def _steps(status: JsonObject) -> Iterator[Row]:
 
 def _emptied(plan: JsonObject) -> Iterator[Row]:
     for one in nodes_of(plan):
-        yield tuple(
-            one.get(field, "")
-            for field in ("name", "hourlyPrice", "moves", "gain", "state", "message")
-        )
+        price = told_price(one.get("hourlyPrice", ""))
+        further = ("moves", "gain", "state", "message")
+        yield one["name"], price, *(one.get(field, "") for field in further)
 
 
 def _protected(status: JsonObject) -> Iterator[Row]:

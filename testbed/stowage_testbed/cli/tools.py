@@ -14,6 +14,7 @@ import typer
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
@@ -98,6 +99,8 @@ def install(
     chosen = choose_source(source, pins, mirror)
     asked = _USED[use] if use else names
     with ExitStack() as stack:
+        # Else a build would go on that nobody waits for.
+        stack.enter_context(ending_cleanly())
         if not names and not group:
             stack.enter_context(_compiling_optimizer())
         installed = install_tools(

@@ -26,6 +26,7 @@ USAGE = 1.0
 
 NEXT = """\
 next:
+  stowage page --context NAME     your own cluster in a browser, live and read-only
   stowage whatif --context NAME   would the pods that wait in your own cluster fit?
   stowage init                    a first scenario, a test and a workflow of your own
   stowage run                     every scenario that comes with Stowage"""

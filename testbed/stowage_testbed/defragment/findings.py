@@ -16,8 +16,8 @@ REHEARSED: Certainty = "Rehearsed"
 placed them all when it was tried, and nothing is held."""
 
 NOT_WORTH_IT, NO_PLACE, IN_USE = (
-    "not worth its moves",
-    "no place for its pods",
+    "not worth the moves",
+    "no place for the pods",
     "taken into use",
 )
 """Why a node is left as it is."""
@@ -161,15 +161,11 @@ class Defragmentation:
 
     def document(self) -> Mapping[str, Any]:
         """Return the findings as JSON, with the sums as a plan's status has them."""
-        priced = self.priced
-        return (
-            {
-                "hourlyPriceBefore": exact_price(self.before.hourly_micros),
-                "hourlyPriceAfter": exact_price(self.after.hourly_micros),
-                "hourlyPriceLowerBound": exact_price(self.least.hourly_micros),
-                "hourlySaving": exact_price(self.saved_micros),
-                **asdict(self),
-            }
-            if priced
-            else asdict(self)
-        )
+        sums = {
+            "hourlyPriceBefore": self.before.hourly_micros,
+            "hourlyPriceAfter": self.after.hourly_micros,
+            "hourlyPriceLowerBound": self.least.hourly_micros,
+            "hourlySaving": self.saved_micros,
+        }
+        told = sums.items() if self.priced else ()
+        return {**{name: exact_price(sum_, 0) for name, sum_ in told}, **asdict(self)}

@@ -42,6 +42,8 @@ class Gains:
     used: frozenset[str]
     _prices: Mapping[str, int] = field(init=False)
     _costs: Mapping[str, Fraction] = field(init=False)
+    _all_prices: int = field(init=False)
+    _all_costs: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
         prices = {one.name: one.hourly_price_micros for one in self.snapshot.nodes}
@@ -53,12 +55,13 @@ class Gains:
             for pod in self.snapshot.pods
             if pod.node and pod.movable
         }
+        self._all_prices = sum(self._prices[name] for name in self.used)
+        self._all_costs = sum(self._costs.values(), Fraction(0))
 
     def of(self, node: str, moved: Iterable[str]) -> Fraction:
         """Return the gain of emptying a node by moving these pods, told by UID."""
-        all_prices = sum(self._prices[name] for name in self.used)
         effort = sum((self._costs[uid] for uid in moved), Fraction(0))
-        if not all_prices or not effort:
+        if not self._all_prices or not effort:
             return Fraction(0)
-        all_costs = sum(self._costs.values(), Fraction(0))
-        return Fraction(self._prices[node], all_prices) / (effort / all_costs)
+        share = Fraction(self._prices[node], self._all_prices)
+        return share / (effort / self._all_costs)

@@ -2,7 +2,8 @@
 
 The nodes that are to be emptied are tainted, and so are those that are idle, or the
 scheduler would take these into use. Then pods are evicted one by one in the order of
-the plan, and the scheduler places each replacement by its own filters and scores.
+the plan, and the scheduler places each replacement by its own filters and scores. One
+for which there is no place is given up: the others must not wait for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ TAINT = "stowage.dev/emptying"
 
 AGAIN = "-again"
 """Added to a pod's name, for its replacement."""
+
+PATIENCE = 4
+"""There must be time for so many rehearsals, for those that fail to be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Rehearsed:
     failed: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rehearsal:
     """Tries plans on a cluster.
 
@@ -69,25 +73,37 @@ class Rehearsal:
     _nodes: Mapping[str, Manifest] = field(init=False)
 
     def __post_init__(self) -> None:
-        pods = {uid_of(pod): pod for pod in self.instance.pods}
-        nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
-        object.__setattr__(self, "_pods", pods)
-        object.__setattr__(self, "_nodes", nodes)
+        self._pods = {uid_of(pod): pod for pod in self.instance.pods}
+        self._nodes = {str(one["metadata"]["name"]): one for one in self.instance.nodes}
 
     def of(self, leaving: Sequence[Leaving]) -> Rehearsed:
         """Return what comes of emptying nodes in that order."""
-        pods, changes = list(self.instance.pods), list(self._taints(leaving))
+        pods, changes = list(self.instance.pods), list[dict[str, Any]]()
+        names = self.closed.union(one.node for one in leaving)
+        nodes = dict(self._nodes)
+        waiting = any(not part_of(pod, "spec").get("nodeName") for pod in pods)
+        for node in self._tainted(names):
+            if waiting:
+                # They get first what they would get as things are.
+                changes.append({"after": len(pods), "node": node})
+            else:
+                nodes[str(node["metadata"]["name"])] = node
         for uid in (uid for node in leaving for uid in node.pods):
             changes.append({"after": len(pods), "podGone": _key(self._pods[uid])})
             pods.append(replacement(self._pods[uid]))
-        asked = replace(self.instance, pods=tuple(pods), changes=tuple(changes))
+        asked = replace(
+            self.instance,
+            nodes=tuple(nodes.values()),
+            pods=tuple(pods),
+            changes=tuple(changes),
+            once=True,
+        )
         return self._read(leaving, self.simulator.place(asked))
 
-    def _taints(self, leaving: Sequence[Leaving]) -> Iterator[dict[str, Any]]:
-        """Yield the taints, once those who wait have got what they get as it is."""
-        after = len(self.instance.pods)
-        for name in (*(one.node for one in leaving), *sorted(self.closed)):
-            yield {"after": after, "node": tainted(self._nodes[name])}
+    def _tainted(self, names: frozenset[str]) -> Iterator[Manifest]:
+        for name, node in self._nodes.items():
+            if name in names:
+                yield tainted(node)
 
     def _read(self, leaving: Sequence[Leaving], found: Placements) -> Rehearsed:
         targets, failed = dict[str, str](), dict[str, str]()
@@ -158,7 +174,7 @@ def most_that_holds(
     """Return nodes that can be emptied together by a rehearsal.
 
     While some fail, half of these are left out, the last ones first; all of them where
-    no time is left. Then those that were left out are tried again one by one.
+    there is little time. Then those that were left out are tried again one by one.
 
     Parameters
     ----------
@@ -173,7 +189,7 @@ def most_that_holds(
         failed = [one for one in chosen if one.node in found.failed]
         if not failed:
             break
-        some = failed[len(failed) // 2 :] if left_s() > takes_s else failed
+        some = failed[len(failed) // 2 :] if left_s() > PATIENCE * takes_s else failed
         why |= {one.node: found.failed[one.node] for one in some}
         chosen = [one for one in chosen if one not in some]
     for one in [one for one in wanted if one.node in why]:

@@ -14,7 +14,7 @@ from stowage_testbed.invariants.selector import selects
 from stowage_testbed.whatif.in_use import nodes_in_use
 from stowage_testbed.whatif.inventory import Inventory, part_of
 
-OUTSIDE = "other-nodes"
+OUTSIDE = "out-of-scope"
 """Why a pod stays that runs on a node which was not asked about."""
 
 

@@ -67,15 +67,14 @@ def saving(found: Defragmentation) -> Iterator[str]:
         yield "No node could be emptied by the best plan found."
         return
     moves = count(len(found.moves()), "move")
-    emptied = f"{count(len(found.emptied), 'node')} could be emptied with {moves}"
+    yield f"{count(len(found.emptied), 'node')} could be emptied with {moves}."
     if not found.priced:
-        yield f"{emptied}."
         return
     saved = found.saved_micros
     share = 100 * saved / found.before.hourly_micros
     yield (
-        f"{emptied}, which saves {price_in_words(saved)} an hour "
-        f"({month_in_words(saved)} a month, {share:.1f} %)."
+        f"That saves {price_in_words(saved)} an hour ({month_in_words(saved)} a month, "
+        f"{share:.1f} %)."
     )
 
 
@@ -106,8 +105,7 @@ def _certainty(found: Defragmentation) -> Iterator[str]:
         return
     places = "the replacement" if number == 1 else f"all {number:,} replacements"
     yield (
-        f"Rehearsed: the scheduler itself found a place for {places}; nothing is held "
-        "for them."
+        f"Rehearsed: the scheduler itself found a place for {places}; nothing is held."
     )
 
 
@@ -164,10 +162,9 @@ def _moves(moves: Sequence[PodMove]) -> Iterator[str]:
 def _left_out(found: Defragmentation) -> Iterator[str]:
     for why, number in Counter(one.why for one in found.left_out).items():
         first = next(one for one in found.left_out if one.why == why)
-        yield (
-            f"Left as {'it is' if number == 1 else 'they are'}, {why}: "
-            f"{count(number, 'node')}; {first.node}: {first.detail}"
-        )
+        left = "Left as it is" if number == 1 else "Left as they are"
+        yield f"{left}, {why}: {count(number, 'node')}"
+        yield f"    {cut(first.node, _NAME)}: {first.detail}"
 
 
 def limits_of(found: Defragmentation) -> Iterator[str]:

@@ -27,17 +27,21 @@ SCRIPTS = (
 
 def live_page(cluster: str) -> str:
     """Return the page of a server, which asks it for what it shows."""
-    return offline_page(
-        PACKAGE, scripts=SCRIPTS, data=None, connects=True, cluster=cluster, saved=False
-    )
+    return _page(cluster, None, saved=False)
 
 
 def saved_page(cluster: str, seen: dict[str, Any]) -> str:
     """Return a page that holds all it shows."""
+    return _page(cluster, msgspec.json.decode(msgspec.json.encode(seen)), saved=True)
+
+
+def _page(cluster: str, data: object, *, saved: bool) -> str:
     return offline_page(
         PACKAGE,
         scripts=SCRIPTS,
-        data=msgspec.json.decode(msgspec.json.encode(seen)),
+        data=data,
+        images=True,
+        connects=not saved,
         cluster=cluster,
-        saved=True,
+        saved=saved,
     )

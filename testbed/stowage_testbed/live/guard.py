@@ -13,11 +13,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SAFE = frozenset({"GET", "HEAD"})
 NAMES = ("127.0.0.1", "localhost")
+
+NOT_FOR_OTHERS = "this page is not for other sites"
 
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
@@ -57,8 +59,11 @@ class Guard:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
             return
-        token, _, rest = str(scope["path"]).removeprefix("/").partition("/")
-        why = self._refusal(scope["method"], Headers(scope=scope), token)
+        token, slash, rest = str(scope["path"]).removeprefix("/").partition("/")
+        headers = Headers(scope=scope)
+        why = self._refusal(scope["method"], headers, token)
+        if not why and rest:
+            why = _refuse_other_sites(headers)
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -68,6 +73,10 @@ class Guard:
         if why:
             refused = PlainTextResponse(f"{why}\n", HTTPStatus.FORBIDDEN)
             await refused(scope, receive, send_guarded)
+            return
+        if not slash:
+            # The page asks for the rest by relative paths.
+            await RedirectResponse(f"/{token}/")(scope, receive, send_guarded)
             return
         within = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self._app(within, receive, send_guarded)
@@ -81,9 +90,13 @@ class Guard:
         if origin is None and method not in SAFE:
             return "a request without an origin changes nothing here"
         if origin is not None and origin != f"http://{host}":
-            return "this page is not for other sites"
-        if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
-            return "this page is not for other sites"
+            return NOT_FOR_OTHERS
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return "use the whole address that stowage printed: it holds a token"
         return ""
+
+
+def _refuse_other_sites(headers: Headers) -> str:
+    """Return why another site gets nothing of the page but a link to it."""
+    site = headers.get("sec-fetch-site", "none")
+    return "" if site in {"none", "same-origin"} else NOT_FOR_OTHERS

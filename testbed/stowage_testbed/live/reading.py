@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypedDict, TypeVar
+
+import msgspec
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.observe.change import JsonObject
@@ -29,6 +32,8 @@ NOT_TRIED = "not tried by a scheduler yet"
 
 _NAMES = (WORKLOAD_LABEL, "app.kubernetes.io/name", "app")
 """Labels that say what a pod without a controller belongs to, the best first."""
+
+_NEEDS = frozenset({"containers", "initContainers", "resources", "overhead"})
 
 _COUNT = re.compile(r"-\d+$")
 
@@ -129,12 +134,15 @@ def see_pod(body: JsonObject) -> SeenPod:
     """Return what a pod's JSON says of it now."""
     pod = _reduce(body, _Pod)
     phase = _phase_of(pod)
+    spec = pod.get("spec") or {}
     return SeenPod(
         kind=PodKind(
             pod["metadata"].get("namespace") or "",
             _name_workload(pod),
             priority_of(pod),
-            requests_of(pod),
+            _add_up(
+                msgspec.json.encode({key: spec[key] for key in _NEEDS & spec.keys()})
+            ),
         ),
         node=node_of(pod),
         phase=phase,
@@ -158,6 +166,12 @@ def see_node(body: JsonObject) -> NodeKind:
         ),
         allocatable=allocatable_of(node),
     )
+
+
+@lru_cache(maxsize=4096)
+def _add_up(needs: bytes) -> Resources:
+    """Return what pods request; adding up took most of the time of a list of them."""
+    return requests_of({"spec": msgspec.json.decode(needs)})
 
 
 def _reduce(body: JsonObject, form: type[T]) -> Any:

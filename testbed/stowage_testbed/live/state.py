@@ -136,11 +136,15 @@ class LiveState:
         """Note that a watch is interrupted, or with an empty reason that it goes on."""
         self._lost[kind] = why
 
+    def name_lost(self) -> str:
+        """Return which watches are interrupted, and why; empty if none is."""
+        return "; ".join(f"{kind}: {why}" for kind, why in self._lost.items() if why)
+
     def flush(self, at_ms: int) -> dict[str, Any] | None:
         """Return what changed since the last call as a message; None if nothing did."""
         self.at_ms = at_ms
         plans = self.plans.take_new(at_ms)
-        lost = self._name_loss()
+        lost = self.name_lost()
         if not (
             self._changed_nodes
             or self._changed_pods
@@ -245,9 +249,6 @@ class LiveState:
         if len(self._whys) < MOST_WORDS:
             return self._whys.number_of(why)
         return self._whys.number_of(_NUMBER.sub("n", why))
-
-    def _name_loss(self) -> str:
-        return "; ".join(f"{kind}: {why}" for kind, why in self._lost.items() if why)
 
     def _new_words(self) -> dict[str, Any]:
         return {

@@ -202,7 +202,8 @@ class LiveWatch:
     def _look_for_plans(self) -> list[Change]:
         """Return the plans of a cluster that did not serve any when it was listed."""
         now = self._clock.now()
-        if PLAN in self._followers or now.seconds_since(self._looked) < LOOK_S:
+        soon = now.seconds_since(self._looked) < LOOK_S
+        if PLAN in self._followers or soon or self.state.name_lost():
             return []
         self._looked = now
         try:

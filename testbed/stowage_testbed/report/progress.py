@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
+
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -15,12 +18,17 @@ from stowage_testbed.report.limits import take_first_lines
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.toolchain.progress import repeating
+
+REMIND_AFTER_S = 4.0
+_LOOK_EVERY_S = 0.5
 
 
 class LiveProgress(Listener):
     """One bar over all scenario runs, and one line for each that is done.
 
     Without a terminal there is no bar: every step is a line of its own, as logs want.
+    Of a run a step that takes long is named again every few seconds.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -38,6 +46,8 @@ class LiveProgress(Listener):
         )
         self._task = self._bar.add_task("starting", total=None)
         self._current = ""
+        self._said, self._said_s, self._began_s = "", 0.0, 0.0
+        self._reminders = ExitStack()
 
     def say(self, text: str) -> None:
         """Print one line above the bar."""
@@ -45,6 +55,7 @@ class LiveProgress(Listener):
 
     def close(self) -> None:
         """Take the bar away; safe to call twice."""
+        self._reminders.close()
         self._bar.stop()
 
     def begin(self, text: str, total: int | None) -> None:
@@ -65,6 +76,9 @@ class LiveProgress(Listener):
     def run_started(self, run_id: str, total: int) -> None:
         """Show the bar."""
         self.begin(f"run {run_id}: {total} scenario runs", total)
+        if not self._live:
+            self._began(f"run {run_id}")
+            self._reminders.enter_context(repeating(self._remind, _LOOK_EVERY_S))
 
     def run_progress(self, text: str) -> None:
         """Show a step of the run as a whole."""
@@ -98,4 +112,16 @@ class LiveProgress(Listener):
         if self._live:
             self._bar.update(self._task, description=text)
         else:
+            self._began(text)
             self.say(text)
+
+    def _began(self, text: str) -> None:
+        self._said, self._said_s = text, time.monotonic()
+        self._began_s = self._said_s
+
+    def _remind(self) -> None:
+        """Name the step again that nothing was said of for long."""
+        now_s = time.monotonic()
+        if now_s - self._said_s >= REMIND_AFTER_S:
+            self._said_s = now_s
+            self.say(f"{self._said}: {now_s - self._began_s:.0f} s")

@@ -44,6 +44,18 @@ def prepare(
     return ScenarioEnvironment(namespace, tuple(nodes))
 
 
+def find_taken_node(context: RunContext, scenario: Scenario) -> str:
+    """Return why a node of the scenario cannot be made, as one is called so; or ""."""
+    wanted = set(scenario.node_names)
+    there = (one["metadata"]["name"] for one in context.objects.list_all("Node"))
+    for name in sorted(wanted.intersection(there)):
+        return (
+            f"the cluster has a node {name} already, which is left as it is; run on a "
+            "cluster of its own (leave out --cluster), or name the nodes otherwise"
+        )
+    return ""
+
+
 def make_namespace(context: RunContext, name: str) -> None:
     """Create a namespace, which takes pods once `await_account` has returned."""
     context.objects.create(make_manifest("v1", "Namespace", name))

@@ -11,7 +11,12 @@ from stowage_testbed.cluster.supervision import PATIENCE_S, needing_host_pods
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.run.cluster_needs import find_missing
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.run.environment import clear, name_namespace, prepare
+from stowage_testbed.run.environment import (
+    clear,
+    find_taken_node,
+    name_namespace,
+    prepare,
+)
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.invariant_checks import check_invariants
 from stowage_testbed.run.listener import Listener
@@ -39,7 +44,8 @@ def run_scenario(
 ) -> ScenarioOutcome:
     """Run a scenario on a cluster and leave the cluster as it was.
 
-    One that needs what the cluster lacks is skipped.
+    One that needs what the cluster lacks is skipped. One with the name of a node that
+    is there already fails, and touches nothing.
 
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
@@ -59,6 +65,18 @@ def run_scenario(
     listener.scenario_started(scenario, repeat)
     recorder, harness = RunRecorder(context, listener), harness or Harness()
     needed = needing_host_pods if harness.is_supervised else nullcontext
+    try:
+        taken = find_taken_node(context, scenario)
+    except PROBLEMS as problem:
+        taken = in_words(problem)
+    if taken:
+        # Nothing is made, and so nothing is cleared: the nodes are somebody's own.
+        outcome = ScenarioOutcome(scenario, repeat, error=taken)
+        listener.scenario_ended(outcome)
+        listener.scenario_finished(
+            outcome, recorder.material(name_namespace(context, scenario, repeat))
+        )
+        return outcome
     try:
         with needed(context.cluster):
             outcome = _carry_out(context, scenario, repeat, recorder, harness)

@@ -39,6 +39,8 @@ class Instance:
         them before it begins.
     replace
         Preempted pods come back, as their controllers would bring them.
+    once
+        Each pod is tried in its turn alone: one that gets no node then leaves again.
     measure
         Whether a measurement is asked for.
     observed
@@ -54,6 +56,7 @@ class Instance:
     changes: tuple[Manifest, ...] = ()
     arrival: str = "InTurn"
     replace: bool = False
+    once: bool = False
     measure: bool = False
     observed: bool = False
 

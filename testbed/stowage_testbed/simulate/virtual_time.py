@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,23 @@ class _UnknownField(msgspec.Struct):
     objects: int
 
 
+class Evictions(msgspec.Struct, frozen=True, rename="camel"):
+    """How many evictions were asked for, by whomever.
+
+    Attributes
+    ----------
+    within_cool_down
+        Of a pod that replaced one which was evicted less than the cool-down before.
+    budgets_broken
+        Disruption budgets that one left with fewer ready pods than they ask for.
+    """
+
+    evicted: int = 0
+    refused: int = 0
+    within_cool_down: int = 0
+    budgets_broken: int = 0
+
+
 class _Passed(msgspec.Struct, rename="camel"):
     until: float = 0.0
     events: int = 0
@@ -71,6 +88,7 @@ class _Passed(msgspec.Struct, rename="camel"):
     peak_memory_bytes: int = 0
     left_out: list[_Remark] = []
     unknown_fields: list[_UnknownField] = []
+    evictions: Evictions = Evictions()
     error: str = ""
 
 
@@ -104,6 +122,7 @@ class PassedTime:
     peak_memory_bytes: int
     left_out: tuple[Remark, ...] = ()
     unknown_fields: tuple[UnknownField, ...] = ()
+    evictions: Evictions = field(default_factory=Evictions)
 
 
 def pass_time(
@@ -144,21 +163,38 @@ def pass_time(
         ) as process:
             assert process.stdout  # noqa: S101 - it is a pipe
             try:
-                *lines, last = [*process.stdout] or [b"{}"]
+                lines = [*process.stdout]
             except BaseException:
                 process.kill()
                 raise
-        passed = msgspec.json.decode(last, type=_Line).passed
-        if passed is None or passed.error:
-            messages.seek(0)
-            why = passed.error if passed else messages.read().strip()
-            raise StowageError(
-                f"stowage-simulate --virtual-time --config {config} did not come to "
-                f"the end: {why or f'exit code {process.returncode}'}"
-            )
+        messages.seek(0)
+        said = messages.read().strip() or f"exit code {process.returncode}"
+    return read_passed(lines, config, said)
+
+
+def read_passed(lines: Sequence[bytes], config: Path, said: str) -> PassedTime:
+    """Return what the lines of an answer say; the last one is of the whole.
+
+    Parameters
+    ----------
+    said
+        What the process said on standard error.
+
+    Raises
+    ------
+    StowageError
+        The answer is not whole.
+    """
+    *of_lives, last = lines or (b"{}",)
+    passed = msgspec.json.decode(last, type=_Line).passed
+    if passed is None or passed.error:
+        raise StowageError(
+            f"stowage-simulate --virtual-time --config {config} did not come to "
+            f"the end: {passed.error if passed else said}"
+        )
     decoder = msgspec.json.Decoder(Life)
     return PassedTime(
-        lives=tuple(decoder.decode(line) for line in lines),
+        lives=tuple(decoder.decode(line) for line in of_lives),
         until_s=passed.until,
         events=passed.events,
         attempts=passed.attempts,
@@ -168,4 +204,5 @@ def pass_time(
         unknown_fields=tuple(
             UnknownField(one.field, one.objects) for one in passed.unknown_fields
         ),
+        evictions=passed.evictions,
     )

@@ -40,7 +40,9 @@ class Builder:
 
     The tools of Kubernetes and Stowage's own have nearly all packages in common. They
     are compiled one after the other, so that none is compiled twice, and the tools of
-    others beside them. While one is linked, on one core, the next is compiled.
+    others beside them. Those have packages of Kubernetes, too: they wait for the first
+    of its tools, unless they are named before it. While one is linked, on one core, the
+    next is compiled.
     """
 
     def __init__(
@@ -53,11 +55,11 @@ class Builder:
         self._clock = clock or SystemClock()
         self._commands = GoCommands()
         self._fetching = Turns([tool.name for tool in tools], _FETCHING_AT_ONCE)
+        first = next((tool for tool in tools if tool.version_flags), None)
+        others = [one for one in tools if not one.version_flags or one is first]
         self._compiling = {
-            of_kubernetes: Turns(
-                [tool.name for tool in tools if tool.version_flags is of_kubernetes]
-            )
-            for of_kubernetes in (True, False)
+            True: Turns([tool.name for tool in tools if tool.version_flags]),
+            False: Turns([tool.name for tool in others]),
         }
         self._compiled: set[str] = set()
 
@@ -94,8 +96,8 @@ class Builder:
 
     def leave_out(self, tool: Tool) -> None:
         """Let others go on: the tool is there, or as good as that."""
-        self._fetching.done(tool.name)
-        self._compiling[tool.version_flags].done(tool.name)
+        for turns in (self._fetching, *self._compiling.values()):
+            turns.done(tool.name)
 
     def end(self) -> None:
         """Kill what is being built, and let nothing begin any more."""

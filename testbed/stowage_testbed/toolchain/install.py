@@ -75,11 +75,14 @@ def install_missing(
     with show_progress([tool.name for tool in tools]) as progress:
         releases = find_releases(tools, manifest, source, patience)
         progress.say(f"tools: {releases.in_words()}")
+        built = [tool for tool in tools if tool.name not in releases.found]
+        find = functools.cache(lambda: find_go(manifest.go))
+        if built:
+            find()  # before anything takes time
         needed_bytes = _needed_bytes(tools, releases, manifest)
         if _free_bytes() < needed_bytes:
             raise _no_space(needed_bytes)
-        built = [tool for tool in tools if tool.name not in releases.found]
-        builder = Builder(built, functools.cache(lambda: find_go(manifest.go)))
+        builder = Builder(built, find)
         installation = _Installation(
             tools, source.kind, releases, builder, progress, patience
         )
@@ -140,8 +143,7 @@ class _Installation:
 
 def _needed_bytes(tools: Sequence[Tool], releases: Releases, manifest: Manifest) -> int:
     built = [tool for tool in tools if tool.name not in releases.found]
-    taken = [tool for tool in tools if tool.name in releases.found]
-    return needed_to_build(built, manifest) + needed_to_install(taken, manifest)
+    return max(needed_to_build(built, manifest), needed_to_install(tools, manifest))
 
 
 def needed_to_build(tools: Sequence[Tool], manifest: Manifest) -> int:

@@ -105,7 +105,7 @@ def show_progress(names: Sequence[str]) -> Iterator[InstallProgress]:
     else:
         progress = InstallProgress(watchers, say)
         say(f"tools: {', '.join(names)} will be installed")
-        with _repeating(lambda: say(progress.line()), LINE_EVERY_S):
+        with repeating(lambda: say(progress.line()), LINE_EVERY_S):
             yield progress
 
 
@@ -122,12 +122,13 @@ def saying_for_how_long(what: str) -> Iterator[None]:
     def tell() -> None:
         say(f"{what}: {time.monotonic() - began_s:.0f} s")
 
-    with _repeating(tell, LINE_EVERY_S):
+    with repeating(tell, LINE_EVERY_S):
         yield
 
 
 @contextmanager
-def _repeating(act: Callable[[], None], every_s: float) -> Iterator[None]:
+def repeating(act: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Do something again and again beside the block, in a thread of its own."""
     ended = threading.Event()
 
     def repeat() -> None:
@@ -185,7 +186,7 @@ def _bars(watchers: Mapping[str, ToolWatcher]) -> Iterator[InstallProgress]:
                     note=_short(words.strip()),
                 )
 
-        with _repeating(draw, _DRAW_EVERY_S):
+        with repeating(draw, _DRAW_EVERY_S):
             yield InstallProgress(watchers, progress.console.print)
         draw()
 

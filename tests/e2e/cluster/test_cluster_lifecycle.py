@@ -17,7 +17,7 @@ from amounts import size
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.components import (
     API_SERVER,
@@ -149,6 +149,20 @@ def test_by_hand_nothing_but_the_cache_is_written(
 
     assert nothing_is_left(name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_is_brought_up_and_shown(name: str) -> None:
+    """Until Ctrl-C, which ends the page and leaves the cluster."""
+    with subprocess.Popen(
+        [*STOWAGE, "up", name, "--page"], stdout=subprocess.PIPE, text=True
+    ) as shown:
+        assert shown.stdout is not None
+        said = [shown.stdout.readline() for _ in range(3)]
+        shown.send_signal(signal.SIGINT)
+        assert shown.wait(HANG_S) == 0
+
+    assert said[-1].startswith("page: http://127.0.0.1:")
+    assert find_cluster(name).state == "up"
 
 
 def test_components_that_gave_up_waiting_are_started_again(name: str) -> None:

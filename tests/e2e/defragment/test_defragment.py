@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -165,25 +165,30 @@ def test_what_was_rehearsed_happens_when_the_moves_are_made_by_hand(
     }
     assert found["certainty"] == "Rehearsed"
     assert len(emptied) >= 2
-    assert parse_price(found["hourlySaving"]) == sum(
-        parse_price(prices[name]) for name in emptied
+    # Cheap nodes that are idle by chance may take what is on dear ones.
+    opened = set(found["opened"])
+    assert parse_price(found["hourlySaving"]) == _sum(prices, emptied) - _sum(
+        prices, opened
     )
 
     with closing(cluster.api_client()) as api:
         objects = Objects(api)
         used = _used(objects)
-        _taint(objects, {*emptied, *(set(prices) - used)})
+        _taint(objects, {*emptied, *(set(prices) - used - opened)})
         for node in found["emptied"]:
             for move in node["moves"]:
                 _move(objects, move)
         left = _used(objects)
 
-    assert left == used - set(emptied)
-    before = sum(parse_price(prices[name]) for name in used)
-    after = sum(parse_price(prices[name]) for name in left)
+    assert left == (used - set(emptied)) | opened
+    before, after = _sum(prices, used), _sum(prices, left)
     assert parse_price(found["hourlyPriceBefore"]) == before
     assert parse_price(found["hourlyPriceAfter"]) == after
     assert parse_price(found["hourlyPriceLowerBound"]) <= after
+
+
+def _sum(prices: Mapping[str, str], nodes: Iterable[str]) -> int:
+    return sum(parse_price(prices[name]) for name in nodes)
 
 
 def _used(objects: Objects) -> set[str]:

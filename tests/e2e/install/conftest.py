@@ -45,6 +45,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
         "PATH": "/usr/bin:/bin",
         # The tools are there already: their keys do not depend on the checkout.
         "STOWAGE_CACHE": str(layout.cache_folder()),
+        "STOWAGE_SOURCE": "go",
     }
     return Installed(folder, variables)
 

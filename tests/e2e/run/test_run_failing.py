@@ -7,13 +7,16 @@ import secrets
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from amounts import size
 from stowage_run import CHECKOUT, MAIN, STOWAGE, StowageRun
 
-from stowage_testbed.cluster import Cluster, KwokBinaryCluster
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.observe.source import NODES, PODS
@@ -164,3 +167,30 @@ def what_is_left(cluster: Cluster) -> set[str]:
         for body in pods
         if body["metadata"]["namespace"] != "stowage-system"
     }
+
+
+def test_a_node_of_ones_own_is_left_as_it_is(cluster: Cluster, folder: Path) -> None:
+    """On a cluster that one keeps, a name that was taken cost the node it named."""
+    scenario = folder / "taken.yaml"
+    text = SCENARIO.format(folder=folder.name)
+    scenario.write_text(text.replace("/wrong", "/taken"))
+    with closing(cluster.api_client()) as api:
+        objects = Objects(api)
+        create_nodes(api, [NodePool("node", 1, size(1000, 2**30))])
+        try:
+            before = objects.read("Node", "node-0")["metadata"]["uid"]
+
+            done = subprocess.run(
+                [*STOWAGE, MAIN, "run", str(scenario), "--cluster", cluster.name],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+
+            assert done.returncode == 1
+            assert "the cluster has a node node-0 already" in done.stdout + done.stderr
+            assert objects.read("Node", "node-0")["metadata"]["uid"] == before
+        finally:
+            objects.delete("Node", "node-0")

@@ -15,15 +15,10 @@ from kubernetes import client
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cli import app
+from stowage_testbed.cli import app, consolidation
 from stowage_testbed.cli import defragment as command
-from stowage_testbed.cli.consolidation import (
-    Asked,
-    EmptiedNodes,
-    ending,
-    follow,
-    progress,
-)
+from stowage_testbed.cli.consolidation import Asked, EmptiedNodes, follow
+from stowage_testbed.cli.emptied_nodes import ending, progress
 from stowage_testbed.cli.kubectl import plugin
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
 from stowage_testbed.defragment.findings import (
@@ -58,7 +53,7 @@ KINDS = {
 }
 UNKNOWN = 'strict decoding error: unknown field "spec.objective"'
 
-NODE = {"name": "n1", "hourlyPrice": "0.10", "moves": 2, "gain": "1.5"}
+NODE = {"name": "n1", "hourlyPrice": "0.1", "moves": 2, "gain": "1.5"}
 
 
 def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
@@ -72,7 +67,7 @@ def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
             "nodesBefore": 3,
             "nodesAfter": 1,
             "nodesLowerBound": 1,
-            "hourlyPriceBefore": "0.30",
+            "hourlyPriceBefore": "0.3",
             "hourlyPriceAfter": "0.10",
             "hourlyPriceLowerBound": "0.10",
             "hourlySaving": saving,
@@ -184,9 +179,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(command, "read_inventory", lambda *_, **__: inventory)
         monkeypatch.setattr(command, "_found", lambda *_: FOUND)
         monkeypatch.setattr(command, "new_client", lambda *_: serving(server))
-        monkeypatch.setattr("stowage_testbed.cli.consolidation.LOOK_S", 0.0)
+        monkeypatch.setattr(consolidation, "LOOK_S", 0.0)
         if answer is not None:
-            monkeypatch.setattr(command, "_asks_somebody", lambda: True)
+            monkeypatch.setattr(consolidation, "_asks_somebody", lambda: True)
         return CliRunner().invoke(app, ["defragment", *arguments], input=answer)
 
     return asked

@@ -20,7 +20,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.price import exact_price, parse_price
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.defragment import asking
-from stowage_testbed.defragment.asking import Options, defragmentation_of
+from stowage_testbed.defragment.asking import defragmentation_of
 from stowage_testbed.defragment.findings import (
     NO_PLACE,
     NOT_WORTH_IT,
@@ -30,6 +30,7 @@ from stowage_testbed.defragment.findings import (
     Defragmentation,
     PodMove,
 )
+from stowage_testbed.defragment.options import Options
 from stowage_testbed.defragment.savings import savings_screen
 from stowage_testbed.defragment.screen import screen, tables
 from stowage_testbed.simulate import (

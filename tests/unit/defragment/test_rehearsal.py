@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -75,6 +75,19 @@ def test_pods_are_evicted_one_by_one_once_their_nodes_and_idle_ones_are_tainted(
         {"after": 3, "podGone": "ns/a"},
         {"after": 4, "podGone": "ns/b"},
     )
+
+
+def test_where_nobody_waits_nodes_are_tainted_from_the_start() -> None:
+    """Each change of a node makes the scheduler look around, a thousand take long."""
+    simulator: Any = FakeSimulator({"ns/a-again": "n3"})
+    nobody = replace(INSTANCE, pods=INSTANCE.pods[:2])
+
+    Rehearsal(simulator, nobody, frozenset({"idle"}), frozenset({"n3"})).of([A])
+
+    (asked,) = simulator.asked
+    tainted = [one["metadata"]["name"] for one in asked.nodes if "spec" in one]
+    assert tainted == ["n1", "idle"]
+    assert asked.changes == ({"after": 2, "podGone": "ns/a"},)
 
 
 def test_a_replacement_is_the_pod_without_what_only_the_first_one_had() -> None:

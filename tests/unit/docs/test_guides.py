@@ -56,7 +56,12 @@ class Example:
 EXAMPLES = (
     Example("add-an-arm", r"(?i)yunikorn", {"arm": "yunikorn"}),
     Example("add-a-metric", r"(?i)(?<![a-z])inversions?\b", {"subject": "inversions"}),
-    Example("add-a-step", r"\bDrain\b|[\"']drain[\"']", {"step": "drain"}),
+    Example(
+        "add-a-step",
+        r"(?<!os\.)\bInterrupt\b|[\"']interrupt[\"']",
+        {"step": "interrupt"},
+        {"testbed/stowage_testbed/base/ending.py": "a word of a sentence"},
+    ),
     Example(
         "add-a-strategy",
         r"[\"']first-fit-decreasing[\"']|FirstFitDecreasing",

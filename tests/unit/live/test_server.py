@@ -156,6 +156,19 @@ def test_pages_of_other_sites_are_refused(
     assert browser.get("now", **headers).status == 403
 
 
+def test_an_address_without_its_last_stroke_leads_there(browser: Browser) -> None:
+    """A terminal may cut it off when somebody clicks."""
+    answer = browser.ask(browser.path.removesuffix("/"))
+
+    assert answer.status == 307
+    assert answer.headers["Location"] == browser.path
+
+
+def test_a_link_to_the_page_may_stand_anywhere(browser: Browser) -> None:
+    """A terminal in a browser is another site; what it opens it cannot read."""
+    assert browser.get("", Sec_Fetch_Site="cross-site").status == 200
+
+
 def test_every_answer_forbids_frames_and_keeping(browser: Browser) -> None:
     """Nor may the token go out as a referrer."""
     for path in ("", "now", "nothing"):

@@ -6,6 +6,8 @@ import base64
 from array import array
 from typing import Any
 
+import pytest
+
 from stowage_testbed.live.history import POD_COLUMNS, POD_ENTRY
 from stowage_testbed.live.reading import ENDING, GONE, NOT_TRIED, PLACED, WAITING
 from stowage_testbed.live.state import LiveState
@@ -270,3 +272,58 @@ def test_a_pod_that_no_scheduler_tried_says_so() -> None:
     state = begun(("Pod", a_pod("web-1")))
 
     assert state.now()["whys"] == [NOT_TRIED]
+
+
+def test_messages_beyond_measure_lose_their_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A large cluster says the same with other numbers a thousand times a minute."""
+    monkeypatch.setattr("stowage_testbed.live.state.MOST_WORDS", 2)
+    pods = [
+        a_pod(f"web-{n}", status=unschedulable(f"0/9 nodes are available: {n} full."))
+        for n in range(5)
+    ]
+
+    state = begun(*(("Pod", pod) for pod in pods))
+
+    assert state.now()["whys"] == [
+        "0/9 nodes are available: 0 full.",
+        "0/9 nodes are available: 1 full.",
+        "n/n nodes are available: n full.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "workload"),
+    [
+        ({"name": "web-7"}, "web"),
+        ({"name": "x", "labels": {"app": "shop"}}, "shop"),
+        ({"name": "x", "labels": {"stowage.dev/workload": "w", "app": "a"}}, "w"),
+        (
+            {
+                "name": "web-5d4f8c7b9d-x2x4z",
+                "labels": {"pod-template-hash": "5d4f8c7b9d"},
+                "ownerReferences": [
+                    {"kind": "ReplicaSet", "name": "web-5d4f8c7b9d", "controller": True}
+                ],
+            },
+            "web",
+        ),
+        (
+            {
+                "name": "x",
+                "ownerReferences": [
+                    {"kind": "Rollout", "name": "canary", "controller": True}
+                ],
+            },
+            "canary",
+        ),
+    ],
+)
+def test_replicas_share_the_name_of_what_brings_them(
+    metadata: dict[str, Any], workload: str
+) -> None:
+    """Colours are of workloads, and a release of a Deployment is no new one."""
+    state = begun(("Pod", a_pod("x", metadata=metadata)))
+
+    assert state.now()["podKinds"][0][0] == workload

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from kubernetes import client
+from kubernetes.client import ApiClient
+from made_clusters import Switches, made_cluster
 
-from benchmarks.live_page.made_cluster import Handler, MadeCluster
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.history import POD_COLUMNS
 from stowage_testbed.live.server import LiveServer
@@ -42,33 +40,24 @@ class Seen:
 
 
 @contextmanager
-def made_cluster() -> Iterator[client.ApiClient]:
-    class Made(Handler):
-        cluster = MadeCluster(NODES, PODS, events_per_s=200.0)
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Made)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
+def watching(api: ApiClient) -> Iterator[LiveWatch]:
+    watch = LiveWatch(api)
+    watch.begin()
     try:
-        with client.ApiClient(configuration) as api:
-            yield api
+        yield watch
     finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
+        watch.stop()
 
 
 @pytest.fixture
 def watch() -> Iterator[LiveWatch]:
-    with made_cluster() as api:
-        watch = LiveWatch(api)
-        watch.begin()
-        try:
-            yield watch
-        finally:
-            watch.stop()
+    with made_cluster(NODES, PODS) as api, watching(api) as begun:
+        yield begun
+
+
+def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """Wait until what is now is as wanted."""
+    wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
 
 
 def test_messages_lead_from_one_state_to_the_next(watch: LiveWatch) -> None:
@@ -95,6 +84,31 @@ def test_messages_lead_from_one_state_to_the_next(watch: LiveWatch) -> None:
     assert len(seen.pods) > STATES
 
 
+def test_an_interruption_is_told_and_so_is_its_end() -> None:
+    """The page must not show a cluster at rest that is only out of sight."""
+    switches = Switches()
+    with made_cluster(NODES, PODS, switches=switches) as api, watching(api) as watch:
+        switches.away = True
+        until(watch, "to be lost", lambda now: "Pod:" in now["lost"])
+        switches.away = False
+        until(watch, "to be back", lambda now: not now["lost"])
+
+
+def test_plans_are_seen_of_a_chart_that_was_installed_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody thinks of opening the page anew."""
+    monkeypatch.setattr("stowage_testbed.live.watching.LOOK_S", 0.0)
+    switches = Switches()
+    with made_cluster(NODES, PODS, switches=switches) as api, watching(api) as watch:
+        assert watch.now()["plans"] == []
+        switches.plan = "first"
+        until(watch, "to have a plan", lambda now: bool(now["plans"]))
+
+        (plan,) = watch.now()["plans"]
+        assert plan[0] == "first"
+
+
 def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
     """Both halves of it are of one moment."""
     text = LiveServer(watch, "c").saved()
@@ -119,7 +133,8 @@ def test_only_the_last_messages_are_kept() -> None:
 
 def test_who_listens_is_told_until_they_leave() -> None:
     """A browser that was closed is not remembered."""
-    messages, told = Messages(), []
+    messages = Messages()
+    told: list[int] = []
 
     def tell() -> None:
         told.append(len(told))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from outcomes import FAILED, a_run, an_outcome
 from rich.console import Console
 
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.report import progress as progress_module
 from stowage_testbed.report.progress import LiveProgress
 
 
@@ -41,3 +44,22 @@ def test_without_a_terminal_every_step_is_a_line() -> None:
 def test_on_a_terminal_the_verdicts_remain() -> None:
     """The bar goes away at the end; what was found out does not."""
     assert "FAILED paper/figure-1" in shown(terminal=True)
+
+
+def test_a_step_that_takes_long_is_named_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CI log that stands still looks like a run that hangs."""
+    assert progress_module.REMIND_AFTER_S < 5
+    monkeypatch.setattr(progress_module, "REMIND_AFTER_S", 0.0)
+    stream = io.StringIO()
+    progress = LiveProgress(Console(file=stream, force_terminal=False, width=100))
+    progress.run_started("run-1", 1)
+    try:
+        progress.run_progress("cluster run-ab12: up")
+        wait_until(
+            "a reminder",
+            stream.getvalue,
+            lambda text: "cluster run-ab12: up: " in text,
+            timeout_s=HANG_S,
+        )
+    finally:
+        progress.close()

@@ -19,6 +19,7 @@ from stowage_testbed.toolchain.manifest import (
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
 MODULES = {
+    "descheduler": "sigs.k8s.io/descheduler",
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok",
     "kubernetes": "k8s.io/kubernetes",

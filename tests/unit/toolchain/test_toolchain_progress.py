@@ -15,6 +15,7 @@ from stowage_testbed.toolchain import progress as progress_module
 from stowage_testbed.toolchain.build import Builder
 from stowage_testbed.toolchain.golang import Go
 from stowage_testbed.toolchain.install import install_missing
+from stowage_testbed.toolchain.manifest import Tool
 from stowage_testbed.toolchain.progress import (
     LINE_EVERY_S,
     ToolWatcher,
@@ -72,64 +73,80 @@ def test_a_log_gets_a_line_at_least_every_five_seconds(
 
 
 GO = """#!/bin/sh
-pipe={pipe}
+name=$(basename "$PWD")
 case $1 in
-  list) echo shared@m@v1.0.0; echo "$PWD@" ;;
+  list) echo shared@m@v1.0.0; echo "$name@" ;;
   build)
     while [ "$1" != -o ]; do shift; done
     echo built >"$2"
-    case $PWD in
-      */first) echo shared; echo "$PWD"; cat "$pipe" >/dev/null ;;
-      *) echo "$PWD"; echo >"$pipe" ;;
-    esac ;;
+    echo "$name begins" >>"{folder}/log"
+    if [ "$name" = first ]; then
+      echo shared
+      echo "$name is compiled" >>"{folder}/log"
+      echo "$name"
+      read -r line <"{folder}/pipe"
+    else
+      echo "$name"
+      echo >"{folder}/pipe"
+    fi ;;
 esac
 """
 
 
-def a_go(folder: Path) -> Go:
-    """Return a Go that links the first tool until the second one is compiled."""
-    pipe, file = folder / "pipe", folder / "go"
-    os.mkfifo(pipe)
-    file.write_text(GO.format(pipe=pipe))
+def built_side_by_side(folder: Path, *of_kubernetes: bool) -> list[str]:
+    """Build two tools, and return what Go did in which order.
+
+    Go links the first one until the second one is compiled.
+    """
+    os.mkfifo(folder / "pipe")
+    file = folder / "go"
+    file.write_text(GO.format(folder=folder))
     file.chmod(0o755)
-    return Go(file, "1.26.4")
+    tools = [
+        replace(a_tool(folder / name, name=name), version_flags=flag)
+        for name, flag in zip(("first", "second"), of_kubernetes, strict=True)
+    ]
+    builder = Builder(tools, lambda: Go(file, "1.26.4"))
 
+    def build(tool: Tool) -> None:
+        builder.build(tool, folder / f"built-{tool.name}", ToolWatcher(tool.name))
 
-def test_a_tool_is_compiled_while_the_one_before_is_linked(tmp_path: Path) -> None:
-    """Linking takes one core only; what both share counts for both."""
-    tools = [a_tool(tmp_path / name, name=name) for name in ("first", "second")]
-    go = a_go(tmp_path)
-    builder = Builder(tools, lambda: go)
-    watchers = [ToolWatcher(tool.name) for tool in tools]
-
-    def build(number: int) -> None:
-        target = tmp_path / f"built-{number}"
-        builder.build(tools[number], target, watchers[number])
-
-    threads = [Thread(target=build, args=(number,), daemon=True) for number in (1, 0)]
+    threads = [Thread(target=build, args=(tool,), daemon=True) for tool in tools[::-1]]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(HANG_S)
-
     assert [thread.is_alive() for thread in threads] == [False, False]
-    assert [watcher.doing for watcher in watchers] == ["linking", "linking"]
+    return (folder / "log").read_text().splitlines()
 
 
 @pytest.mark.usefixtures("cache")
-def test_tools_of_kubernetes_do_not_hold_up_others(tmp_path: Path) -> None:
-    """They have other packages: both cores have work."""
-    go = a_go(tmp_path)
-    first = replace(a_tool(tmp_path / "first", name="first"), version_flags=True)
-    other = a_tool(tmp_path / "other", name="other")
-    builder = Builder([first, other], lambda: go)
+@pytest.mark.parametrize("of_kubernetes", [(False, False), (True, True), (True, False)])
+def test_a_tool_is_compiled_while_the_one_before_is_linked(
+    tmp_path: Path, of_kubernetes: tuple[bool, bool]
+) -> None:
+    """Linking takes one core; before, both would compile what they share."""
+    assert built_side_by_side(tmp_path, *of_kubernetes) == [
+        "first begins",
+        "first is compiled",
+        "second begins",
+    ]
 
-    # Compiled before the first one is, which never is here.
-    reader = Thread(target=(tmp_path / "pipe").read_text, daemon=True)
-    reader.start()
-    builder.build(other, tmp_path / "built", ToolWatcher("other"))
 
-    assert (tmp_path / "built").read_text() == "built\n"
+@pytest.mark.usefixtures("cache")
+def test_a_tool_named_before_those_of_kubernetes_holds_none_of_them_up(
+    tmp_path: Path,
+) -> None:
+    """It has packages of its own, so that both cores have work from the start."""
+    etcd = a_tool(tmp_path / "etcd", name="etcd")
+    server = replace(a_tool(tmp_path / "server", name="server"), version_flags=True)
+    file = tmp_path / "go"
+    file.write_text('#!/bin/sh\nwhile [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done\n')
+    file.chmod(0o755)
+    builder = Builder([etcd, server], lambda: Go(file, "1.26.4"))
+
+    # In the place of etcd's build, which would have ended its turn.
+    builder.build(server, tmp_path / "built", ToolWatcher("server"))
 
 
 @pytest.mark.usefixtures("cache")

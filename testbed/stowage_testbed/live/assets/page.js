@@ -1,15 +1,17 @@
 // The page: one world, what is chosen of it, and a slider through what was seen.
 
 const TABLES_MS = 400; // between two looks at the tables
+const SLIDING_MS = 100; // the same while somebody slides
 const CLOCK_MS = 200; // between two looks at the time while nothing changes
 
 const view = {
   world: null, chosen: null, plan: null, following: true, time: 0,
   began: 0, ahead: 0, rights: { change: false, why: "" }, parsed: new Map(),
-  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: 0, ticked: -1, tickedAt: 0,
+  keys: new Map(), places: null, moment: null, drawn: "", tables: "", tablesAt: -Infinity, tablesDue: false, ticked: -1, tickedAt: 0,
 };
 const saved = JSON.parse(byId("data").textContent);
 const picture = new Picture(byId("nodes"));
+view.width = byId("nodes").parentElement.clientWidth;
 
 // The server's clock, in milliseconds since it began to watch.
 function clockNow() {
@@ -65,7 +67,7 @@ function draw() {
   world.seek(view.time);
   drawTime();
   const [resource, colour] = [byId("resource").value, byId("colour").value];
-  const width = byId("nodes").parentElement.clientWidth;
+  const { width } = view;
   const plan = chosenPlan();
   const drawn = [world.version, world.nodesVersion, width, resource, colour, view.chosen,
     numberOf(plan), picture.colours.ink].join("|");
@@ -83,6 +85,7 @@ function draw() {
 
 function drawHead(resource, colour) {
   const { places, moment } = view;
+  byId("colour").disabled = places.heat;
   byId("summary").textContent = `${plural(places.count, "node")}: `
     + `${plural(moment.placed, "pod")} placed, ${moment.waiting.toLocaleString("en")} waiting`;
   const legend = places.heat ? `heat ${resource}` : [...view.keys.get(colour).keys()].join("\n");
@@ -117,12 +120,20 @@ function goTo(time) {
   view.following = false;
   view.time = Math.min(Math.max(time, view.world.since), clockNow());
   draw();
-  drawTables();
+  view.tablesDue = true;
 }
 
 byId("time").addEventListener("input", (event) => goTo(Number(event.target.value)));
-byId("earlier").addEventListener("click", () => goTo(view.world.stepFrom(view.time, false)));
-byId("later").addEventListener("click", () => goTo(view.world.stepFrom(view.time, true)));
+const step = (forward) => goTo(view.world.stepFrom(view.time, forward));
+byId("earlier").addEventListener("click", () => step(false));
+byId("later").addEventListener("click", () => step(true));
+// A millisecond is no step for a reader: with arrow keys the slider goes by changes.
+byId("time").addEventListener("keydown", (event) => {
+  const forward = { ArrowLeft: false, ArrowDown: false, ArrowRight: true, ArrowUp: true }[event.key];
+  if (forward === undefined) return;
+  event.preventDefault();
+  step(forward);
+});
 byId("live").addEventListener("click", () => {
   view.following = true;
   draw();
@@ -135,6 +146,7 @@ function choose(node) {
   if (node === null) return;
   view.chosen = node;
   draw();
+  byId("words").textContent = nodeWords(node);
   drawTables();
 }
 
@@ -159,7 +171,7 @@ canvas.addEventListener("keydown", (event) => {
 function nodeWords(node) {
   const { world, moment } = view;
   const resource = byId("resource").value;
-  const has = world.cluster.amounts[resource][node];
+  const has = roomOf(world, node, resource);
   const pods = moment.first[node + 1] - moment.first[node];
   const notes = notesOf(world, node).map((note) => `, ${note}`).join("");
   const share = has ? `, ${resource} ${percent(moment.load[node] / has)}` : "";
@@ -196,28 +208,36 @@ function chosenPlan() {
   return plans.find((one) => one.name === view.plan) ?? plans[0] ?? null;
 }
 
-// What is in a place is made anew only if it says something else: a focus stays.
+// Puts other content in a place; what was scrolled stays so, and a focus stays.
+function renew(place, parts) {
+  const lists = () => [...place.querySelectorAll(".list")];
+  const scrolled = lists().map((list) => list.scrollTop);
+  const focused = lists().indexOf(document.activeElement);
+  place.replaceChildren(...parts);
+  lists().forEach((list, index) => { list.scrollTop = scrolled[index] ?? 0; });
+  if (focused >= 0) lists()[focused]?.focus();
+}
+
+// What is in a place is made anew only if it says something else: a button stays.
 function fill(id, key, parts) {
   const place = byId(id);
   if (place.dataset.shown === key) return;
-  const listed = place.querySelector(".list");
-  const scrolled = listed?.scrollTop ?? 0;
-  place.replaceChildren(...parts());
+  renew(place, parts());
   place.dataset.shown = key;
-  if (scrolled) place.querySelector(".list")?.scrollTo(0, scrolled);
 }
 
 function drawTables() {
   const { world } = view;
   if (!world || !view.moment) return;
   view.tablesAt = performance.now();
+  view.tablesDue = false;
   const lost = view.away || (world.lost ? `The cluster does not answer: ${world.lost}` : "");
   byId("away").textContent = lost;
   byId("away").hidden = !lost;
   if (view.tables !== `${world.version}|${view.chosen}`) {
     view.tables = `${world.version}|${view.chosen}`;
-    byId("waiting").replaceChildren(...waitingTable(world, view.parsed));
-    byId("node").replaceChildren(...nodeParts());
+    renew(byId("waiting"), waitingTables(world, view.parsed));
+    renew(byId("node"), nodeParts());
   }
   const plans = world.plansAt(view.time);
   const plan = chosenPlan();
@@ -244,7 +264,11 @@ function planList(plans, plan) {
 // ---- all of it
 
 for (const id of ["resource", "colour"]) byId(id).addEventListener("change", draw);
-window.addEventListener("resize", draw);
+// To ask for the width at each picture would have the page laid out each time.
+new ResizeObserver(([entry]) => {
+  view.width = Math.floor(entry.contentRect.width);
+  draw();
+}).observe(byId("nodes").parentElement);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   picture.readColours();
   draw();
@@ -257,7 +281,8 @@ function tick() {
     view.ticked = view.world?.version;
     view.tickedAt = performance.now();
   }
-  if (performance.now() - view.tablesAt > TABLES_MS) drawTables();
+  const pause = view.tablesDue ? SLIDING_MS : TABLES_MS;
+  if (performance.now() - view.tablesAt > pause) drawTables();
   requestAnimationFrame(tick);
 }
 

@@ -6,39 +6,55 @@ const MOST_CURVES = 400;
 const MANY_MOVES = 30; // of more, those of the chosen node stand out
 const FONT = 'system-ui, "DejaVu Sans", sans-serif';
 
+// Arrays that are used again for each picture: to make them anew would wake the collector
+// of garbage in the middle of sliding.
+const scratch = new Map();
+
+function reused(name, Kind, length) {
+  if ((scratch.get(name)?.length ?? -1) < length) scratch.set(name, new Kind(length + (length >> 2)));
+  return scratch.get(name).subarray(0, length).fill(0);
+}
+
 // Pods with a node in the order of nodes and, on each, of keys; and how full nodes are.
 function momentNow(world, resource, keyOfKind) {
   const { values, length } = world.pods;
-  const rows = length / POD;
   // A pod may have a node that has not been seen yet.
   const nodes = world.cluster.names.length;
   const amounts = Float64Array.from(world.run.kinds, (kind) => kind[KIND.requests][resource] ?? 0);
-  const first = new Int32Array(nodes + 1);
-  const load = new Float64Array(nodes);
-  const byKey = Array.from({ length: SERIES + 1 }, () => []);
+  const first = reused("first", Int32Array, nodes + 1);
+  const load = reused("load", Float64Array, nodes);
+  const ofKey = reused("ofKey", Int32Array, SERIES + 2);
   let [placed, waiting] = [0, 0];
-  for (let row = 0; row < rows; row += 1) {
-    const phase = values[row * POD + 2];
+  for (let at = 0; at < length; at += POD) {
+    const phase = values[at + 2];
     if (phase === PHASE.gone) continue;
     if (phase === PHASE.waiting) {
       waiting += 1;
       continue;
     }
-    const [kind, node] = [values[row * POD], values[row * POD + 1]];
     placed += 1;
-    first[node + 1] += 1;
-    load[node] += amounts[kind];
-    byKey[Math.min(keyOfKind[kind], SERIES)].push(row);
+    first[values[at + 1] + 1] += 1;
+    load[values[at + 1]] += amounts[values[at]];
+    ofKey[Math.min(keyOfKind[values[at]], SERIES) + 1] += 1;
   }
   for (let node = 0; node < nodes; node += 1) first[node + 1] += first[node];
-  const next = first.slice();
-  const pods = new Int32Array(placed);
-  for (const rowsOfKey of byKey) {
-    for (const row of rowsOfKey) {
-      const node = values[row * POD + 1];
-      pods[next[node]] = row;
-      next[node] += 1;
-    }
+  for (let key = 0; key <= SERIES; key += 1) ofKey[key + 1] += ofKey[key];
+  // Sorted by key, and that by node, which leaves those of one node in the order of keys.
+  const byKey = reused("byKey", Int32Array, placed);
+  for (let at = 0; at < length; at += POD) {
+    if (values[at + 2] < PHASE.placed) continue;
+    const key = Math.min(keyOfKind[values[at]], SERIES);
+    byKey[ofKey[key]] = at / POD;
+    ofKey[key] += 1;
+  }
+  const next = reused("next", Int32Array, nodes + 1);
+  next.set(first);
+  const pods = reused("pods", Int32Array, placed);
+  for (let index = 0; index < placed; index += 1) {
+    const row = byKey[index];
+    const node = values[row * POD + 1];
+    pods[next[node]] = row;
+    next[node] += 1;
   }
   return { first, pods, load, amounts, placed, waiting };
 }
@@ -91,7 +107,7 @@ class Picture {
 
   drawCell({ places, moment, world, resource }, node) {
     const box = places.box.get(node);
-    const has = world.cluster.amounts[resource][node];
+    const has = roomOf(world, node, resource);
     const { context, colours } = this;
     const share = has ? moment.load[node] / has : 0;
     context.fillStyle = has ? colours.heat[heatOf(share)] : colours.raised;
@@ -107,7 +123,7 @@ class Picture {
     const { places, moment, world, resource } = view;
     const box = places.box.get(node);
     const { context, colours } = this;
-    const has = world.cluster.amounts[resource][node];
+    const has = roomOf(world, node, resource);
     const marked = notesOf(world, node).length > 0;
     context.fillStyle = colours.raised;
     context.fillRect(box.x, box.y, box.width, box.height);
@@ -282,6 +298,11 @@ function movedRows({ world, plan }) {
 
 function heatOf(share) {
   return Math.min(HEATS - 1, Math.max(0, Math.floor(share * (HEATS - 1) + 1e-9)));
+}
+
+// What a node has of a resource, of which there may be none in the cluster yet.
+function roomOf(world, node, resource) {
+  return world.cluster.amounts[resource]?.[node] ?? 0;
 }
 
 function notesOf(world, node) {

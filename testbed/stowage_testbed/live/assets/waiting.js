@@ -1,16 +1,17 @@
 // Pods that wait, summed up by what the scheduler says of them.
 
-const MOST_REASONS = 12;
+const MOST_ROWS = 12;
 
 // "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had ... . preemption: ..." as
-// its parts, each with the number of nodes; any other text as it is.
+// its parts, each with the number of nodes; any other text as it is. Where there were too
+// many different messages, the server has written n for each number.
 function reasonsIn(text) {
-  const said = /^0\/\d+ nodes are available: (.*?)\.?$/s.exec(text);
+  const said = /^[0n]\/(?:\d+|n) nodes are available: (.*?)\.?$/s.exec(text);
   if (!said) return [[text, null]];
   const [parts, ...sentences] = said[1].split(". ").filter((one) => !one.startsWith("preemption:"));
-  const counted = parts.split(/, (?=\d+ )/).map((part) => {
-    const [, count, reason] = /^(\d+) (.*)$/s.exec(part) ?? [];
-    return reason ? [reason, Number(count)] : [part, null];
+  const counted = parts.split(/, (?=(?:\d+|n) )/).map((part) => {
+    const [, count, reason] = /^(\d+|n) (.*)$/s.exec(part) ?? [];
+    return [reason ?? part, reason && count !== "n" ? Number(count) : null];
   });
   return [...counted, ...sentences.map((sentence) => [sentence, null])];
 }
@@ -18,12 +19,13 @@ function reasonsIn(text) {
 // Reasons with the pods that each keeps, most pods first.
 function sumReasons(world, parsed) {
   const { values, length } = world.pods;
-  const rows = [];
-  const byWhy = new Map();
+  let count = 0;
+  const [byWhy, byKind] = [new Map(), new Map()];
   for (let at = 0; at < length; at += POD) {
     if (values[at + 2] !== PHASE.waiting) continue;
-    rows.push(at / POD);
-    const why = values[at + 3];
+    count += 1;
+    const [kind, why] = [values[at], values[at + 3]];
+    byKind.set(kind, (byKind.get(kind) ?? 0) + 1);
     if (!byWhy.has(why)) byWhy.set(why, []);
     byWhy.get(why).push(at / POD);
   }
@@ -37,20 +39,32 @@ function sumReasons(world, parsed) {
       sums.set(reason, sum);
     }
   }
-  return { count: rows.length, sums: [...sums.values()].sort((a, b) => b.pods - a.pods) };
+  const kinds = [...byKind].sort((a, b) => b[1] - a[1]);
+  return { count, kinds, sums: [...sums.values()].sort((a, b) => b.pods - a.pods) };
 }
 
-function waitingTable(world, parsed) {
-  const { count, sums } = sumReasons(world, parsed);
+function waitingTables(world, parsed) {
+  const { count, kinds, sums } = sumReasons(world, parsed);
   if (!count) return [element("p", {}, "No pod waits.")];
-  const rows = sums.slice(0, MOST_REASONS).map(({ reason, pods, nodes: [low, high], example }) => [
+  const reasons = sums.map(({ reason, pods, nodes: [low, high], example }) => [
     reason, pods.toLocaleString("en"),
     high === 0 ? "" : low === high ? `${high}` : `${low} to ${high}`,
     world.run.names[example],
   ]);
-  const table = tableOf("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], rows);
-  const left = sums.length - rows.length;
-  return left > 0 ? [table, element("p", { class: "note" }, `${plural(left, "further reason")}.`)] : [table];
+  const workloads = kinds.map(([kind, pods]) => {
+    const [workload, priority, , namespace] = world.run.kinds[kind];
+    return [workload, namespace, priority, pods.toLocaleString("en")];
+  });
+  return [
+    firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
+    firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
+  ];
+}
+
+function firstRows(title, headers, rows) {
+  const left = rows.length - MOST_ROWS;
+  const note = left > 0 ? [element("p", { class: "note" }, `${plural(left, "further line")}.`)] : [];
+  return element("div", {}, tableOf(title, headers, rows.slice(0, MOST_ROWS)), ...note);
 }
 
 function tableOf(title, headers, rows) {

@@ -6,6 +6,7 @@ import re
 from importlib.resources import files
 
 import pytest
+from colours import contrast
 
 from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS
 from stowage_testbed.page.offline import PACKAGE as SHARED
@@ -22,21 +23,6 @@ def themes() -> dict[str, dict[str, str]]:
     found = [dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks]
     light, dark, printed = found
     return {"light": light, "dark": {**light, **dark}, "print": {**light, **printed}}
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2.2."""
-    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (
-        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4
-        for one in channels
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
 
 
 def test_contrast_is_that_of_the_standard() -> None:

@@ -1,0 +1,1 @@
+"""A packing policy on made days, beside the descheduler."""

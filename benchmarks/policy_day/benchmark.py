@@ -1,0 +1,166 @@
+"""What a packing policy does on made days, beside the descheduler on the same days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.command import Say, write_figures
+from stowage_testbed.policyday.arms import find_arm
+from stowage_testbed.policyday.day import Day, make_day
+from stowage_testbed.policyday.figures import ArmFigures
+from stowage_testbed.policyday.policy import read_policy
+from stowage_testbed.policyday.screen import Tried
+from stowage_testbed.policyday.trial import Settings
+from stowage_testbed.policyday.trying import try_policy
+from stowage_testbed.simulate import find_profile
+from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figure
+
+NAME = "bench-policy"
+POLICY = Path(__file__).parent / "policy.yaml"
+PROFILE = "deterministic"
+POLICY_ARM = "policy"
+"""The one that has targets; the others are there to be compared with."""
+
+ARMS = (
+    POLICY_ARM,
+    "none",
+    "none-most-allocated",
+    "high-node-utilization",
+    "high-node-utilization-most-allocated",
+)
+
+BELOW_THE_MOST = 1
+"""Nodes that a window may empty fewer than is proved to be the most."""
+
+OF_THE_DESCHEDULERS = 0.5
+"""Of its moves for an emptied node a policy may need so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is tried."""
+
+    name: str
+    seeds: tuple[int, ...]
+    nodes: int
+    hours: float = 24.0
+    proof_s: float = 20.0
+
+
+SCOPES = {
+    "smoke": Scope("smoke", (1,), 12, 6.0, 2.0),
+    "default": Scope("default", (1, 2, 3), 200),
+}
+SCOPES["full"] = SCOPES["default"]
+
+
+def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
+    """Measure, write ``<results>/bench-policy.json``, return the table.
+
+    Raises
+    ------
+    StowageError
+        The scheduler, the descheduler or the optimiser failed.
+    """
+    policy = read_policy(POLICY)
+    settings = Settings(find_profile(PROFILE))
+    arms = [find_arm(name) for name in ARMS]
+    days = [
+        try_policy(
+            policy,
+            f"seed {seed}",
+            make_day(Day(seed, scope.nodes, scope.hours)),
+            arms,
+            settings,
+            proof_s=scope.proof_s,
+            say=say,
+        )
+        for seed in scope.seeds
+    ]
+    return write_figures(
+        results / f"{NAME}.json",
+        list(figures_of_days(days)),
+        {"scope": scope.name, **asdict(scope)},
+        days=[one.document() for one in days],
+    )
+
+
+def figures_of_days(days: Sequence[Tried]) -> Iterable[Figure]:
+    """Yield the figures of each arm; those of the policy's have targets."""
+    names = [arm.arm for arm in days[0].arms]
+    for name in names:
+        of_arm = [arm for day in days for arm in day.arms if arm.arm == name]
+        yield from _figures_of(name, of_arm, _most_moves(days))
+
+
+def _figures_of(
+    name: str, days: Sequence[ArmFigures], most_moves: float | None
+) -> Iterable[Figure]:
+    def target(one: Target | None) -> Target | None:
+        return one if name == POLICY_ARM else None
+
+    yield figure(
+        f"{name}: nodes in use over time", "nodes", [d.nodes_mean for d in days], _mean
+    )
+    yield figure(
+        f"{name}: cost of a day", "", [d.cost_micros / 1e6 for d in days], _mean
+    )
+    yield figure(
+        f"{name}: pods that wait, over time",
+        "pod hours",
+        [day.waiting_pod_hours for day in days],
+        _mean,
+    )
+    yield figure(
+        f"{name}: nodes emptied in a window, beside the proved most",
+        "nodes",
+        [
+            window.emptied - window.most_emptied
+            for day in days
+            for window in day.windows
+            if window.most_emptied is not None
+        ],
+        min,
+        target(at_least(-BELOW_THE_MOST, "nodes")),
+        note="the worst window",
+    )
+    yield figure(
+        f"{name}: moves for an emptied node",
+        "moves",
+        [day.moves_per_node for day in days if day.moves_per_node is not None],
+        _mean,
+        target(at_most(most_moves, "moves")) if most_moves else None,
+    )
+    yield figure(
+        f"{name}: budgets broken",
+        "",
+        [day.budgets_broken for day in days],
+        sum,
+        target(at_most(0)),
+    )
+    yield figure(
+        f"{name}: pods moved twice within the cool-down",
+        "",
+        [day.moved_twice for day in days],
+        sum,
+        target(at_most(0)),
+    )
+
+
+def _most_moves(days: Sequence[Tried]) -> float | None:
+    """Return how many moves a policy may need for a node, by the descheduler's own.
+
+    Of its arms the better one counts: moves and emptied nodes of all days.
+    """
+    needed = []
+    for name in (name for name in ARMS if find_arm(name).deschedules):
+        of_arm = [arm for day in days for arm in day.arms if arm.arm == name]
+        if emptied := sum(arm.emptied for arm in of_arm):
+            needed.append(sum(arm.moves for arm in of_arm) / emptied)
+    return OF_THE_DESCHEDULERS * min(needed) if needed else None
+
+
+def _mean(samples: Sequence[float]) -> float:
+    return sum(samples) / len(samples)

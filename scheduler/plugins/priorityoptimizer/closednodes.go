@@ -1,0 +1,82 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// closedNodes are the idle nodes of the scope of a plan whose pods another scheduler places. They have the taint while the
+// plan is carried out: most schedulers like an idle node best, and then nothing would be saved. As soon as somebody waits
+// who did not wait before, all of them are open again.
+type closedNodes struct {
+	*emptying
+	scope snapshot.Scope
+	// since is when they were closed; zero before.
+	since time.Time
+	names []string
+}
+
+// advance closes the nodes, or opens them again for a pod that waits.
+func (c *closedNodes) advance(ctx context.Context, now time.Time) {
+	if c.since.IsZero() {
+		c.since = now
+		c.close(ctx)
+	}
+	if len(c.names) == 0 {
+		return
+	}
+	if waiting := c.view.waitingSince(c.since); waiting != nil {
+		c.records.logger(c.record).Info("Idle nodes are open again, since a pod waits", "pod", podName(waiting))
+		c.open(ctx)
+	}
+}
+
+// close keeps new pods off them. One that cannot be marked stays open: the plan is less sure then.
+func (c *closedNodes) close(ctx context.Context) {
+	nodes, _ := c.view.nodes.List(labels.Everything()) // a lister fails only where there is none
+	for _, node := range nodes {
+		if node.Spec.Unschedulable || markOf(node) != "" || c.scope.Nodes != nil && !c.scope.Nodes.Matches(labels.Set(node.Labels)) ||
+			c.record.Status.Consolidation.Of(node.Name) != nil || len(c.view.lasting(node.Name)) > 0 {
+			continue
+		}
+		if err := c.marks.close(ctx, c.record, node.Name); err != nil {
+			c.records.logger(c.record).Error(err, "An idle node stays open", "node", node.Name)
+			continue
+		}
+		c.names = append(c.names, node.Name)
+	}
+}
+
+// open lets pods go to them again. One for which that fails is given back as soon as the plan has ended.
+func (c *closedNodes) open(ctx context.Context) {
+	for _, name := range c.names {
+		if err := c.marks.release(ctx, c.record.Name(), name); err != nil {
+			c.records.logger(c.record).Error(err, "An idle node could not be opened yet", "node", name)
+			c.records.staleMarks = true
+		}
+	}
+	c.names = nil
+}
+
+// waitingSince is a pod that has been found unschedulable since then, or nil. Times have whole seconds.
+func (v *view) waitingSince(since time.Time) *v1.Pod {
+	objects, _ := v.indexed.ByIndex(nodeIndex, "") // the index never fails
+	for _, object := range objects {
+		pod, ok := object.(*v1.Pod)
+		if !ok || pod.DeletionTimestamp != nil {
+			continue
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == v1.PodScheduled && condition.Reason == v1.PodReasonUnschedulable &&
+				!condition.LastTransitionTime.Time.Before(since.Truncate(time.Second)) {
+				return pod
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,1 @@
+"""A packing policy tried on a day in virtual time, beside the descheduler."""

@@ -1,0 +1,133 @@
+"""The arms of a day: what acts in the windows, and how pods are placed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.simulate import find_profile
+
+SCORING = "NodeResourcesFit"
+MOST_ALLOCATED = {
+    "name": SCORING,
+    "args": {
+        "scoringStrategy": {
+            "type": "MostAllocated",
+            "resources": [
+                {"name": "cpu", "weight": 1},
+                {"name": "memory", "weight": 1},
+            ],
+        }
+    },
+}
+"""As the descheduler's documents ask for beside HighNodeUtilization."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to go through the day.
+
+    Attributes
+    ----------
+    deschedules
+        Whether the descheduler's plugin acts in the windows.
+    plans
+        Whether the policy does, by the optimiser's plans.
+    most_allocated
+        Whether the scheduler puts pods where least is free; else as its profile says.
+    """
+
+    name: str
+    deschedules: bool = False
+    most_allocated: bool = False
+    plans: bool = False
+
+
+ARMS = {
+    arm.name: arm
+    for arm in (
+        Arm("policy", plans=True),
+        Arm("policy-most-allocated", plans=True, most_allocated=True),
+        Arm("none"),
+        Arm("none-most-allocated", most_allocated=True),
+        Arm("high-node-utilization", deschedules=True),
+        Arm("high-node-utilization-most-allocated", True, most_allocated=True),
+    )
+}
+
+
+def find_arm(name: str) -> Arm:
+    """Return the arm of a name.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if name not in ARMS:
+        raise InputError(f"no arm {name!r}; there are: {', '.join(ARMS)}")
+    return ARMS[name]
+
+
+WITH_OPTIMISER = {
+    "default": "optimizer",
+    "deterministic": "optimizer-deterministic",
+}
+"""The chart's profiles that differ in the optimiser."""
+
+
+@contextmanager
+def configured(
+    arm: Arm, profile: Path, arguments: Mapping[str, Any] | None = None
+) -> Iterator[Path]:
+    """Yield the KubeSchedulerConfiguration of an arm, made from a profile.
+
+    Parameters
+    ----------
+    profile
+        Without the optimiser.
+    arguments
+        Those of the optimiser's plugin, for arms that plan.
+
+    Raises
+    ------
+    InputError
+        The profile is not YAML of that kind, or an arm plans and the chart has no such
+        profile with the optimiser.
+    """
+    if arm.plans:
+        profile = _with_optimiser(profile)
+    plugins = [MOST_ALLOCATED] if arm.most_allocated else []
+    if arm.plans:
+        plugins.append({"name": "PriorityOptimizer", "args": dict(arguments or {})})
+    try:
+        configuration = yaml.safe_load(profile.read_text(encoding="utf-8"))
+        for one in configuration["profiles"]:
+            names = {plugin["name"] for plugin in plugins}
+            kept = [a for a in one.get("pluginConfig", ()) if a["name"] not in names]
+            if kept or plugins:
+                one["pluginConfig"] = [*kept, *plugins]
+    except (OSError, yaml.YAMLError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{profile}: is no KubeSchedulerConfiguration with profiles ({error})"
+        ) from error
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / profile.name
+        file.write_text(yaml.safe_dump(configuration), encoding="utf-8")
+        yield file
+
+
+def _with_optimiser(profile: Path) -> Path:
+    if profile == find_profile(profile.stem) and profile.stem in WITH_OPTIMISER:
+        return find_profile(WITH_OPTIMISER[profile.stem])
+    raise InputError(
+        f"{profile}: a policy needs a scheduler with the optimiser: leave out "
+        "--profile, or name default or deterministic"
+    )
