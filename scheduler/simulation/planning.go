@@ -40,6 +40,7 @@ type planning struct {
 	api             *customAPI
 	plans, policies cache.SharedIndexInformer
 	parts           []*part
+	optimizers      []*priorityoptimizer.Plugin
 	// told are the plans and windows that the answer has a line about.
 	told map[string]bool
 	// coolDown is the longest one of a profile.
@@ -124,6 +125,7 @@ func (p *planning) attach(
 		plugin.HandleFailures(to)
 		plugin.Lead()
 		p.coolDown = max(p.coolDown, plugin.CoolDown())
+		p.optimizers = append(p.optimizers, plugin)
 		p.parts = append(p.parts, &part{step: plugin.Step, takeWake: plugin.TakeWake})
 	}
 	made, err := controller.New(controller.Parts{Clock: p.run.clock, Policies: packingpolicy.NewStore(p.api.client),
@@ -145,6 +147,16 @@ func (p *planning) watch() error {
 		go informer.RunWithContext(p.run.ctx)
 		if !cache.WaitForCacheSync(p.run.ctx.Done(), informer.HasSynced) {
 			return context.Cause(p.run.ctx)
+		}
+	}
+	return nil
+}
+
+// ready fails unless the optimiser is there. Without it, time would pass as in a cluster whose optimiser is away.
+func (p *planning) ready() error {
+	for _, plugin := range p.optimizers {
+		if err := plugin.Ready(p.run.ctx); err != nil {
+			return err
 		}
 	}
 	return nil

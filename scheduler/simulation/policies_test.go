@@ -85,8 +85,8 @@ type day struct {
 	text     string
 }
 
-// passDay has a story pass under the profile with the optimiser.
-func passDay(t *testing.T, socket, story string) day {
+// optimizingSimulator has the profile with the optimiser.
+func optimizingSimulator(t *testing.T, socket string) *simulation.Simulator {
 	t.Helper()
 	configuration, err := simulation.LoadConfiguration(filepath.Join(profileFolder, "optimizer-deterministic.yaml"))
 	if err != nil {
@@ -99,8 +99,14 @@ func passDay(t *testing.T, socket, story string) day {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return simulator
+}
+
+// passDay has a story pass.
+func passDay(t *testing.T, socket, story string) day {
+	t.Helper()
 	var out bytes.Buffer
-	if failed, err := simulator.PassTime(t.Context(), strings.NewReader(story), &out); err != nil || failed > 0 {
+	if failed, err := optimizingSimulator(t, socket).PassTime(t.Context(), strings.NewReader(story), &out); err != nil || failed > 0 {
 		t.Fatal(err, out.String())
 	}
 	found := day{text: out.String()}
@@ -190,5 +196,22 @@ func TestADayWithAPolicyIsTheSameEachTime(t *testing.T) {
 	}
 	if first, second := lines(), lines(); first != second {
 		t.Errorf("once\n%s\nand once\n%s", first, second)
+	}
+}
+
+// TestNoTimePassesWithoutTheOptimizer: a day without it is that of another scheduler.
+func TestNoTimePassesWithoutTheOptimizer(t *testing.T) {
+	var out bytes.Buffer
+	failed, err := optimizingSimulator(t, "/nowhere").PassTime(t.Context(), strings.NewReader(quietDay("")), &out)
+	if err != nil || failed != 1 || !strings.Contains(out.String(), "optimiser not reachable on /nowhere") {
+		t.Errorf("%d failed, %v: %s", failed, err, out.String())
+	}
+}
+
+// TestAPolicyNeedsAProfileThatMakesPlans: else nobody would look at it, and the day would say that it saves nothing.
+func TestAPolicyNeedsAProfileThatMakesPlans(t *testing.T) {
+	_, passed := become(t, "default", quietDay(""))
+	if want := "line 6: policy nightly: the profile has no optimiser"; !strings.HasPrefix(passed.Error, want) {
+		t.Errorf("got %q, want %q", passed.Error, want)
 	}
 }

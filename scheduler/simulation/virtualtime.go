@@ -84,6 +84,9 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
 	if r.planning != nil {
 		v.coolDown = r.planning.coolDown.Seconds()
+		if err := r.planning.ready(); err != nil {
+			return Passed{}, err
+		}
 	}
 	err = v.pass(in)
 	for _, pod := range slices.Sorted(maps.Keys(lives.there)) {

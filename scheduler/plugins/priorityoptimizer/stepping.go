@@ -53,6 +53,9 @@ func (l *loop) stepAlike(profile string) {
 	}
 }
 
+// Ready fails unless the optimiser can be asked.
+func (p *Plugin) Ready(ctx context.Context) error { return p.byHand.planner.ready(ctx) }
+
 // Step does what is due and returns the longest time until the next step.
 func (p *Plugin) Step(ctx context.Context) time.Duration {
 	p.TakeWake()

@@ -1,22 +1,18 @@
-"""A PackingPolicy on a day in virtual time, by the real binary and the real optimiser."""
+"""A PackingPolicy on a day in virtual time, by the real binary and optimiser."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 import yaml
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from stowage_optimizer.service.server import Service
-from stowage_optimizer.service.settings import GIB, MIB, ServiceSettings, WorkerSettings
-from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain.location import tool_path
 from stowage_testbed.toolchain.minors import choose_minor
@@ -27,40 +23,24 @@ APPS, REPLICAS, NODES = 6, 4, 8
 
 
 @pytest.fixture(scope="module")
-def config() -> Iterator[Path]:
+def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the profile with the optimiser, which is ready."""
-    with tempfile.TemporaryDirectory(prefix="sto-") as folder:
-        socket, path = Path(folder, "o.sock"), Path(folder, "profile.yaml")
-        worker = WorkerSettings(workers=1, memory_limit_bytes=GIB)
-        service = Service(
-            ServiceSettings(socket=socket, max_request_bytes=MIB, worker=worker)
-        )
-        service.start()
-        with grpc.insecure_channel(f"unix:{socket}") as channel:
-            health = health_pb2_grpc.HealthStub(channel)
-            wait_until(
-                "the optimiser is ready",
-                lambda: health.Check(health_pb2.HealthCheckRequest()).status,
-                lambda status: status == health_pb2.HealthCheckResponse.SERVING,
-                timeout_s=HANG_S,
-            )
-        profile = yaml.safe_load(find_profile("optimizer-deterministic").read_text())
+    path = tmp_path_factory.mktemp("profile") / "profile.yaml"
+    profile = yaml.safe_load(find_profile("optimizer-deterministic").read_text())
+    with running_service() as service:
+        arguments = {
+            "socket": str(service.socket), "trigger": "Manual",
+            "deterministic": True, "minPodAgeSeconds": 1,
+        }  # fmt: skip
         profile["profiles"][0]["pluginConfig"] = [
-            {
-                "name": "PriorityOptimizer",
-                "args": {
-                    "socket": str(socket), "trigger": "Manual",
-                    "deterministic": True, "minPodAgeSeconds": 1,
-                },
-            }
-        ]  # fmt: skip
+            {"name": "PriorityOptimizer", "args": arguments}
+        ]
         path.write_text(yaml.safe_dump(profile))
         yield path
-        service.stop()
 
 
 def make_day() -> list[Event]:
-    """Return two replicas of each workload on each of two nodes, half empty by night."""
+    """Return a day on whose first minute half of the replicas go."""
     events: list[Event] = [
         {
             "at": 0,
@@ -99,13 +79,9 @@ def make_day() -> list[Event]:
     events.append({"at": 0, "policy": {"metadata": {"name": "night"}, "spec": spec}})
     for replica in range(REPLICAS):
         for number in range(APPS):
-            owner = {
-                "apiVersion": "apps/v1",
-                "kind": "ReplicaSet",
-                "name": f"a{number}",
-            }
-            name = f"shop/a{number}-{replica}"
-            pod = {"name": name, "of": f"a{number}", "owner": owner}
+            app = f"a{number}"
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app}
+            pod = {"name": f"shop/{app}-{replica}", "of": app, "owner": owner}
             events.append({"at": 1, "pod": pod})
     # Half of the replicas of each workload go before the window opens.
     for number in range(APPS):
