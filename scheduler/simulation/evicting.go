@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -88,7 +89,8 @@ func (v *virtualTime) evict(found *Eviction, life *Life) error {
 		found.Replacement = key(again)
 	}
 	recorded := life.arrival.Name
-	if last, before := v.evicted[recorded]; before && v.lives.now-last < v.coolDown {
+	// By whole seconds, which is what plans are dated by.
+	if last, before := v.evicted[recorded]; before && math.Floor(v.lives.now)-math.Floor(last) < v.coolDown {
 		v.evictions.WithinCoolDown++
 	}
 	v.evicted[recorded] = v.lives.now

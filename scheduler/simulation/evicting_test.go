@@ -98,3 +98,26 @@ func TestAnEvictedPodComesBackAsItsOwnersNextPod(t *testing.T) {
 		t.Errorf("the state should show both nodes, and the cordon: %+v", nodes)
 	}
 }
+
+// TestEvictionsAreCounted: what a policy and a descheduler do is compared by these.
+func TestEvictionsAreCounted(t *testing.T) {
+	_, passed := become(t, "deterministic", story(nodeAt(0, "n"), webTemplate, `{"at":0,"settings":{"coolDown":10}}`,
+		budget(`"maxUnavailable":1`), podAt(1, "a", "web", owned), evictAt(3, "a"), evictAt(12.5, "a-again-1"),
+		evictAt(22.6, "a-again-2"), cordonedAt(30, "n"), evictAt(40, "a-again-3"), evictAt(50, "a-again-4"), evictAt(51, "nobody")))
+	want := simulation.Evictions{Evicted: 5, Refused: 1, WithinCoolDown: 1}
+	if passed.Evictions == nil || *passed.Evictions != want {
+		t.Errorf("got %+v, want %+v; %s", passed.Evictions, want, passed.Error)
+	}
+}
+
+// TestPodsAreReadyInTime: a pod that starts does not count for its budget, and has no part of the cluster's work.
+func TestPodsAreReadyInTime(t *testing.T) {
+	_, states := told(t, story(nodeAt(0, "n"), webTemplate, `{"at":0,"settings":{"startsAfter":5}}`,
+		budget(`"minAvailable":1`), podAt(1, "a", "web", owned), `{"at":5.9,"state":true}`, `{"at":6,"state":true}`))
+	for i, want := range []v1.PodPhase{v1.PodPending, v1.PodRunning} {
+		pod, healthy := states[i].Pods[0], states[i].DisruptionBudgets[0].Status.CurrentHealthy
+		if pod.Spec.NodeName != "n" || pod.Status.Phase != want || healthy != int32(i) {
+			t.Errorf("at %v: pod %s on %q, %d healthy; want %s", states[i].At, pod.Status.Phase, pod.Spec.NodeName, healthy, want)
+		}
+	}
+}
