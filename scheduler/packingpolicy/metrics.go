@@ -14,26 +14,26 @@ const (
 )
 
 var (
-	closedTotal = counterVec("windows_closed_total", "Windows of a PackingPolicy that closed.", "policy")
+	closedTotal = counterVec("windows_closed_total", "Windows of a PackingPolicy that closed.")
 	missedTotal = counterVec("windows_missed_total",
-		"Windows of a PackingPolicy that came and went while no scheduler led.", "policy")
-	movesTotal        = counterVec("moves_total", "Pods moved in the windows of a PackingPolicy that closed.", "policy")
+		"Windows of a PackingPolicy that came and went while no scheduler led.")
+	movesTotal        = counterVec("moves_total", "Pods moved in the windows of a PackingPolicy that closed.")
 	nodesEmptiedTotal = counterVec("nodes_emptied_total",
-		"Nodes emptied in the windows of a PackingPolicy that closed.", "policy")
+		"Nodes emptied in the windows of a PackingPolicy that closed.")
 	hourlySaving = gaugeVec("hourly_saving",
-		"What an hour of the nodes costs that were emptied in the last closed window with any.", "policy")
+		"What an hour of the nodes costs that were emptied in the last closed window with any.")
 )
 
-func counterVec(name, help, label string) *metrics.CounterVec {
+func counterVec(name, help string) *metrics.CounterVec {
 	return metrics.NewCounterVec(&metrics.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{label})
+		Name: name, Help: help}, []string{"policy"})
 }
 
-func gaugeVec(name, help, label string) *metrics.GaugeVec {
+func gaugeVec(name, help string) *metrics.GaugeVec {
 	return metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{label})
+		Name: name, Help: help}, []string{"policy"})
 }
 
 // RegisterMetrics may be called for each controller.

@@ -36,11 +36,8 @@ type testCluster struct {
 	client   *dynamicfake.FakeDynamicClient
 	clock    *testingclock.FakeClock
 	recorder *events.FakeRecorder
-	// crash is asked before and after each write; it may end the process.
-	mu     sync.Mutex
-	crash  func(write string) error
-	writes int
-	stop   func()
+	mu       sync.Mutex
+	stop     func()
 }
 
 func newCluster(t *testing.T, more map[string]any) *testCluster {
