@@ -46,8 +46,9 @@ type Scope struct {
 	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 	// NamespaceSelector selects the namespaces whose pods are moved; nil: all that the release may touch.
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// MaxMoves and CoolDownSeconds are within what the release allows; nil: as it says.
-	MaxMoves        *int32 `json:"maxMoves,omitempty"`
+	// MaxMoves is within what the release allows; nil: as it says.
+	MaxMoves *int32 `json:"maxMoves,omitempty"`
+	// CoolDownSeconds is how long pods stay where they are that an earlier plan has moved; nil: not at all.
 	CoolDownSeconds *int32 `json:"coolDownSeconds,omitempty"`
 }
 

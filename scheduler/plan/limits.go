@@ -82,7 +82,8 @@ type Moved struct {
 	Class string
 	// To is empty for a pod that was left unplaced.
 	From, To string
-	At       time.Time
+	// Began and At are when the plan began, and when it ended.
+	Began, At time.Time
 }
 
 // Returns are the moves of the plan that undo a move of an earlier one.

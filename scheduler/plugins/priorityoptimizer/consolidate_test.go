@@ -121,11 +121,11 @@ func (c *cluster) otherScheduler(node string) {
 	}
 }
 
-// completes waits until the plan is completed, while the other scheduler places pods on a node.
-func (c *cluster) completes(node string) {
+// completes waits until the plan is completed, while the other scheduler places pods on n3.
+func (c *cluster) completes() {
 	c.t.Helper()
 	c.eventually("fewer is completed", func() bool {
-		c.otherScheduler(node)
+		c.otherScheduler("n3")
 		return c.phaseOf("fewer") == packingplan.Completed
 	})
 }
@@ -190,7 +190,7 @@ func TestANodeIsEmptiedOfPodsOfAnotherScheduler(t *testing.T) {
 	if view := c.ledger.For(testPod("stranger", 1, 0), false); !keepsOff(c.node("n1")) || holds(view, "n3") {
 		t.Errorf("taints %v, room is held: %t", c.node("n1").Spec.Taints, holds(view, "n3"))
 	}
-	c.completes("n3")
+	c.completes()
 
 	for _, action := range c.client.Actions() {
 		if action.GetSubresource() == "binding" {
@@ -223,7 +223,7 @@ func TestIdleNodesAreClosedWhileOthersAreEmptiedUnlessSomebodyWaits(t *testing.T
 				c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
 			}
 			c.endPods()
-			c.completes("n3")
+			c.completes()
 
 			c.eventually("the idle node is open", func() bool { return !keepsOff(c.node("n4")) })
 			if node := c.node("n4"); len(node.Labels[packingplan.EmptiedLabel]) > 0 || !keepsOff(c.node("n1")) {
@@ -242,7 +242,7 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	c.restart()
 	c.advanceClock(time.Second)
 	c.endPods()
-	c.completes("n3")
+	c.completes()
 
 	if len(c.evictions()) != 2 || !keepsOff(c.node("n1")) || c.about().Nodes[0].State != packingplan.NodeEmptied {
 		t.Errorf("evicted %v, %+v", c.evictions(), c.about())
@@ -401,7 +401,7 @@ func TestOtherPlansAreMadeWhileNodesAreEmptied(t *testing.T) {
 	}
 
 	c.endPods()
-	c.completes("n3")
+	c.completes()
 	c.planReaches("later", packingplan.NoImprovement)
 }
 
@@ -422,7 +422,7 @@ func TestWhatBecomesOfEmptiedNodes(t *testing.T) {
 			c := threeNodes(t, "other", nil)
 
 			c.consolidate("Execute", map[string]any{"emptiedNodes": mode})
-			c.completes("n3")
+			c.completes()
 
 			node := c.node("n1")
 			if node.Spec.Unschedulable != want.cordoned || keepsOff(node) != want.tainted || node.Labels[packingplan.EmptiedLabel] != "fewer" {

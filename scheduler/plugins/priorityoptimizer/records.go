@@ -210,24 +210,33 @@ func (r *planRecords) abortWaiting(ctx context.Context, all []*packingplan.Recor
 func (r *planRecords) history() []plan.Moved {
 	var moved []plan.Moved
 	for _, record := range r.all() {
-		moved = append(moved, movedBy(record)...)
+		of := movedBy(record)
+		for i := range of {
+			if !record.Status.Phase.Final() {
+				of[i].At = r.clock.Now() // it goes on
+			}
+		}
+		moved = append(moved, of...)
 	}
 	return moved
 }
 
 // movedBy lists what one plan has done to running pods.
 func movedBy(record *packingplan.Record) (moved []plan.Moved) {
-	at := record.Completed()
+	began, at := record.Created(), record.Completed()
+	if record.Status.StartTime != nil {
+		began = record.Status.StartTime.Time
+	}
 	for _, move := range record.Status.Moves {
 		if executor.State(move.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(move.OwnerUID), Class: move.Class,
-				From: move.FromNode, To: move.ToNode, At: at})
+				From: move.FromNode, To: move.ToNode, Began: began, At: at})
 		}
 	}
 	for _, eviction := range record.Status.Evictions {
 		if executor.State(eviction.State).Disrupted() {
 			moved = append(moved, plan.Moved{Owner: types.UID(eviction.OwnerUID), Class: eviction.Class,
-				From: eviction.Node, At: at})
+				From: eviction.Node, Began: began, At: at})
 		}
 	}
 	return moved

@@ -90,12 +90,7 @@ func (s *solveSession) limits() plan.Limits {
 	return limits
 }
 
-// coolDown is how long workloads are left alone after an earlier plan.
-func (s *solveSession) coolDown() time.Duration {
-	return max(seconds(s.args.CoolDownSeconds), coolDownOf(s.record))
-}
-
-// coolDownOf is what the plan itself asks for.
+// coolDownOf is how long the plan asks for pods to be left alone that an earlier one has moved.
 func coolDownOf(record *packingplan.Record) time.Duration {
 	if asked := record.Spec.CoolDownSeconds; asked != nil {
 		return time.Duration(*asked) * time.Second

@@ -165,12 +165,16 @@ func (s *solveSession) applyConstraints() {
 	s.keepBroken()
 	s.keepShort()
 	s.keepRefused()
-	cooling := coolingAt(now, s.history, s.coolDown())
-	if len(cooling) == 0 {
+	cooling := coolingAt(now, s.history, seconds(s.args.CoolDownSeconds))
+	recent := recentlyMoved(now, s.history, coolDownOf(s.record))
+	if len(cooling) == 0 && len(recent) == 0 {
 		return
 	}
 	for uid, pod := range s.snapshot.Pods {
 		until, cools := cooling[pod.Owner]
+		if !cools {
+			until, cools = recent.cools(pod)
+		}
 		if cools && pod.Node != "" && pod.Immovable == "" {
 			s.snapshot.Pin(uid, snapshot.CoolingDown)
 			s.noteChange(until)
@@ -188,4 +192,44 @@ func coolingAt(now time.Time, history []plan.Moved, coolDown time.Duration) map[
 		}
 	}
 	return cooling
+}
+
+// lateReplacement is how long after the end of a plan the replacement of one of its pods may be created.
+const lateReplacement = time.Minute
+
+// resolution is that of the times in objects, which are cut off.
+const resolution = time.Second
+
+// times are when plans that moved pods of a workload went on, and until when its replacements are left alone.
+type times []struct{ began, ended, until time.Time }
+
+// recent are the workloads of which plans have moved pods within the cool-down that a plan asks for. Only what these plans
+// moved is left alone, which is known by when it was created; all other pods of the workload have not been moved.
+type recent map[types.UID]times
+
+func recentlyMoved(now time.Time, history []plan.Moved, coolDown time.Duration) recent {
+	found := recent{}
+	for _, moved := range history {
+		until := moved.At.Add(coolDown + resolution)
+		if moved.Owner == "" || !now.Before(until) {
+			continue
+		}
+		of := found[moved.Owner]
+		if last := len(of) - 1; last < 0 || !of[last].began.Equal(moved.Began) {
+			found[moved.Owner] = append(of, struct{ began, ended, until time.Time }{
+				moved.Began.Truncate(resolution), moved.At.Add(lateReplacement), until})
+		}
+	}
+	return found
+}
+
+// cools says whether the pod replaces one that was moved, and until when it is left alone.
+func (r recent) cools(pod *snapshot.Pod) (until time.Time, cools bool) {
+	created := pod.Object.CreationTimestamp.Time
+	for _, one := range r[pod.Owner] {
+		if !created.Before(one.began) && !created.After(one.ended) && one.until.After(until) {
+			until, cools = one.until, true
+		}
+	}
+	return until, cools
 }
