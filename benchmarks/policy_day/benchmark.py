@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,16 +20,16 @@ from stowage_testbed.text.figure import Figure, Target, at_least, at_most, figur
 NAME = "bench-policy"
 POLICY = Path(__file__).parent / "policy.yaml"
 PROFILE = "deterministic"
-POLICY_ARM = "policy"
-"""The one that has targets; the others are there to be compared with."""
-
-ARMS = (
-    POLICY_ARM,
-    "none",
-    "none-most-allocated",
-    "high-node-utilization",
-    "high-node-utilization-most-allocated",
+WORLDS = (
+    # the policy's arm, the descheduler's and nobody's, with the same scheduler
+    ("policy", "high-node-utilization", "none"),
+    (
+        "policy-most-allocated",
+        "high-node-utilization-most-allocated",
+        "none-most-allocated",
+    ),
 )
+"""The policy's arms have targets; the others are there to be compared with."""
 
 BELOW_THE_MOST = 1
 """Nodes that a window may empty fewer than is proved to be the most."""
@@ -66,7 +66,7 @@ def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """
     policy = read_policy(POLICY)
     settings = Settings(find_profile(PROFILE))
-    arms = [find_arm(name) for name in ARMS]
+    arms = [find_arm(name) for world in WORLDS for name in world]
     days = [
         try_policy(
             policy,
@@ -89,17 +89,28 @@ def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
 
 def figures_of_days(days: Sequence[Tried]) -> Iterable[Figure]:
     """Yield the figures of each arm; those of the policy's have targets."""
-    names = [arm.arm for arm in days[0].arms]
-    for name in names:
-        of_arm = [arm for day in days for arm in day.arms if arm.arm == name]
-        yield from _figures_of(name, of_arm, _most_moves(days))
+    for policy, descheduler, nobody in WORLDS:
+        most = _most_moves([*_of_arm(descheduler, days)])
+        yield from _figures_of(policy, days, targets=True, most_moves=most)
+        yield from _figures_of(descheduler, days)
+        yield from _figures_of(nobody, days)
+
+
+def _of_arm(name: str, days: Sequence[Tried]) -> Iterator[ArmFigures]:
+    return (arm for day in days for arm in day.arms if arm.arm == name)
 
 
 def _figures_of(
-    name: str, days: Sequence[ArmFigures], most_moves: float | None
+    name: str,
+    all_days: Sequence[Tried],
+    *,
+    targets: bool = False,
+    most_moves: float | None = None,
 ) -> Iterable[Figure]:
-    def target(one: Target | None) -> Target | None:
-        return one if name == POLICY_ARM else None
+    days = [*_of_arm(name, all_days)]
+
+    def target(one: Target) -> Target | None:
+        return one if targets else None
 
     yield figure(
         f"{name}: nodes in use over time", "nodes", [d.nodes_mean for d in days], _mean
@@ -131,7 +142,7 @@ def _figures_of(
         "moves",
         [day.moves_per_node for day in days if day.moves_per_node is not None],
         _mean,
-        target(at_most(most_moves, "moves")) if most_moves else None,
+        at_most(most_moves, "moves") if most_moves else None,
     )
     yield figure(
         f"{name}: budgets broken",
@@ -149,17 +160,14 @@ def _figures_of(
     )
 
 
-def _most_moves(days: Sequence[Tried]) -> float | None:
+def _most_moves(days: Sequence[ArmFigures]) -> float | None:
     """Return how many moves a policy may need for a node, by the descheduler's own.
 
-    Of its arms the better one counts: moves and emptied nodes of all days.
+    None where that has emptied no node: no number of moves is half of that.
     """
-    needed = []
-    for name in (name for name in ARMS if find_arm(name).deschedules):
-        of_arm = [arm for day in days for arm in day.arms if arm.arm == name]
-        if emptied := sum(arm.emptied for arm in of_arm):
-            needed.append(sum(arm.moves for arm in of_arm) / emptied)
-    return OF_THE_DESCHEDULERS * min(needed) if needed else None
+    emptied = sum(arm.emptied for arm in days)
+    moves = sum(arm.moves for arm in days)
+    return OF_THE_DESCHEDULERS * moves / emptied if emptied else None
 
 
 def _mean(samples: Sequence[float]) -> float:

@@ -24,7 +24,8 @@ func NewStore[Spec, Status any](of Type, client dynamic.Interface) Store[Spec, S
 	return Store[Spec, Status]{of, client.Resource(of.Resource)}
 }
 
-// Create makes an object. The name, labels, annotations and owners are those of the metadata.
+// Create makes an object. The name, labels, annotations and owners are those of the metadata. Where the definition is of
+// an older version and lacks a field of the spec, that is an error: what is left of the spec may mean something else.
 func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&spec)
 	if err != nil {
@@ -37,7 +38,7 @@ func (s *Store[Spec, Status]) Create(ctx context.Context, metadata metav1.Object
 	object.SetLabels(metadata.Labels)
 	object.SetAnnotations(metadata.Annotations)
 	object.SetOwnerReferences(metadata.OwnerReferences)
-	created, err := s.api.Create(ctx, object, metav1.CreateOptions{})
+	created, err := s.api.Create(ctx, object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	if err != nil {
 		return nil, fmt.Errorf("creating %s %s: %w", s.of.Kind, metadata.Name, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authentication "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/kubernetes/pkg/scheduler"
 
@@ -25,6 +26,8 @@ type Lease struct {
 	// Client reads the lease of this name.
 	Client          coordination.LeasesGetter
 	Namespace, Name string
+	// Reviews says who this process is for the API server.
+	Reviews authentication.SelfSubjectReviewsGetter
 	// Identity is the name under which this process holds it.
 	Identity string
 

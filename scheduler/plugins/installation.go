@@ -130,6 +130,7 @@ func (i *Installation) Attach(
 	if i.plans != nil {
 		go i.plans.RunWithContext(ctx)
 	}
+	leadership.Announce(to, func() { go lease.BelongToAccount(ctx) })
 	var ledger *reservation.Ledger
 	if reserves {
 		ledger = i.ledger

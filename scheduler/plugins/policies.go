@@ -46,6 +46,7 @@ func (i *Installation) startPolicies(
 		leadership.Announce(to, func() {
 			go policies.RunWithContext(ctx)
 			go policyController.Run(ctx)
+			go warnOfOldDefinitions(ctx, handle.KubeConfig())
 		})
 		return nil
 	}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from stowage_testbed.helm.install import CHART
+from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.chart
 
@@ -42,6 +44,20 @@ def test_annotations_are_texts() -> None:
 
     assert values
     assert {type(value) for value in values} == {str}
+
+
+def test_helm_shows_the_definitions_as_one_stream() -> None:
+    """Upgrades pipe it to kubectl; Helm itself puts nothing between the files."""
+    shown = subprocess.run(
+        [str(tool_path("helm")), "show", "crds", str(CHART)],
+        env={"HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    read = [one for one in yaml.safe_load_all(shown) if one]
+
+    assert {one["spec"]["names"]["kind"]: one for one in read} == definitions()
 
 
 def test_every_custom_resource_is_listed_as_it_is() -> None:

@@ -200,3 +200,11 @@ def test_every_binding_names_the_releases_own_account() -> None:
         assert binding["subjects"] == [
             {"kind": "ServiceAccount", "name": "stowage", "namespace": "ns"}
         ]
+
+
+def test_values_of_the_version_before_still_render() -> None:
+    """``helm upgrade --reuse-values`` has none of those that are new."""
+    granted = set(rights(render("profile=optimizer", "consolidation=null")))
+
+    assert ("", "nodes", "patch") not in granted
+    assert ("stowage.dev", "packingplans", "patch") in granted

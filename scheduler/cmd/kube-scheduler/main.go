@@ -95,5 +95,6 @@ func leaseOf(completed *config.CompletedConfig) *leadership.Lease {
 	}
 	election := completed.ComponentConfig.LeaderElection
 	return &leadership.Lease{Client: completed.Client.CoordinationV1(), Namespace: election.ResourceNamespace,
-		Name: election.ResourceName, Identity: completed.LeaderElection.Lock.Identity()}
+		Reviews: completed.Client.AuthenticationV1(),
+		Name:    election.ResourceName, Identity: completed.LeaderElection.Lock.Identity()}
 }

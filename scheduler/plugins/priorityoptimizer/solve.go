@@ -65,6 +65,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		l.plugin.scheduleWithoutPlan("plans cannot be recorded", anyPod)
 		return
 	}
+	record = asStored(record)
 	l.enter(solving)
 	session := l.planner.newSession(record)
 	if record.Spec.ExecutionMode == packingplan.Execute && session.policy() != plan.Unsteered {
@@ -95,6 +96,17 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	default:
 		l.startPlan(ctx, session, checked)
 	}
+}
+
+// asStored is the plan that was just written, with what it is for as the API server has it. A watch that was there before
+// a field was added to the definition goes on without that field for a moment, and the plan would be for something else.
+func asStored(record *packingplan.Record) *packingplan.Record {
+	stored, err := packingplan.Read(record)
+	if err != nil {
+		return record // it has been read before
+	}
+	stored.Spec.ExecutionMode, stored.Status = record.Spec.ExecutionMode, record.Status
+	return stored
 }
 
 // executeApproved carries out a proposal unchanged, if it is still a good plan for the cluster and its disruptions are

@@ -93,8 +93,9 @@ class PlanApi:
                     raise
                 raise StowageError(
                     f"the PackingPlans of this cluster are of another version "
-                    f"({error}); Helm leaves definitions as they are: kubectl apply "
-                    "--server-side -f charts/stowage/crds, then helm upgrade"
+                    f"({error}); Helm leaves definitions as they are: helm show crds "
+                    "CHART | kubectl apply --server-side --force-conflicts -f -, then "
+                    "helm upgrade"
                 ) from error
         name: str = made["metadata"]["name"]
         return name

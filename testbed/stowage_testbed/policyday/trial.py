@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.policyday.arms import Arm, configured
@@ -118,11 +119,15 @@ def try_arm(
         The scheduler, the descheduler or the optimiser failed.
     """
     with ExitStack() as stack:
-        arguments = {}
+        arguments: dict[str, Any] = {}
         if arm.plans:
             service = stack.enter_context(running_service())
-            # Nothing but the policy has plans made.
-            arguments = {"socket": str(service.socket), "trigger": "Manual"}
+            arguments = {
+                "socket": str(service.socket),
+                # Nothing but the policy has plans made, the same ones every time.
+                "trigger": "Manual",
+                "deterministic": True,
+            }
         config = stack.enter_context(configured(arm, settings.profile, arguments))
         world = stack.enter_context(World(config, minor=settings.minor))
         descheduler = (

@@ -23,7 +23,7 @@ ACCOUNT = "system:serviceaccount:stowage-system:stowage"
 
 READ = ("list", "watch")
 NEEDED = {
-    ("", "nodes"): READ,
+    ("", "nodes"): (*READ, "patch"),
     ("", "pods"): READ,
     ("", "namespaces"): READ,
     ("", "services"): READ,
@@ -44,8 +44,10 @@ NEEDED = {
     ("resource.k8s.io", "deviceclasses"): READ,
     ("resource.k8s.io", "resourceclaims"): READ,
     ("resource.k8s.io", "resourceslices"): READ,
-    ("stowage.dev", "packingplans"): (*READ, "create", "delete"),
+    ("stowage.dev", "packingplans"): (*READ, "create", "delete", "patch"),
     ("stowage.dev", "packingplans/status"): ("patch", "update"),
+    ("stowage.dev", "packingpolicies"): READ,
+    ("stowage.dev", "packingpolicies/status"): ("patch", "update"),
     ("stowage.dev", "reservations"): (*READ, "delete"),
     ("stowage.dev", "reservations/status"): ("patch", "update"),
     ("", "pods/binding"): ("create",),
@@ -58,7 +60,7 @@ NEEDED = {
 FORBIDDEN = {
     ("", "pods"): ("delete", "deletecollection", "create", "update", "patch"),
     ("", "secrets"): ("get", "list", "watch"),
-    ("", "nodes"): ("update", "patch", "delete"),
+    ("", "nodes"): ("update", "delete"),
     ("apps", "replicasets"): ("update", "delete"),
     ("apps", "deployments"): ("get", "update", "patch", "delete"),
     ("batch", "jobs"): ("list", "watch"),

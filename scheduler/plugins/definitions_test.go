@@ -1,0 +1,37 @@
+package plugins
+
+import (
+	"slices"
+	"testing"
+
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/openapi/openapitest"
+)
+
+// Helm leaves definitions as they are: those of an older version must be told from those of this one, by what they lack.
+func TestOldDefinitionsAreKnownByWhatTheyLack(t *testing.T) {
+	const plan, policy = `"dev.stowage.v1alpha1.PackingPlan"`, `"dev.stowage.v1alpha1.PackingPolicy"`
+	const older = `{"properties": {"spec": {"properties": {"abort": {}}}}}`
+	const present = `{"properties": {"spec": {"properties": {"objective": {}}}}}`
+	for text, c := range map[string]struct {
+		schemas string
+		lacking []string
+	}{
+		"this version":           {plan + ":" + present + "," + policy + ": {}", nil},
+		"the version before":     {plan + ":" + older, []string{"PackingPlan.spec.objective", "PackingPolicy"}},
+		"one was there before":   {plan + ":" + older + "," + policy + ": {}", []string{"PackingPlan.spec.objective"}},
+		"no definition of plans": {"", []string{"PackingPlan", "PackingPolicy"}},
+	} {
+		paths := map[string]openapi.GroupVersion{}
+		if c.schemas != "" {
+			paths["apis/stowage.dev/v1alpha1"] = &openapitest.FakeGroupVersion{
+				GVSpec: []byte(`{"components": {"schemas": {` + c.schemas + `}}}`)}
+		}
+
+		lacking, err := lackingDefinitions(&openapitest.FakeClient{PathsMap: paths})
+
+		if err != nil || !slices.Equal(lacking, c.lacking) {
+			t.Errorf("%s: %v, %v", text, lacking, err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+"""From the chart of the version before to this one, and back, amid plans.
+
+The templates and definitions are those of each version; the scheduler is this one's
+throughout, whose old binary would have to be built for it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import figure_1_cluster
+import pytest
+from figure_1_cluster import nodes, wait_for
+from release_environment import ReleaseEnvironment
+
+from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cli.plan_control import PlanApi
+from stowage_testbed.helm import Release, install_release
+from stowage_testbed.helm.command import run_helm
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.helm.serving import await_serving
+from stowage_testbed.simulate import NO_PROTECTION
+
+pytestmark = pytest.mark.e2e
+
+PLAN, KIND = "stowage.dev/v1alpha1", "PackingPlan"
+CONSOLIDATE = {"objective": "Consolidate", "executionMode": "DryRun"}
+OLD = "custom resource definitions"
+"""Words of the notes and of the scheduler about definitions that are too old."""
+
+
+def test_plans_go_on_over_an_upgrade_and_the_way_back(
+    environment: ReleaseEnvironment, chart_before: Path
+) -> None:
+    """Each plan is made under one version of the chart, and carried out by the other.
+
+    With the definitions as they were, a plan that empties nodes must be refused:
+    without its objective it would be one that places pods.
+    """
+    release = _install(environment, chart_before)
+    plans, objects = PlanApi(environment.client), Objects(environment.client)
+    figure_1_cluster.fill(environment)
+    _ask(objects, "before", executionMode="DryRun")
+    wait_for(environment, "before", "Proposed")
+
+    notes = _helm(release, "upgrade", release.name, str(CHART), *_KEEP_VALUES)
+    assert OLD in notes
+    wait_until(
+        "the scheduler to say that the definitions are old",
+        lambda: _scheduler_log(release),
+        lambda log: OLD in log and "PackingPlan.spec.objective, PackingPolicy" in log,
+        timeout_s=HANG_S,
+    )
+    with pytest.raises(StowageError, match="another version"):
+        plans.create("defragment-", CONSOLIDATE)
+    with pytest.raises(ApiRefusedError, match="unknown field"):
+        _ask(objects, "emptying", **CONSOLIDATE)
+    assert [one["metadata"]["name"] for one in plans.plans()] == ["before"]
+
+    _apply_definitions(environment)
+    _ask(objects, "emptying", **CONSOLIDATE)
+    assert "consolidation" in wait_for(environment, "emptying", "Proposed")["status"]
+    plans.approve("before")
+    wait_for(environment, "before", "Completed")
+    assert all(nodes(environment).values())
+    _assert_valid(objects, "before")
+    assert "packingpolicies" not in _scheduler_log(release)
+    notes = _helm(release, "upgrade", release.name, str(CHART), *_KEEP_VALUES)
+    assert OLD not in notes.partition("Remove the release")[0]
+
+    figure_1_cluster.empty(environment)
+    figure_1_cluster.fill(environment)
+    unchanged = plans.plan("emptying")
+    _ask(objects, "after", executionMode="DryRun")
+    wait_for(environment, "after", "Proposed")
+    _helm(release, "rollback", release.name, "1")
+
+    plans.approve("after")
+    wait_for(environment, "after", "Completed")
+    assert all(nodes(environment).values())
+    assert plans.plan("emptying") == unchanged
+    for name in ("before", "emptying", "after"):
+        _assert_valid(objects, name)
+
+
+_KEEP_VALUES = ("--reset-then-reuse-values",)
+
+
+def _install(environment: ReleaseEnvironment, chart: Path) -> Release:
+    return install_release(
+        environment.cluster,
+        chart=chart,
+        profile="optimizer-deterministic",
+        optimizer_enabled=True,
+        values={
+            "priorityOptimizer": {
+                "trigger": "Manual",
+                "coolDownSeconds": 0,
+                **NO_PROTECTION,
+            }
+        },
+    )
+
+
+def _helm(release: Release, *arguments: str) -> str:
+    """Change the release, wait until it serves, and return what Helm printed."""
+    namespace = ("--namespace", release.namespace)
+    done = run_helm(release.cluster, [*arguments, *namespace], HANG_S)
+    assert done.returncode == 0, done.stderr
+    assert await_serving(release, HANG_S, lambda: False)
+    return done.stdout
+
+
+def _apply_definitions(environment: ReleaseEnvironment) -> None:
+    """Run what the guide and the notes say, of which Helm prints the first half."""
+    shown = run_helm(environment.cluster, ["show", "crds", str(CHART)], HANG_S)
+    kubectl = environment.cluster.tool_path("kubectl")
+    command = [str(kubectl), "--kubeconfig", str(environment.cluster.kubeconfig)]
+    command += ["apply", "--server-side", "--force-conflicts", "-f", "-"]
+    done = subprocess.run(
+        command, input=shown.stdout, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    Objects(environment.client).await_definition("packingpolicies.stowage.dev", HANG_S)
+
+
+def _ask(objects: Objects, name: str, **spec: object) -> None:
+    objects.create(make_manifest(PLAN, KIND, name, spec=spec), strict=True)
+
+
+def _assert_valid(objects: Objects, name: str) -> None:
+    """Write the object as it is stored: a schema in which it is not valid refuses."""
+    stored: dict[str, Any] = objects.read(KIND, name)
+    for subresource in ("", "status"):
+        written = objects.patch(KIND, name, stored, subresource=subresource)
+        assert written == stored
+
+
+def _scheduler_log(release: Release) -> str:
+    return release.log_files()["scheduler"].read_text("utf-8")
