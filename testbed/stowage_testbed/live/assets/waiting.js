@@ -51,10 +51,15 @@ function waitingTables(world, parsed) {
     high === 0 ? "" : low === high ? `${high}` : `${low} to ${high}`,
     world.run.names[example],
   ]);
-  const workloads = kinds.map(([kind, pods]) => {
+  // While a workload is rolled out, its pods are of two kinds.
+  const byWorkload = new Map();
+  for (const [kind, pods] of kinds) {
     const [workload, priority, , namespace] = world.run.kinds[kind];
-    return [workload, namespace, priority, pods.toLocaleString("en")];
-  });
+    const key = JSON.stringify([workload, namespace, priority]);
+    byWorkload.set(key, (byWorkload.get(key) ?? 0) + pods);
+  }
+  const workloads = [...byWorkload].sort((a, b) => b[1] - a[1])
+    .map(([key, pods]) => [...JSON.parse(key), pods.toLocaleString("en")]);
   return [
     firstRows("Why pods wait", ["what the scheduler says", "pods", "of nodes", "for example"], reasons),
     firstRows("Workloads that wait", ["workload", "namespace", "priority", "pods"], workloads),
