@@ -114,7 +114,7 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	if err != nil {
 		return nil, err
 	}
-	observer := priorityoptimizer.NewObserver(handle, args)
+	observer := priorityoptimizer.NewObserver(handle, args, question.policy() == plan.Consolidate)
 	if err := r.watch(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -67,6 +68,16 @@ func (b *Budget) weight() int { return proto.Size(b.message) }
 
 // shrink leaves the budget out of the message. Its pods are immovable then, so the optimiser does not need it.
 func (b *Budget) shrink() { b.Allowed, b.message = 0, nil }
+
+// inTurn lets each budget that allows a disruption now allow as many as there are pods.
+func (i *budgetIndex) inTurn(pods int) {
+	for _, one := range i.all {
+		if one.Allowed > 0 && one.message != nil {
+			one.Allowed = int32(min(pods, math.MaxInt32))
+			one.message.DisruptionsAllowed = one.Allowed
+		}
+	}
+}
 
 // of are the budgets that cover the pod.
 func (i *budgetIndex) of(pod *v1.Pod) []*Budget {

@@ -44,6 +44,9 @@ type Rules struct {
 	KeepNotReady bool
 	// KeepRollouts protects pods that their controller is about to replace by pods of another template.
 	KeepRollouts bool
+	// InTurn has the pods of a disruption budget leave one after the other, each when the budget allows it again: one that
+	// allows a disruption now allows them all.
+	InTurn bool
 }
 
 // Scope selects by label the nodes that pods may leave and go to, and the namespaces of the pods. Nil selects all.

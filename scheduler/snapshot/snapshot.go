@@ -157,6 +157,9 @@ func Build(input Input) *Snapshot {
 	defer cache.end()
 	nodes := s.addNodes(input.Nodes, input.Rules.Scope, cache)
 	budgets := matchBudgets(input.Budgets)
+	if input.Rules.InTurn {
+		budgets.inTurn(len(input.Pods))
+	}
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
 	for _, one := range nodes {

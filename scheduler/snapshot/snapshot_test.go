@@ -89,6 +89,40 @@ func TestDisruptionBudgetsMakePodsImmovable(t *testing.T) {
 	}
 }
 
+// A plan for which nobody waits has time: the pods of a budget can leave one after the other. A spent budget says that its
+// pods are short already.
+func TestABudgetThatAllowsADisruptionAllowsAllInTurn(t *testing.T) {
+	pods := []*v1.Pod{aPod("p", "n1"), aPod("q", "n1"), aPod("r", "n1")}
+	for text, row := range map[string]struct {
+		inTurn        bool
+		allowed, want int32
+		movable       int
+	}{
+		"at once":            {false, 1, 1, 3},
+		"in turn":            {true, 1, 3, 3},
+		"in turn, but spent": {true, 0, 0, 0},
+	} {
+		applied := rules()
+		applied.InTurn = row.inTurn
+
+		s := snapshot.Build(snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: pods,
+			Budgets: []*policyv1.PodDisruptionBudget{aBudget("a", "a", row.allowed)}, Rules: applied})
+
+		movable := 0
+		for _, pod := range s.Pods {
+			if pod.Immovable == "" {
+				movable++
+			}
+			if pod.Budgets[0].Allowed != row.want {
+				t.Errorf("%s: the budget allows %d, want %d", text, pod.Budgets[0].Allowed, row.want)
+			}
+		}
+		if told := s.Message.DisruptionBudgets[0].DisruptionsAllowed; told != row.want || movable != row.movable {
+			t.Errorf("%s: the optimiser is told of %d; %d pods are movable", text, told, movable)
+		}
+	}
+}
+
 // Between Reserve and the informer's update a pod already takes its room.
 func TestPodsBeingBoundTakeTheirRoom(t *testing.T) {
 	pod := aPod("p", "")

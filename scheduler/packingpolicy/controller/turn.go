@@ -225,7 +225,7 @@ func (t *turn) work(window *packingpolicy.Window) error {
 }
 
 // again is how long after a plan that changed nothing the next one is made.
-const again = 5 * time.Minute
+const again = time.Minute
 
 // due says whether another plan may be made in the window, and if not, why.
 func (t *turn) due(window *packingpolicy.Window) (why string, due bool) {

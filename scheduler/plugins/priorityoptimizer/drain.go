@@ -41,6 +41,10 @@ type drainExecution struct {
 	idle    closedNodes
 }
 
+// marksKnown is how long after the nodes were marked the first pod leaves. The other scheduler learns of the marks by a
+// watch of its own, and would put the replacement on a node that is being emptied.
+const marksKnown = time.Second
+
 // leavingPod is a pod of the plan, by the name that it has in the record.
 type leavingPod struct {
 	namespace, name string
@@ -105,8 +109,11 @@ func (d *drainExecution) advance(ctx context.Context) *ending {
 		d.records.logger(d.record).Error(err, "The nodes cannot be marked yet")
 		return nil
 	}
+	d.idle.advance(ctx, d.clock.Now())
 	now := d.clock.Now()
-	d.idle.advance(ctx, now)
+	if d.notBefore.IsZero() {
+		d.notBefore = now.Add(marksKnown)
+	}
 	seen := d.seen()
 	going := d.Next(seen, now)
 	if !now.Before(d.notBefore) {

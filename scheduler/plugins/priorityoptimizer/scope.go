@@ -19,6 +19,8 @@ func (v *view) rulesFor(record *packingplan.Record) snapshot.Rules {
 	if record.Consolidates() && len(spec.SchedulerNames) > 0 {
 		rules.Schedulers = sets.New(spec.SchedulerNames...)
 	}
+	// Nothing waits for such a plan, so that its evictions can.
+	rules.InTurn = record.Consolidates()
 	rules.Scope = snapshot.Scope{Nodes: selectorOf(spec.NodeSelector), Namespaces: selectorOf(spec.NamespaceSelector)}
 	return rules
 }

@@ -279,9 +279,11 @@ func (v volumes) Volume(name string) *v1.PersistentVolume {
 // reserved. It has no clock, so no pod is too young for it.
 type Observer struct{ view *view }
 
-// NewObserver must be called before the handle's informers are started.
-func NewObserver(handle fwk.Handle, args *PriorityOptimizerArgs) *Observer {
+// NewObserver must be called before the handle's informers are started. The snapshots are for plans that consolidate, or
+// for others.
+func NewObserver(handle fwk.Handle, args *PriorityOptimizerArgs, consolidates bool) *Observer {
 	observer := &Observer{newView(handle, args, newInFlight())}
+	observer.view.rules.InTurn = consolidates
 	observer.view.now = func() time.Time { return time.Time{} }
 	return observer
 }

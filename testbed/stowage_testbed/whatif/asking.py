@@ -28,7 +28,7 @@ from stowage_testbed.whatif.findings import (
     NotJudged,
     telling,
 )
-from stowage_testbed.whatif.in_use import emptied_by
+from stowage_testbed.whatif.in_use import emptied_by, leaving_in_turn
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
 from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
 from stowage_testbed.whatif.kept import KeptPods, Workloads
@@ -132,7 +132,7 @@ def findings_of(inventory: Inventory, profile: Path, limits: PlanLimits) -> Find
         question = replace(question, consolidates=True)
         emptying = proposer.proposal(
             question,
-            first.snapshot,
+            leaving_in_turn(first.snapshot),
             pb.OBJECTIVE_CONSOLIDATE,
             allowance.part(1.0, reading_s),
         )

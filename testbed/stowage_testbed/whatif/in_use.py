@@ -1,4 +1,4 @@
-"""Which nodes are in use: those that hold a pod which would not go with its node."""
+"""Nodes in use hold a pod that would not go with its node; how others are emptied."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def _held(snapshot: pb.Snapshot, goes: Mapping[str, str]) -> Iterator[str]:
     for pod in snapshot.pods:
         if pod.node and (pod.movable or pod.immovable_reason not in GOES_WITH_ITS_NODE):
             yield goes.get(pod.uid, pod.node)
+
+
+def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:
+    """Return a snapshot for plans that empty nodes: nothing waits for these.
+
+    The pods of a disruption budget leave one after the other, so that one that allows a
+    disruption now allows them all.
+    """
+    changed = pb.Snapshot()
+    changed.CopyFrom(snapshot)
+    for budget in changed.disruption_budgets:
+        if budget.disruptions_allowed > 0:
+            budget.disruptions_allowed = len(changed.pods)
+    return changed
 
 
 def emptied_by(snapshot: pb.Snapshot, plan: pb.Plan) -> tuple[str, ...]:

@@ -253,7 +253,7 @@ def test_half_empty_nodes_are_emptied_within_the_budgets(
         for one in done["consolidation"]["nodes"]
         if one["state"] == "Emptied"
     }
-    assert emptied == planned
+    assert emptied == planned, done["consolidation"]["nodes"]
     assert not used & emptied
     assert Decimal(done["consolidation"]["hourlySaving"]) == PRICE * len(emptied)
     assert fewest["web"] >= REPLICAS - ALLOWED
