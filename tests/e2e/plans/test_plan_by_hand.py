@@ -54,7 +54,7 @@ def test_a_proposal_is_reviewed_approved_and_carried_out(
     (move,) = proposed["status"]["moves"]
     assert f"move    {move['pod']}" in page
     assert "Verified" in page
-    assert listed[2:] == ["Proposed", "DryRun", "1", "1", "0", "yes"]
+    assert listed[2:] == ["Proposed", "DryRun", "Place", "1", "1", "0", "yes"]
 
     _stowage(figure_1, "approve", "reviewed")
     done = wait_for(figure_1, "reviewed", "Completed")
