@@ -112,3 +112,31 @@ def test_all_tests_run_whatever_fails(
         bad = failing.get(variable)
         how = f"FAILED (exit code {bad})" if bad else "passed"
         assert line.startswith(f"{name}: {how} in ")
+
+
+@pytest.mark.parametrize("options", ["", "--cov --cov-report="])
+def test_pytest_is_given_the_options_and_nothing_besides(
+    checkout: Path, options: str
+) -> None:
+    """An empty argument is the root folder to pytest: it collected the scenarios."""
+    shutil.copy2(CI / "test-python", checkout / "ci")
+    for path, text in (
+        ("ci/containers", "exit 1"),
+        ("ci/coverage", f'echo "{options}"'),
+        ("bin/python", "printf '<%s>' \"$@\""),
+    ):
+        (checkout / path).write_text(f"#!/bin/sh\n{text}\n")
+        (checkout / path).chmod(0o755)
+
+    done = subprocess.run(
+        [checkout / "ci" / "test-python", "-k", "one"],
+        env={**os.environ, "PATH": f"{checkout / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG_S,
+    )
+
+    given = done.stdout.split("<pytest>")[1]
+    expected = ["--numprocesses", "2", *options.split(), "-k", "one"]
+    assert given == "".join(f"<{one}>" for one in expected)
