@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 from kubernetes import client
+from served_api import served_api
 
 from benchmarks.live_page.made_cluster import Handler, MadeCluster
 from stowage_testbed.live.server import LiveServer, serving
@@ -65,18 +64,8 @@ def made_cluster(
             else:
                 super().do_GET()
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Made)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
-    try:
-        with client.ApiClient(configuration) as api:
-            yield api
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
+    with served_api(Made) as api:
+        yield api
 
 
 def _discovery_of_plans() -> dict[str, Any]:

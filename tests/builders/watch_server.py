@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import queue
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from kubernetes import client
+from served_api import served_api
 
 END = None
 """Queue item that ends the current watch connection in order."""
@@ -54,19 +54,11 @@ class WatchServer:
 @contextmanager
 def serving(server: WatchServer) -> Iterator[client.ApiClient]:
     """Run the server and yield a client of it."""
-    http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(server))
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    configuration = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
-    try:
-        with client.ApiClient(configuration) as api:
+    with served_api(_handler_of(server)) as api:
+        try:
             yield api
-    finally:
-        server.end_connection()
-        http.shutdown()
-        http.server_close()
-        thread.join()
+        finally:
+            server.end_connection()
 
 
 def a_pod(name: str, *, node: str = "", version: str = "1") -> dict[str, Any]:

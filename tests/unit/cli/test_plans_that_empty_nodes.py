@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 from kubernetes import client
+from served_api import served_api
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError, StowageError
@@ -144,17 +144,8 @@ def serving(server: Server) -> Iterator[client.ApiClient]:
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    settings = client.Configuration(host=f"http://127.0.0.1:{http.server_port}")
-    try:
-        with client.ApiClient(settings) as api:
-            yield api
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
+    with served_api(Handler) as api:
+        yield api
 
 
 FOUND = Defragmentation(
