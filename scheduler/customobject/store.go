@@ -62,9 +62,9 @@ func (s *Store[Spec, Status]) WriteStatus(ctx context.Context, object *Object[Sp
 // Refresh adopts the stored version of the object. It returns the status as it was last seen and as it is stored now;
 // the Spec and Status of the object stay as they are.
 func (s *Store[Spec, Status]) Refresh(ctx context.Context, object *Object[Spec, Status]) (before, now Status, err error) {
-	latest, err := s.api.Get(ctx, object.Name(), metav1.GetOptions{})
+	latest, err := s.Get(ctx, object.Name())
 	if err != nil {
-		return before, now, fmt.Errorf("reading %s %s: %w", s.of.Kind, object.Name(), err)
+		return before, now, err
 	}
 	seen, err := Read[Spec, Status](s.of, object.seen)
 	if err != nil {

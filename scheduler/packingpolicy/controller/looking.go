@@ -12,8 +12,9 @@ import (
 	"github.com/stowage/stowage/scheduler/packingpolicy"
 )
 
-// look brings the window up to date with its plans. What is known of a plan stays when its object is gone.
-func (t *turn) look(window *packingpolicy.Window) {
+// look brings the window up to date with its plans, and returns those that the informer shows, by name. What is known of
+// a plan stays when its object is gone.
+func (t *turn) look(window *packingpolicy.Window) map[string]*packingplan.Record {
 	shown := t.plansOf(t.policy, window.Start)
 	unknown := maps.Clone(shown)
 	for i := range window.Plans {
@@ -34,6 +35,7 @@ func (t *turn) look(window *packingpolicy.Window) {
 		window.Plans = append(window.Plans, found)
 	}
 	sum(window, shown)
+	return shown
 }
 
 // describePlan is what a window's list says of a plan.

@@ -147,13 +147,13 @@ func (t *turn) closeAllBut(open *packingpolicy.Window) error {
 		if window == open || window.Phase != packingpolicy.Open {
 			continue
 		}
-		t.look(window)
+		shown := t.look(window)
 		going := goingPlan(window)
 		if going == nil {
 			t.close(window)
 			continue
 		}
-		if record := t.plansOf(t.policy, window.Start)[going.Name]; record == nil || !record.Spec.Abort {
+		if record := shown[going.Name]; record == nil || !record.Spec.Abort {
 			if err := t.abort(t.ctx, going.Name); err != nil {
 				return err
 			}
