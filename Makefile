@@ -132,7 +132,7 @@ bench-virtual-time: $(READY) ## Measure a day of 100,000 arrivals on 500 nodes i
 	@python -m benchmarks virtual-time --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
 
 .PHONY: bench-policy
-bench-policy: setup ## Try a packing policy on three days of 200 nodes beside the descheduler: two hours (SMOKE=1: a minute).
+bench-policy: setup ## Try a packing policy on three days of 200 nodes beside the descheduler: two hours (SMOKE=1: a minute); resumable.
 	@python -m benchmarks policy-day --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
 
 .PHONY: bench-compare

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
+from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.policyday.arms import find_arm
 from stowage_testbed.policyday.day import Day, make_day
 from stowage_testbed.policyday.figures import ArmFigures
@@ -30,6 +31,9 @@ WORLDS = (
     ),
 )
 """The policy's arms have targets; the others are there to be compared with."""
+
+KILLED = "policy-killed"
+"""The first of them, with its process killed in each window again and again."""
 
 BELOW_THE_MOST = 1
 """Nodes that a window may empty fewer than is proved to be the most."""
@@ -59,32 +63,44 @@ SCOPES["full"] = SCOPES["default"]
 def run_benchmark(scope: Scope, results: Path, say: Say) -> str:
     """Measure, write ``<results>/bench-policy.json``, return the table.
 
+    Arms that had a day already, in ``<results>/bench-policy.<scope>.jsonl``, are not
+    tried again.
+
     Raises
     ------
     StowageError
         The scheduler, the descheduler or the optimiser failed.
     """
-    policy = read_policy(POLICY)
-    settings = Settings(find_profile(PROFILE))
-    arms = [find_arm(name) for world in WORLDS for name in world]
-    days = [
-        try_policy(
-            policy,
-            f"seed {seed}",
-            make_day(Day(seed, scope.nodes, scope.hours)),
-            arms,
-            settings,
-            proof_s=scope.proof_s,
-            say=say,
-        )
-        for seed in scope.seeds
-    ]
+    journal = TaskJournal(results / f"{NAME}.{scope.name}.jsonl", Tried)
+    days = [_try_day(seed, scope, journal, say) for seed in scope.seeds]
     return write_figures(
         results / f"{NAME}.json",
         list(figures_of_days(days)),
         {"scope": scope.name, **asdict(scope)},
         days=[one.document() for one in days],
     )
+
+
+def _try_day(seed: int, scope: Scope, journal: TaskJournal[Tried], say: Say) -> Tried:
+    """Return a day with all arms."""
+    policy, settings = read_policy(POLICY), Settings(find_profile(PROFILE))
+    day = make_day(Day(seed, scope.nodes, scope.hours))
+    tried: list[Tried] = []
+    for name in (*(name for world in WORLDS for name in world), KILLED):
+        task = f"seed {seed}, {name}"
+        if task not in journal:
+            arm = try_policy(
+                policy,
+                f"seed {seed}",
+                day,
+                [find_arm(name)],
+                settings,
+                proof_s=scope.proof_s,
+                say=say,
+            )
+            journal.add(task, (arm,))
+        tried += journal.get(task)
+    return replace(tried[0], arms=tuple(arm for one in tried for arm in one.arms))
 
 
 def figures_of_days(days: Sequence[Tried]) -> Iterable[Figure]:
@@ -94,6 +110,9 @@ def figures_of_days(days: Sequence[Tried]) -> Iterable[Figure]:
         yield from _figures_of(policy, days, targets=True, most_moves=most)
         yield from _figures_of(descheduler, days)
         yield from _figures_of(nobody, days)
+    yield from _figures_of(KILLED, days)
+    for policy in (*(policy for policy, *_ in WORLDS), KILLED):
+        yield from _windows_run(policy, days)
 
 
 def _of_arm(name: str, days: Sequence[Tried]) -> Iterator[ArmFigures]:
@@ -158,6 +177,14 @@ def _figures_of(
         sum,
         target(at_most(0)),
     )
+
+
+def _windows_run(name: str, days: Sequence[Tried]) -> Iterable[Figure]:
+    runs = [one.runs for day in _of_arm(name, days) for one in day.windows]
+    zero = at_most(0)
+    lost, twice = ([float(run == 0) for run in runs], [float(run > 1) for run in runs])
+    yield figure(f"{name}: windows lost", "", lost, sum, zero, spread=False)
+    yield figure(f"{name}: windows run twice", "", twice, sum, zero, spread=False)
 
 
 def _most_moves(days: Sequence[ArmFigures]) -> float | None:

@@ -58,12 +58,10 @@ func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
 	a := &api{
 		ObjectTracker: clienttesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder()),
 		client:        &fake.Clientset{},
-		pods:          newEventCounter(),
-		nodes:         newEventCounter(),
 		bound:         bound,
 		now:           now,
 	}
-	a.counters = map[schema.GroupVersionResource]*eventCounter{podResource: a.pods, nodeResource: a.nodes}
+	a.counters = map[schema.GroupVersionResource]*eventCounter{}
 	a.client.AddReactor("create", "pods", a.bind)
 	a.client.AddReactor("create", "pods", a.evictOrTry)
 	a.client.AddReactor("*", "*", clienttesting.ObjectReaction(a))
@@ -225,8 +223,9 @@ type eventCounter struct {
 	handled []int
 }
 
-func newEventCounter() *eventCounter {
-	c := &eventCounter{}
+// newEventCounter counts from the events of so many objects on, of which each handler is told at first.
+func newEventCounter(there int) *eventCounter {
+	c := &eventCounter{sent: there}
 	c.changed = sync.NewCond(&c.mu)
 	return c
 }
@@ -280,9 +279,26 @@ func (c *eventCounter) allHandled() bool {
 	return true
 }
 
+// counter returns a new counter of the events of a kind.
+func (a *api) counter(kind schema.GroupVersionKind) (*eventCounter, error) {
+	resource := resourceOf(kind)
+	there, err := a.List(resource, kind, "")
+	if err != nil {
+		return nil, err
+	}
+	a.counters[resource] = newEventCounter(meta.LenList(there))
+	return a.counters[resource], nil
+}
+
 // newInformers returns the scheduler's own informer factory, with informers of pods and nodes that count the events that
 // have been handled.
-func (a *api) newInformers() informers.SharedInformerFactory {
+func (a *api) newInformers() (informers.SharedInformerFactory, error) {
+	for counter, kind := range map[**eventCounter]string{&a.pods: "Pod", &a.nodes: "Node"} {
+		var err error
+		if *counter, err = a.counter(v1.SchemeGroupVersion.WithKind(kind)); err != nil {
+			return nil, err
+		}
+	}
 	podInformer := minor.NewInformerFactory(a.client, 0).Core().V1().Pods().Informer()
 	factory := informers.NewSharedInformerFactory(a.client, 0)
 	factory.InformerFor(&v1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
@@ -292,7 +308,7 @@ func (a *api) newInformers() informers.SharedInformerFactory {
 		indexers := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		return countingInformer{coreinformers.NewNodeInformer(client, resync, indexers), a.nodes}
 	})
-	return factory
+	return factory, nil
 }
 
 // countAll has the factory's informers of all other kinds count, too: their objects come and go while pods arrive.
@@ -308,8 +324,11 @@ func (a *api) countAll(factory informers.SharedInformerFactory) error {
 		if err != nil {
 			return err
 		}
-		a.counters[resource] = newEventCounter()
-		informer := countingInformer{counted.Informer(), a.counters[resource]}
+		counter, err := a.counter(kind)
+		if err != nil {
+			return err
+		}
+		informer := countingInformer{counted.Informer(), counter}
 		// Also of what nobody handles, the informer must know what was written.
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,7 +24,8 @@ import (
 // customAPI keeps the objects of the custom resources as the API server does: a status and a spec are written by
 // different requests, and a status that was read before another write is a conflict.
 type customAPI struct {
-	client   *dynamicfake.FakeDynamicClient
+	client *dynamicfake.FakeDynamicClient
+	// counters are by resource, for as long as a process lasts.
 	counters map[schema.GroupVersionResource]*eventCounter
 	now      func() time.Time
 	version  int64
@@ -33,18 +35,22 @@ func newCustomAPI(now func() time.Time) *customAPI {
 	a := &customAPI{
 		client: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			packingplan.Resource: packingplan.Kind + "List", packingpolicy.Resource: packingpolicy.Kind + "List"}),
-		counters: map[schema.GroupVersionResource]*eventCounter{
-			packingplan.Resource: newEventCounter(), packingpolicy.Resource: newEventCounter()},
-		now: now,
+		counters: map[schema.GroupVersionResource]*eventCounter{},
+		now:      now,
 	}
 	a.client.PrependReactor("*", "*", a.react)
 	return a
 }
 
-// counting has an informer count the events that its handlers have handled.
-func (a *customAPI) counting(informer cache.SharedIndexInformer, of schema.GroupVersionResource) (cache.SharedIndexInformer, error) {
+// counting has a new informer count the events that its handlers have handled, from those of what is there on.
+func (a *customAPI) counting(informer cache.SharedIndexInformer, of schema.GroupVersionResource, kind string) (cache.SharedIndexInformer, error) {
+	there, err := a.client.Tracker().List(of, of.GroupVersion().WithKind(kind), "")
+	if err != nil {
+		return nil, err
+	}
+	a.counters[of] = newEventCounter(meta.LenList(there))
 	counted := countingInformer{informer, a.counters[of]}
-	_, err := counted.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+	_, err = counted.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	return counted, err
 }
 

@@ -43,6 +43,8 @@ type planning struct {
 	optimizers      []*priorityoptimizer.Plugin
 	// told are the plans and windows that the answer has a line about.
 	told map[string]bool
+	// processes are how many have begun.
+	processes int
 	// coolDown is the longest one of a profile.
 	coolDown time.Duration
 }
@@ -54,15 +56,20 @@ type part struct {
 	takeWake func() bool
 }
 
-// newPlanning begins to watch plans and policies.
-func newPlanning(r *run) (*planning, error) {
-	p := &planning{run: r, api: newCustomAPI(r.clock.Now), told: map[string]bool{}}
-	var err error
-	if p.plans, err = p.api.counting(packingplan.NewInformer(p.api.client), packingplan.Resource); err != nil {
-		return nil, err
+// newPlanning returns what no process has begun yet.
+func newPlanning(r *run) *planning {
+	return &planning{run: r, api: newCustomAPI(r.clock.Now), told: map[string]bool{}}
+}
+
+// begin has the parts of a new process take the place of those of the one before. It is to watch afterwards.
+func (p *planning) begin() (err error) {
+	p.processes++
+	p.parts, p.optimizers = nil, nil
+	if p.plans, err = p.api.counting(packingplan.NewInformer(p.api.client), packingplan.Resource, packingplan.Kind); err != nil {
+		return err
 	}
-	p.policies, err = p.api.counting(packingpolicy.NewInformer(p.api.client), packingpolicy.Resource)
-	return p, err
+	p.policies, err = p.api.counting(packingpolicy.NewInformer(p.api.client), packingpolicy.Resource, packingpolicy.Kind)
+	return err
 }
 
 // plugins are those that the scheduler is to be built with.
@@ -71,7 +78,8 @@ func (p *planning) plugins(others frameworkruntime.Registry) (frameworkruntime.R
 	registry := maps.Clone(others)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := priorityoptimizer.NewStepped(ctx, args, handle, priorityoptimizer.World{
-			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Client: p.run.api.client})
+			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Client: p.run.api.client,
+			Process: fmt.Sprintf("%s-%d", handle.ProfileName(), p.processes)})
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +157,7 @@ func (p *planning) watch() error {
 			return context.Cause(p.run.ctx)
 		}
 	}
-	return nil
+	return p.wait()
 }
 
 // ready fails unless the optimiser is there. Without it, time would pass as in a cluster whose optimiser is away.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -82,8 +82,10 @@ func (v *virtualTime) tellPolicies(atEnd bool) error {
 		}
 	}
 	for _, policy := range p.allPolicies() {
+		same := map[time.Time]int{} // a window that is listed twice is told twice
 		for _, window := range slices.Backward(policy.Status.Windows) {
-			key := strings.Join([]string{policy.Name(), window.Start.UTC().String()}, " ")
+			same[window.Start.UTC()]++
+			key := fmt.Sprintf("%s %s %d", policy.Name(), window.Start.UTC(), same[window.Start.UTC()])
 			if p.told[key] || window.Phase == packingpolicy.Open && !atEnd {
 				continue
 			}

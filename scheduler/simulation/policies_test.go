@@ -187,6 +187,26 @@ func TestAPolicyEmptiesANodeInItsWindow(t *testing.T) {
 	}
 }
 
+// TestAPolicyGoesOnWhenItsProcessIsKilled: no window is lost or run twice, and what was half done is finished.
+func TestAPolicyGoesOnWhenItsProcessIsKilled(t *testing.T) {
+	socket, day := startEmptier(t), quietDay(`,"startsAfter":30`)
+	whole := passDay(t, socket, day)
+	for _, at := range []float64{599, 600, 600.01, 600.5, 601.03, 602, 620, 635, 1000} {
+		killed := passDay(t, socket, strings.Replace(day, `{"at":5400}`, fmt.Sprintf(`{"at":%v,"restart":true}`+"\n"+`{"at":5400}`, at), 1))
+
+		if len(killed.windows) != 1 || killed.windows[0].Phase != packingpolicy.Closed ||
+			killed.windows[0].Moves != whole.windows[0].Moves || killed.windows[0].NodesEmptied != whole.windows[0].NodesEmptied {
+			t.Errorf("killed at %v: %+v; else %+v", at, killed.windows, whole.windows)
+		}
+		if status := killed.policies[0].Status; status.Moves != 2 || status.NodesEmptied != 1 || len(status.Windows) != 1 {
+			t.Errorf("killed at %v, the status is %+v", at, status)
+		}
+		if got := killed.passed.Evictions; got == nil || got.Evicted != 2 || got.BudgetsBroken != 0 || got.WithinCoolDown != 0 {
+			t.Errorf("killed at %v: %+v", at, got)
+		}
+	}
+}
+
 // TestADayWithAPolicyIsTheSameEachTime: two policies are compared on one day, and only what they do may differ.
 func TestADayWithAPolicyIsTheSameEachTime(t *testing.T) {
 	socket, story := startEmptier(t), quietDay(`,"startsAfter":5`)

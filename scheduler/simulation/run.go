@@ -145,6 +145,9 @@ func (r *run) watch() error {
 	if err := r.informers.WaitForCacheSyncWithContext(r.ctx).AsError(); err != nil {
 		return fmt.Errorf("starting the scheduler's informers: %w", err)
 	}
+	if r.planning != nil {
+		return r.planning.watch()
+	}
 	return nil
 }
 

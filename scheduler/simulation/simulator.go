@@ -111,11 +111,7 @@ func (s *Simulator) Run(ctx context.Context, instance Instance) (Result, error) 
 
 // start builds a scheduler for the instance and waits until it watches.
 func (s *Simulator) start(parent context.Context, instance Instance, follower follower) (*run, error) {
-	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
-	ctx, cancel := context.WithCancel(klog.NewContext(parent, logr.Discard()))
 	r := &run{
-		ctx:      ctx,
-		cancel:   cancel,
 		clock:    testingclock.NewFakeClock(time.Unix(0, 0)),
 		follower: follower,
 		observed: instance.Observed,
@@ -123,41 +119,64 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 		reasons:  map[string]string{},
 	}
 	r.api = newAPI(r.clock.Now, func(pod *v1.Pod) { r.report(outcome{pod: pod}) })
-	r.informers = r.api.newInformers()
-	if instance.inVirtualTime {
-		r.api.runs = true
-		if err := r.api.countAll(r.informers); err != nil {
-			cancel()
-			return nil, err
-		}
-		if s.hasOptimizer() {
-			var err error
-			if r.planning, err = newPlanning(r); err != nil {
-				cancel()
-				return nil, err
-			}
-		}
+	r.api.runs = instance.inVirtualTime
+	if instance.inVirtualTime && s.hasOptimizer() {
+		r.planning = newPlanning(r)
 	}
-	if err := s.build(r); err != nil {
-		cancel()
-		r.informers.Shutdown()
-		return nil, fmt.Errorf("starting the scheduler: %w", err)
-	}
-	if err := r.prepare(instance); err != nil {
-		r.stop()
+	if err := s.begin(parent, r, instance.inVirtualTime); err != nil {
 		return nil, err
 	}
-	if err := r.watch(); err != nil {
+	err := r.prepare(instance)
+	if err == nil {
+		err = r.watch()
+	}
+	if err != nil {
 		r.stop()
 		return nil, err
-	}
-	if r.planning != nil {
-		if err := r.planning.watch(); err != nil {
-			r.stop()
-			return nil, err
-		}
 	}
 	return r, nil
+}
+
+// begin has a process begin: a scheduler that does not watch yet.
+func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) error {
+	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
+	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
+	var err error
+	r.informers, err = r.api.newInformers()
+	if err == nil && inVirtualTime {
+		err = r.api.countAll(r.informers)
+	}
+	if err == nil && r.planning != nil {
+		err = r.planning.begin()
+	}
+	if err == nil {
+		err = s.build(r)
+	}
+	if err == nil {
+		return nil
+	}
+	r.cancel()
+	if r.informers != nil {
+		r.informers.Shutdown()
+	}
+	return fmt.Errorf("starting the scheduler: %w", err)
+}
+
+// restart ends the process and has another one begin, which knows what the API has and nothing else.
+func (s *Simulator) restart(parent context.Context, r *run) error {
+	r.stop()
+	if err := s.begin(parent, r, true); err != nil {
+		return err
+	}
+	if err := r.watch(); err != nil {
+		return err
+	}
+	for _, counter := range r.api.counters {
+		if err := counter.wait(r.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // dropEvents drops the scheduler's events: they cannot be read, and placements contain the same.

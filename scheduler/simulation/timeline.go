@@ -41,6 +41,8 @@ type Event struct {
 	Policy json.RawMessage `json:"policy,omitempty"`
 	// Evict is namespace/name of a pod that somebody asks the Eviction API to evict. The answer has a line about it.
 	Evict string `json:"evict,omitempty"`
+	// Restart has the scheduler's process end, as if it were killed, and another one begin.
+	Restart bool `json:"restart,omitempty"`
 	// State asks for a line with the nodes, the pods and the disruption budgets as they are then.
 	State bool `json:"state,omitempty"`
 }

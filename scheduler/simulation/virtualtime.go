@@ -80,7 +80,7 @@ func (s *Simulator) passTime(ctx context.Context, in *bufio.Reader, out *answers
 	}
 	v := &virtualTime{run: r, lives: lives, timeline: newTimeline(&r.reading, schedulers), namespaces: map[string]bool{},
 		out: out, began: r.clock.Now(), evicted: map[string]float64{},
-		guards: map[string]map[string]*guard{}}
+		guards: map[string]map[string]*guard{}, restart: func() error { return s.restart(ctx, r) }}
 	r.api.evict, r.api.marked, lives.started = v.evictForPlan, v.noteEmptied, v.start
 	if r.planning != nil {
 		v.coolDown = r.planning.coolDown.Seconds()
@@ -127,6 +127,8 @@ type virtualTime struct {
 	evicted   map[string]float64
 	evictions Evictions
 	coolDown  float64
+	// restart has another process take the place of the scheduler's.
+	restart func() error
 	// gone are the emptied nodes that were taken away.
 	gone []GoneNode
 }
@@ -257,6 +259,8 @@ func (v *virtualTime) apply(event *Event) error {
 		if life := v.lives.last[event.PodGone]; life != nil {
 			return v.takeAway(life, life.arrival.How)
 		}
+	case event.Restart:
+		return v.restart()
 	case event.Evict != "":
 		return v.evictOne(event.Evict)
 	}

@@ -61,8 +61,28 @@ func newCluster(t *testing.T, more map[string]any) *testCluster {
 	if _, err := c.client.Resource(packingpolicy.Resource).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	c.client.PrependReactor("update", "*", c.updateOnePart)
 	t.Cleanup(func() { c.stop() })
 	return c
+}
+
+// updateOnePart has a user's change and a status that is written meanwhile not undo each other, as an API server has it:
+// an update of the status leaves the rest alone, and any other one the status. The fake client replaces the whole object.
+func (c *testCluster) updateOnePart(action clienttesting.Action) (bool, runtime.Object, error) {
+	resource, written := action.GetResource(), action.(clienttesting.UpdateAction).GetObject().(*unstructured.Unstructured)
+	stored, err := c.client.Tracker().Get(resource, "", written.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	taken, kept := written.DeepCopy(), stored.(*unstructured.Unstructured).DeepCopy()
+	if action.GetSubresource() == "status" {
+		taken, kept = kept, taken
+	}
+	delete(taken.Object, "status")
+	if status, some := kept.Object["status"]; some {
+		taken.Object["status"] = status
+	}
+	return true, taken, c.client.Tracker().Update(resource, taken, "")
 }
 
 var errKilled = errors.New("the process was killed")

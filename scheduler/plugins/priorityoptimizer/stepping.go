@@ -21,6 +21,8 @@ type World struct {
 	Plans   cache.SharedIndexInformer
 	// Client is for evictions and for marks on nodes.
 	Client clientset.Interface
+	// Process is in the names of what it makes, in place of something random.
+	Process string
 }
 
 // NewStepped returns the plugin of one profile, in whose place Step is called. It does one thing after the other, so that
@@ -37,19 +39,19 @@ func NewStepped(ctx context.Context, object runtime.Object, handle fwk.Handle, i
 	p, err := assemble(ctx, args, handle, parts{clock: in.Clock, dynamic: in.Dynamic, plans: in.Plans, evictions: in.Client,
 		solver: client, statusBytes: maxStatusBytes, byHand: true})
 	if err == nil {
-		p.byHand.stepAlike(handle.ProfileName())
+		p.byHand.stepAlike(in.Process)
 	}
 	return p, err
 }
 
 // stepAlike leaves nothing to chance.
-func (l *loop) stepAlike(profile string) {
+func (l *loop) stepAlike(process string) {
 	l.evictionsAtOnce = 1
-	l.records.nonce = profile
+	l.records.nonce = process
 	plans := 0
 	l.records.store.Suffix = func(length int) string {
 		plans++
-		return fmt.Sprintf("%s-%0*d", profile, length, plans)
+		return fmt.Sprintf("%s-%0*d", process, length, plans)
 	}
 }
 

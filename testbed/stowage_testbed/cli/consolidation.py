@@ -12,10 +12,10 @@ import typer
 
 from stowage_testbed.base.clock import Clock, SystemClock
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cli.emptied_nodes import ending, phase_of, progress
 from stowage_testbed.cli.main import FAILED
 from stowage_testbed.cli.plan_control import PlanApi
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.emptied_nodes import ending, phase_of, progress
 from stowage_testbed.observe.plan import BROKEN_PHASES, FINISHED_PHASES
 
 if TYPE_CHECKING:

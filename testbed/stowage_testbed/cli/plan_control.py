@@ -12,7 +12,8 @@ from tabulate import tabulate
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cli.emptied_nodes import (
+from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.emptied_nodes import (
     consolidation_of,
     nodes_of,
     objective_of,
@@ -20,7 +21,6 @@ from stowage_testbed.cli.emptied_nodes import (
     summary,
     told_price,
 )
-from stowage_testbed.observe.change import JsonObject
 from stowage_testbed.observe.plan import FINISHED_PHASES
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from stowage_testbed.observe.change import JsonObject
+from stowage_testbed.observe.emptied_nodes import nodes_of, summary, told_price
 
 MOST_STEPS = 2000
 """Moves, placements and evictions of a plan that are listed, of each so many."""
@@ -25,6 +26,7 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
     """Return what a PackingPlan's JSON says of it now."""
     spec, status = body.get("spec") or {}, body.get("status") or {}
     tiers = ("priority", "placedBefore", "placed", "upperBound", "optimal")
+    nodes = ("name", "hourlyPrice", "moves", "gain", "state", "message")
     protected = ("reason", "pods", "example", "inTheWayOf")
     said = ("subject", "reason", "detail")
     return {
@@ -41,6 +43,8 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
             len(status.get(what) or ()) for what in ("placements", "moves", "evictions")
         ],
         "tiers": _rows(status.get("tiers"), tiers),
+        "emptying": [line.strip() for line in summary(body)],
+        "nodes": _rows(map(_priced, nodes_of(body)), nodes),
         "moves": _rows(status.get("moves"), ("pod", "fromNode", "toNode", "state")),
         "placements": _rows(status.get("placements"), ("pod", "node")),
         "evictions": _rows(status.get("evictions"), ("pod", "node", "state")),
@@ -48,6 +52,11 @@ def see_plan(body: JsonObject) -> dict[str, Any]:
         "objections": _rows(status.get("objections"), said),
         "refusals": _rows(status.get("refusals"), said),
     }
+
+
+def _priced(node: JsonObject) -> JsonObject:
+    """Return what is said of a node that is emptied, with its price as people read."""
+    return {**node, "hourlyPrice": told_price(node.get("hourlyPrice", ""))}
 
 
 def _rows(

@@ -40,6 +40,8 @@ class Arm:
         Whether the descheduler's plugin acts in the windows.
     plans
         Whether the policy does, by the optimiser's plans.
+    is_killed
+        Whether the scheduler's process is killed in each window, again and again.
     most_allocated
         Whether the scheduler puts pods where least is free; else as its profile says.
     """
@@ -48,6 +50,7 @@ class Arm:
     deschedules: bool = False
     most_allocated: bool = False
     plans: bool = False
+    is_killed: bool = False
 
 
 ARMS = {
@@ -55,6 +58,7 @@ ARMS = {
     for arm in (
         Arm("policy", plans=True),
         Arm("policy-most-allocated", plans=True, most_allocated=True),
+        Arm("policy-killed", plans=True, is_killed=True),
         Arm("none"),
         Arm("none-most-allocated", most_allocated=True),
         Arm("high-node-utilization", deschedules=True),

@@ -22,7 +22,7 @@ class WindowFigures:
 
     ``most_emptied`` is proved for the cluster as it was when the window opened, and
     None where nothing was proved. ``refused`` counts, by reason, how often a pod was
-    left where it was.
+    left where it was; ``runs`` is how often the policy says that the window has opened.
     """
 
     start_s: float
@@ -33,6 +33,7 @@ class WindowFigures:
     most_emptied: int | None
     moves: int
     refused: Mapping[str, int]
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ def _windows(trial: Trial) -> Iterator[WindowFigures]:
             one.most_emptied,
             len(one.left),
             dict(one.kept.most_common()),
+            one.runs,
         )
 
 

@@ -28,6 +28,9 @@ from stowage_testbed.trace.reading import Trace
 INTERVAL_S = 300.0
 """How often the descheduler looks at the cluster, by its own default."""
 
+KILLED_AFTER_S = (0.01, 5.0, 60.0, 600.0)
+"""Since a window opened: before its plan is made, while pods move, and later on."""
+
 EVICTED = "evicted"
 """How the life of a pod ends that was moved."""
 
@@ -72,6 +75,8 @@ class WindowTold:
         Of each pod that was moved, the node that it left.
     kept
         Why pods or nodes were left as they are, as often as that was said.
+    runs
+        How often the policy says that it has opened.
     """
 
     window: Window
@@ -80,6 +85,7 @@ class WindowTold:
     most_emptied: int | None = None
     left: list[str] = field(default_factory=list)
     kept: Counter[str] = field(default_factory=Counter)
+    runs: int = 0
 
     @property
     def emptied(self) -> frozenset[str]:
@@ -141,7 +147,7 @@ def try_arm(
         _pass_day(
             world,
             (*_beginning(day, policy, plans=arm.plans), *make_events(day)),
-            _agenda(told, acting, settings.interval_s, day.lines[-1].t),
+            _agenda(told, acting, settings.interval_s, day.lines[-1].t, arm),
         )
         passed = world.end()
         _tell_of_plans(told, world, _began(day))
@@ -183,11 +189,16 @@ def _pass_day(world: World, events: tuple[Event, ...], agenda: Iterator[_Due]) -
 
 
 def _agenda(
-    told: list[WindowTold], acting: _Acting, interval_s: float, length_s: float
+    told: list[WindowTold],
+    acting: _Acting,
+    interval_s: float,
+    length_s: float,
+    arm: Arm,
 ) -> Iterator[_Due]:
     """Yield what is to be done when, in the order of the times."""
     return heapq.merge(
         _windows_agenda(told, acting, interval_s),
+        _killing_agenda(told, acting) if arm.is_killed else (),
         _scaling_agenda(acting, length_s),
         key=itemgetter(0),
     )
@@ -203,6 +214,14 @@ def _windows_agenda(
             yield at_s, partial(acting.run_pass, told=one)
             at_s += interval_s
         yield end_s, partial(acting.close, told=one)
+
+
+def _killing_agenda(told: list[WindowTold], acting: _Acting) -> Iterator[_Due]:
+    for one in told:
+        for after_s in KILLED_AFTER_S:
+            at_s = one.window.start_s + after_s
+            if at_s < one.window.end_s:
+                yield at_s, acting.kill
 
 
 def _scaling_agenda(acting: _Acting, length_s: float) -> Iterator[_Due]:
@@ -234,6 +253,9 @@ class _Acting:
     def close(self, at_s: float, told: WindowTold) -> None:
         told.used_after = nodes_in_use(self.world.tell_state(at_s))
 
+    def kill(self, at_s: float) -> None:
+        self.world.happen({"at": at_s, "restart": True})
+
     def scale(self, at_s: float) -> None:
         assert self.scaler  # noqa: S101 - asked for with one only
         for event in self.scaler.look(at_s, self.world.tell_state(at_s)):
@@ -246,5 +268,6 @@ def _tell_of_plans(told: list[WindowTold], world: World, began: datetime) -> Non
         start_s = (datetime.fromisoformat(said["start"]) - began).total_seconds()
         for one in told:
             if one.window.start_s == start_s:
+                one.runs += said["phase"] != "Missed"
                 for refused in said.get("refused") or ():
                     one.kept[refused["reason"]] += refused["count"]

@@ -18,7 +18,6 @@ from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli import app, consolidation
 from stowage_testbed.cli import defragment as command
 from stowage_testbed.cli.consolidation import Asked, EmptiedNodes, follow
-from stowage_testbed.cli.emptied_nodes import ending, progress
 from stowage_testbed.cli.kubectl import plugin
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
 from stowage_testbed.defragment.findings import (
@@ -28,6 +27,7 @@ from stowage_testbed.defragment.findings import (
     EmptiedNode,
     PodMove,
 )
+from stowage_testbed.observe.emptied_nodes import ending, progress
 from stowage_testbed.whatif.inventory import Inventory
 
 PLANS = "/apis/stowage.dev/v1alpha1/packingplans"

@@ -5,15 +5,17 @@ const FINISHED = ["Completed", "NoImprovement", "Aborted", "Failed"];
 
 function planTitle(plan) {
   const [placed, moved, evicted] = plan.counts;
-  return `${plan.name}: ${plan.phase || "not taken up yet"}, places ${placed}, moves ${moved}, evicts ${evicted}`;
+  const emptied = plan.nodes.length ? `, empties ${plural(plan.nodes.length, "node")}` : "";
+  return `${plan.name}: ${plan.phase || "not taken up yet"}, places ${placed}, moves ${moved}, evicts ${evicted}${emptied}`;
 }
 
 function planParts(plan) {
-  const parts = [element("p", {}, planWords(plan))];
+  const parts = [planWords(plan), ...plan.emptying].map((words) => element("p", {}, words));
   const tables = [
     ["Pods by priority", ["priority and above", "placed before", "placed", "bound", "optimal"],
       plan.tiers.map(([priority, before, placed, bound, optimal]) =>
         [priority || 0, before || 0, placed || 0, bound || 0, optimal ? "yes" : "no"])],
+    ["Emptied nodes", ["node", "price of an hour", "moves", "gain", "state", "why"], plan.nodes],
     ["Steps", ["what", "pod", "from", "to", "state"], stepsOf(plan)],
     ["Kept where they are", ["rule", "pods", "for example", "in the way of"], plan.protected],
     ["Turned down", ["pod", "reason", "detail"], plan.objections],
