@@ -19,7 +19,7 @@ from stowage_testbed.toolchain import install_tools
 def main(name: str, folder: str) -> None:
     """Prepare the build of one image."""
     recipe, checkout = recipe_of(name), recipes_home()
-    install_tools(recipe.tools, quiet=True)
+    install_tools(recipe.tools)
     epoch = source_epoch(recipe, checkout)
     prepare(recipe, checkout, Path(folder), epoch)
     print(epoch)  # noqa: T201 - it is the output

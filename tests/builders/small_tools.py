@@ -34,7 +34,7 @@ def a_released_tool(
     folder: Path, url: str, member: str | None = None, digest: str | None = None
 ) -> Tool:
     """Return a tool that has an official archive at ``url``, and maybe its digest."""
-    return replace(a_tool(folder), archive=Archive(url, member, digest))
+    return replace(a_tool(folder, own=False), archive=Archive(url, member, digest))
 
 
 def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:

@@ -42,8 +42,8 @@ def install_tools(
 
     Those of Kubernetes are of a minor, the default one unless another is named. Where
     none is named, those of the group are meant. Without a source that of the
-    environment is asked. The tools of this checkout are always built. What is missing
-    is shown on stderr while it is installed.
+    environment is asked; our own tools are built unless a release has the very sources
+    that are here. What is missing is shown on stderr while it is installed.
 
     Raises
     ------

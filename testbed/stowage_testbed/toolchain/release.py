@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from stowage_testbed.toolchain.download import (
     fetch_file,
     fetch_text,
 )
+from stowage_testbed.toolchain.location import tool_key
 from stowage_testbed.toolchain.manifest import Archive, Manifest, Tool
 from stowage_testbed.toolchain.progress import ToolWatcher
 from stowage_testbed.toolchain.source import SourceKind, ToolSource
@@ -69,6 +71,8 @@ def find_releases(
 ) -> Releases:
     """Look which tools can be taken from a release of which a digest is known.
 
+    Our own are built where no release has the very sources that are here.
+
     A digest comes from the pins, from the manifest, or from the file that a project
     publishes beside its archives.
 
@@ -94,6 +98,8 @@ def find_releases(
         for tool, answer in zip(released, answers, strict=True):
             if isinstance(answer, Release):
                 found[tool.name] = answer
+            elif tool.own:
+                reasons[tool.name] = answer
             else:
                 refused[tool.name] = answer
     if refused and source.kind is SourceKind.RELEASE:
@@ -149,6 +155,8 @@ def archive_of(tool: Tool) -> Archive:
     """Return a released tool's archive for this machine."""
     assert tool.archive is not None  # noqa: S101 - only such tools are looked up
     known = {"os": platform.system().lower(), "arch": architecture()}
+    if tool.own:
+        known |= {"key": tool_key(tool), "stowage": metadata.version("stowage")}
     filled = {
         name: template and template.format(version=tool.version, **known)
         for name, template in asdict(tool.archive).items()
@@ -185,7 +193,7 @@ def _look_up(
             text = fetch_text(source.address(digest), patience)
             sha256 = _read_digest(text, digest, archive.url.rsplit("/", 1)[1])
         except DownloadError as error:
-            return str(error)
+            return "none is released of these sources" if tool.own else str(error)
     return Release(archive.url, address, sha256, archive.member)
 
 

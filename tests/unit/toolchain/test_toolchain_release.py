@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_tools import a_manifest, a_released_tool, a_tool
+from small_tools import HELLO, a_manifest, a_released_tool, a_tool
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.toolchain.download import Patience
 from stowage_testbed.toolchain.install import install_missing
-from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Archive, Tool
 from stowage_testbed.toolchain.origin import source_of
 from stowage_testbed.toolchain.source import SourceKind, ToolSource
@@ -75,11 +75,13 @@ class Site:
     handler: type[Server]
     address: str
 
-    def publish(self, content: bytes = BINARY, digest: str | None = None) -> None:
+    def publish(
+        self, content: bytes = BINARY, digest: str | None = None, name: str = "hello"
+    ) -> None:
         """Put an archive and its digest where their project has them."""
-        (self.folder / "hello").write_bytes(content)
+        (self.folder / name).write_bytes(content)
         known = digest or f"{hashlib.sha256(content).hexdigest()}\n"
-        (self.folder / "hello.sha256").write_text(known)
+        (self.folder / f"{name}.sha256").write_text(known)
 
     def install(
         self,
@@ -269,6 +271,22 @@ def test_a_project_without_digests_is_named(tool: Tool, site: Site) -> None:
         install_missing(
             [unknown], a_manifest(unknown), ToolSource(SourceKind.RELEASE), PATIENT
         )
+
+
+@pytest.mark.usefixtures("cache")
+def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
+    site: Site, tmp_path: Path
+) -> None:
+    """Whoever has changed them wants to run what is changed, whatever is asked for."""
+    archive = Archive(f"{URL}-{{key}}", digest=f"{URL}-{{key}}.sha256")
+    tool = replace(a_tool(tmp_path / "m"), archive=archive)
+    site.publish(name=f"hello-{tool_key(tool)}")
+    assert source_of(site.install(tool, RELEASE)) == RELEASE
+
+    source = HELLO.replace("hello", "changed")
+    changed = replace(a_tool(tmp_path / "n", source=source), archive=archive)
+
+    assert source_of(site.install(changed, RELEASE)) == SourceKind.GO
 
 
 @pytest.mark.usefixtures("cache")
