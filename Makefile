@@ -110,6 +110,10 @@ chart: $(READY) ## Package the chart into dist/.
 	@mkdir -p dist
 	@"$$(stowage tools path helm)" package charts/stowage --destination dist
 
+.PHONY: programs
+programs: $(READY) ## Build Stowage's own programs for a release into dist/, of every minor, with digests.
+	@STOWAGE_SOURCE=go python ci/release_programs.py dist
+
 .PHONY: chart-readme
 chart-readme: $(READY) devtools ## Write the chart's README from its template and values.yaml.
 	@ci/chart-readme

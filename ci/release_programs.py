@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds Stowage's own programs for a release, each with its digest beside it.
 
-``ci/release_programs.py FOLDER``; their names are those of the archives in the manifest.
+``ci/release_programs.py FOLDER``; they are named as the archives in the manifest.
 """
 
 from __future__ import annotations
