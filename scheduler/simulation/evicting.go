@@ -40,6 +40,8 @@ type State struct {
 	Nodes             []*v1.Node                      `json:"nodes"`
 	Pods              []*v1.Pod                       `json:"pods"`
 	DisruptionBudgets []*policyv1.PodDisruptionBudget `json:"disruptionBudgets"`
+	// CoolingDown are the pods, as namespace/name, that replace one that was evicted less than the cool-down before.
+	CoolingDown []string `json:"coolingDown"`
 }
 
 // evictOne evicts a pod, if its disruption budget allows it, and says what became of it.
@@ -88,14 +90,19 @@ func (v *virtualTime) evict(found *Eviction, life *Life) error {
 	if again != nil {
 		found.Replacement = key(again)
 	}
-	recorded := life.arrival.Name
-	// By whole seconds, which is what plans are dated by.
-	if last, before := v.evicted[recorded]; before && math.Floor(v.lives.now)-math.Floor(last) < v.coolDown {
+	if v.coolsDown(life) {
 		v.evictions.WithinCoolDown++
 	}
-	v.evicted[recorded] = v.lives.now
+	v.evicted[life.arrival.Name] = v.lives.now
 	v.evictions.Evicted++
 	return v.countBroken(life)
+}
+
+// coolsDown says whether a pod replaces one that was evicted less than the cool-down before, by whole seconds, which is
+// what plans are dated by.
+func (v *virtualTime) coolsDown(life *Life) bool {
+	last, before := v.evicted[life.arrival.Name]
+	return before && math.Floor(v.lives.now)-math.Floor(last) < v.coolDown
 }
 
 // countBroken looks whether an eviction has left a disruption budget with fewer pods than it asks for.
@@ -119,7 +126,8 @@ func (v *virtualTime) tellState() error {
 	if err := v.countBudgets(); err != nil {
 		return err
 	}
-	state := State{At: v.lives.now, Nodes: []*v1.Node{}, Pods: []*v1.Pod{}, DisruptionBudgets: []*policyv1.PodDisruptionBudget{}}
+	state := State{At: v.lives.now, Nodes: []*v1.Node{}, Pods: []*v1.Pod{}, DisruptionBudgets: []*policyv1.PodDisruptionBudget{},
+		CoolingDown: []string{}}
 	nodes, err := v.api.List(nodeResource, v1.SchemeGroupVersion.WithKind("Node"), "")
 	if err != nil {
 		return err
@@ -139,6 +147,12 @@ func (v *virtualTime) tellState() error {
 			state.DisruptionBudgets = append(state.DisruptionBudgets, one.budget)
 		}
 	}
+	for pod, life := range v.lives.there {
+		if v.coolsDown(life) {
+			state.CoolingDown = append(state.CoolingDown, pod)
+		}
+	}
+	slices.Sort(state.CoolingDown)
 	slices.SortFunc(state.DisruptionBudgets, byName)
 	slices.SortFunc(state.Nodes, byName)
 	slices.SortFunc(state.Pods, byName)

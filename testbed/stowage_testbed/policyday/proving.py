@@ -8,7 +8,7 @@ from stowage_testbed.api.label_selector import both
 from stowage_testbed.defragment.asking import defragmentation_of
 from stowage_testbed.defragment.options import Options
 from stowage_testbed.policyday.policy import Policy
-from stowage_testbed.policyday.state import State
+from stowage_testbed.policyday.state import State, pods_as_they_may_move
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.whatif.asking import PlanLimits
 from stowage_testbed.whatif.inventory import inventory_of
@@ -21,8 +21,8 @@ PROFILE = "deterministic"
 class Prover:
     """Asks for the bound as ``stowage defragment`` does, within what a policy allows.
 
-    A policy's cool-down and least gain are left aside: the bound holds with and without
-    them.
+    Pods that cool down when the window opens stay. The least gain is left aside: the
+    bound holds with and without it.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class Prover:
             return None
         objects = [
             {**one, "kind": kind}
-            for kind, name in (
-                ("Node", "nodes"),
-                ("Pod", "pods"),
-                ("PodDisruptionBudget", "disruptionBudgets"),
+            for kind, all_ in (
+                ("Node", state["nodes"]),
+                ("Pod", pods_as_they_may_move(state)),
+                ("PodDisruptionBudget", state["disruptionBudgets"]),
             )
-            for one in state[name]
+            for one in all_
         ]
         inventory = inventory_of(objects)
         found = defragmentation_of(inventory, find_profile(PROFILE), self._options)

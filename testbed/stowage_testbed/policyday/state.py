@@ -6,7 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 State = Mapping[str, Any]
-"""``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects."""
+"""``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects, and
+``coolingDown``, the pods that were moved within the cool-down, as namespace/name."""
+
+_KEPT = {"stowage.dev/do-not-move": "true"}
+
+
+def pods_as_they_may_move(state: State) -> list[dict[str, Any]]:
+    """Return the pods; those that cool down say that they are not to be moved."""
+    cooling = frozenset(state["coolingDown"])
+    return [_kept(pod) if name_of(pod) in cooling else pod for pod in state["pods"]]
+
+
+def name_of(pod: Mapping[str, Any]) -> str:
+    """Return namespace/name."""
+    return f"{pod['metadata'].get('namespace', 'default')}/{pod['metadata']['name']}"
+
+
+def _kept(pod: dict[str, Any]) -> dict[str, Any]:
+    metadata = pod["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), **_KEPT}
+    return {**pod, "metadata": {**metadata, "annotations": annotations}}
 
 
 def nodes_in_use(state: State) -> frozenset[str]:
