@@ -13,7 +13,8 @@ export GOCACHE := $(STOWAGE_CACHE)/go-build
 export GOMODCACHE := $(STOWAGE_CACHE)/go-mod
 export GOLANGCI_LINT_CACHE := $(STOWAGE_CACHE)/golangci-lint
 export CGO_ENABLED := 0
-export GOFLAGS := -mod=readonly
+# As the tools are built: what tests and tools have in common is compiled once.
+export GOFLAGS := -mod=readonly -gcflags=all=-dwarf=false
 
 VENV := .venv
 PY := $(VENV)/bin/python

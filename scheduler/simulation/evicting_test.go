@@ -110,6 +110,15 @@ func TestEvictionsAreCounted(t *testing.T) {
 	}
 }
 
+// TestTheStateTellsWhichPodsCoolDown: what could be moved then is less than what there is.
+func TestTheStateTellsWhichPodsCoolDown(t *testing.T) {
+	_, states := told(t, story(nodeAt(0, "n"), webTemplate, `{"at":0,"settings":{"coolDown":10}}`, podAt(1, "a", "web", owned),
+		podAt(1, "b", "web", owned), evictAt(3, "a"), `{"at":12.9,"state":true}`, `{"at":13,"state":true}`))
+	if first, second := states[0].CoolingDown, states[1].CoolingDown; !slices.Equal(first, []string{"default/a-again-1"}) || len(second) > 0 {
+		t.Errorf("at 12.9 %v, at 13 %v", first, second)
+	}
+}
+
 // TestPodsAreReadyInTime: a pod that starts does not count for its budget, and has no part of the cluster's work.
 func TestPodsAreReadyInTime(t *testing.T) {
 	_, states := told(t, story(nodeAt(0, "n"), webTemplate, `{"at":0,"settings":{"startsAfter":5}}`,

@@ -28,6 +28,10 @@ _PASSING = re.compile(
 )
 """What Go says of a download that may succeed in a moment."""
 
+NO_DWARF = "-gcflags=all=-dwarf=false"
+"""What is for debuggers is stripped from each program: not to make it at all saves a
+sixth of the compiling."""
+
 FETCH_TRIES = 4
 FETCH_PAUSE_S = 2.0
 """The first pause; it doubles with every try."""
@@ -164,6 +168,7 @@ class Builder:
             "build",
             *_module(tool),
             "-trimpath",
+            NO_DWARF,
             "-v",
         ]
         command += ["-ldflags", tool.ldflags, "-o", str(target), tool.package]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.policy_day.benchmark import POLICY, figures_of_days
+import pytest
+
+from benchmarks.policy_day.benchmark import KILLED, POLICY, figures_of_days
 from stowage_testbed.policyday.figures import ArmFigures, WindowFigures
 from stowage_testbed.policyday.policy import read_policy
 from stowage_testbed.policyday.screen import Tried
@@ -10,9 +12,15 @@ from stowage_testbed.text.figure import Figure
 
 
 def make_arm(
-    name: str, emptied: int, moves: int, most: int | None = 5, twice: int = 0
+    name: str,
+    emptied: int,
+    moves: int,
+    *,
+    most: int | None = 5,
+    twice: int = 0,
+    runs: int = 1,
 ) -> ArmFigures:
-    window = WindowFigures(0, 3600, 20, 20 - emptied, emptied, most, moves, {})
+    window = WindowFigures(0, 3600, 20, 20 - emptied, emptied, most, moves, {}, runs)
     needed = moves / emptied if emptied else None
     return ArmFigures(
         name, 20, 480, 10**8, 0, emptied, moves, needed, {}, 0, twice, (window,)
@@ -61,6 +69,17 @@ def test_pods_moved_twice_are_counted_over_all_days() -> None:
     found = measure(make_arm("policy", 4, 9, twice=1))
 
     assert found["policy: pods moved twice within the cool-down"].met is False
+
+
+@pytest.mark.parametrize(("runs", "lost", "twice"), [(0, 1, 0), (1, 0, 0), (2, 0, 1)])
+def test_a_window_that_is_lost_or_run_twice_is_counted(
+    runs: int, lost: int, twice: int
+) -> None:
+    """With the scheduler killed in each as well."""
+    found = measure(make_arm(KILLED, 4, 9, runs=runs))
+
+    assert found[f"{KILLED}: windows lost"].value == lost
+    assert found[f"{KILLED}: windows run twice"].value == twice
 
 
 def test_the_policy_that_is_measured_is_one() -> None:

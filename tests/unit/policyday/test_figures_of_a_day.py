@@ -10,7 +10,7 @@ from stowage_testbed.policyday.figures import (
     figures_of,
     used_by_node,
 )
-from stowage_testbed.policyday.state import nodes_in_use
+from stowage_testbed.policyday.state import nodes_in_use, pods_as_they_may_move
 from stowage_testbed.policyday.trial import Trial, WindowTold
 from stowage_testbed.policyday.windows import Window
 from stowage_testbed.simulate.virtual_time import Life, PassedTime
@@ -103,3 +103,15 @@ def test_pods_of_daemon_sets_keep_no_node_in_use() -> None:
     pods = [make_pod("a", "n"), make_pod("b", ""), daemon]
 
     assert nodes_in_use({"pods": pods}) == {"n"}
+
+
+def test_pods_that_cool_down_are_not_to_be_moved() -> None:
+    """What could be emptied is proved within what a policy would do."""
+    pods = [make_pod("a", "n", annotations={"x": "y"}), make_pod("b", "n")]
+
+    kept, free = pods_as_they_may_move({"pods": pods, "coolingDown": ["d/a"]})
+
+    annotations = {"x": "y", "stowage.dev/do-not-move": "true"}
+    assert kept["metadata"]["annotations"] == annotations
+    assert free == pods[1]
+    assert pods[0]["metadata"]["annotations"] == {"x": "y"}

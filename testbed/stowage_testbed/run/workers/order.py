@@ -22,6 +22,11 @@ class InOrder:
         self._between: list[Telling] = []
         self._within = False
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether a task that is over has not been told of."""
+        return any(place > self._now for place in self._over)
+
     def tell(self, place: int, telling: Telling) -> None:
         """Tell of a task, now or in its turn."""
         if place == self._now:

@@ -91,7 +91,8 @@ class WorkerPool:
         self._run_id = run_id
         self._listener = listener
         self._writers = writers
-        self._queue = TaskQueue(list_tasks(request))
+        tasks = list_tasks(request)
+        self._queue, self._count = TaskQueue(tasks), len(tasks)
         self._order = InOrder()
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
@@ -157,6 +158,7 @@ class WorkerPool:
                     self.outcomes[worker.task.place] = done
                     self._order.end(worker.task.place)
                     worker.task = None
+                    self._tell_count()
                 self._give_tasks()
             case Ended(durations_s, error, code):
                 worker.has_ended = True
@@ -165,6 +167,12 @@ class WorkerPool:
                     self.durations_s[name] = max(before_s, spent_s)
                 if error:
                     raise WorkerFailedError(error, code)
+
+    def _tell_count(self) -> None:
+        """Say how far the run is where what has ended waits for its turn to be told."""
+        if self._order.holds_back:
+            done = f"{len(self.outcomes)} of {self._count} scenario runs are over"
+            self._listener.run_progress(f"{done}; they are told in their order")
 
     def _forget(self, worker: Worker) -> None:
         """Take note that a worker is gone; the last one may have waited for that."""

@@ -67,3 +67,16 @@ def test_what_is_kept_is_told_when_a_run_ends_early() -> None:
     order.close()
 
     assert say.lines == ["a begins", "a cluster", "c"]
+
+
+def test_it_is_known_whether_something_is_held_back() -> None:
+    """Who watches is told how far the run is, where nothing else can be told."""
+    order, say = InOrder(), Said()
+    order.tell(1, say("b"))
+    assert not order.holds_back
+
+    order.end(1)
+    assert order.holds_back
+
+    order.end(0)
+    assert not order.holds_back
