@@ -44,6 +44,13 @@ METRIC = re.compile(rf'stowage_packing_policy_hourly_saving{{policy="{POLICY}"}}
 CENT = Decimal("0.01")
 
 
+@dataclass(frozen=True, slots=True)
+class PricedFleet(ReleaseEnvironment):
+    """One whose scheduler serves metrics."""
+
+    metrics_port: int
+
+
 def price(kind: int) -> Decimal:
     """Return what a node of a kind costs; four decimals, as the clouds have them."""
     return Decimal("0.0416") + kind * Decimal("0.0379")
@@ -52,7 +59,7 @@ def price(kind: int) -> Decimal:
 @pytest.fixture(scope="module")
 def environment(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[ReleaseEnvironment]:
+) -> Iterator[PricedFleet]:
     """Return a node of each kind, with a pod of the stock scheduler."""
     folder = tmp_path_factory.mktemp("stock")
     with (
@@ -77,6 +84,7 @@ def environment(
         objects.create(
             make_controller(Workload("web", KINDS, asked(900, GIB)), "default")
         )
+        port = port_beside(made.name)
         reader = {"name": "default", "namespace": "default"}
         install_release(
             made,
@@ -84,7 +92,10 @@ def environment(
             optimizer_enabled=True,
             values={
                 "schedulerName": "stowage",
-                "scheduler": {"metrics": {"enabled": True, "readers": [reader]}},
+                "scheduler": {
+                    "securePort": port,
+                    "metrics": {"enabled": True, "readers": [reader]},
+                },
             },
         )
         wait_until(
@@ -93,7 +104,7 @@ def environment(
             lambda pods: len(pods) == KINDS and all(map(_is_ready, pods)),
             timeout_s=HANG_S,
         )
-        yield ReleaseEnvironment(made, api)
+        yield PricedFleet(made, api, port)
 
 
 def _is_ready(pod: dict[str, Any]) -> bool:
@@ -182,7 +193,7 @@ def told_by_the_page(environment: ReleaseEnvironment, profile: Path) -> Decimal:
         watch.stop()
 
 
-def told_by_metrics(environment: ReleaseEnvironment) -> Decimal:
+def told_by_metrics(environment: PricedFleet) -> Decimal:
     """Return the gauge of the policy, read with a token as Prometheus does."""
     core: Any = CoreV1Api(environment.client)
     token = core.create_namespaced_service_account_token(
@@ -195,7 +206,7 @@ def told_by_metrics(environment: ReleaseEnvironment) -> Decimal:
     with closing(
         http.client.HTTPSConnection(
             "127.0.0.1",
-            port_beside(environment.cluster.name),
+            environment.metrics_port,
             timeout=HANG_S,
             context=context,
         )
@@ -234,7 +245,7 @@ def ask(environment: ReleaseEnvironment) -> Told:
 
 
 def test_emptied_nodes_cost_the_same_sum_everywhere(
-    environment: ReleaseEnvironment, tmp_path: Path
+    environment: PricedFleet, tmp_path: Path
 ) -> None:
     """A fleet of 27 kinds: whoever pays adds up the nodes' own prices."""
     before = ask(environment)
