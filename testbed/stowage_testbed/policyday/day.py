@@ -72,6 +72,9 @@ class Day:
         Mean length of a job in seconds.
     guarded
         The share of Deployments with a disruption budget.
+    priced
+        Whether nodes have prices; else a plan empties as many as it can, whatever they
+        would cost.
     """
 
     seed: int
@@ -81,6 +84,7 @@ class Day:
     of_jobs: float = 0.3
     job_s: float = 3600.0
     guarded: float = 0.5
+    priced: bool = True
 
 
 def make_day(day: Day) -> Trace:
@@ -145,7 +149,7 @@ class _Drawn:
             labels = {
                 "kubernetes.io/hostname": name,
                 "node.kubernetes.io/instance-type": kind,
-                "stowage.dev/hourly-price": price,
+                **({"stowage.dev/hourly-price": price} if self.day.priced else {}),
                 "topology.kubernetes.io/zone": f"zone-{number // 4 % ZONES}",
             }
             yield NodeSeen(t=0.0, name=name, node=Node(room, room, labels))

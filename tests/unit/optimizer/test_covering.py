@@ -366,3 +366,20 @@ def test_pods_stay_of_which_only_some_may_move(fleet: pb.Snapshot) -> None:
 
     assert verify_plan(fleet, plan, asked.policy, asked) == []
     assert plan.nodes_in_use.after < EMPTYING_LEAVES
+
+
+@pytest.mark.parametrize(("most", "short"), [(5, 0), (20, 1), (60, 2)])
+def test_within_a_limit_of_moves_the_nodes_are_emptied_that_are_worth_most(
+    fleet: pb.Snapshot, most: int, short: int
+) -> None:
+    """Nearly all that are proved, by moving no pod but theirs."""
+    asked = _asked()
+    asked.max_moves = most
+
+    plan = finished_answer_to(fleet, asked).plan
+
+    assert verify_plan(fleet, plan, asked.policy, asked) == []
+    assert len(plan.moves) <= most
+    found = plan.nodes_in_use
+    assert found.lower_bound <= found.after <= found.lower_bound + short
+    assert found.after < found.before

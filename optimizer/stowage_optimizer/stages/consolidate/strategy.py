@@ -29,6 +29,10 @@ from stowage_optimizer.programs.relations import RelatedFormulation
 from stowage_optimizer.programs.solver import CpSat
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
+from stowage_optimizer.stages.consolidate.choosing import (
+    ChosenNodes,
+    least_cost_within,
+)
 from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.emptying import emptied
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
@@ -55,6 +59,10 @@ contents had not brought; 660,000 variables took 2.0 GiB, which is the chart's l
 EMPTYING_SHARE, EMPTYING_S = 0.5, 3.0
 """Share of the time for the quick start, and seconds at most: at 5,000 nodes it would
 take a minute."""
+
+CHOOSING_SHARE = 0.6
+"""Share of the time left for choosing nodes where not all pods may move, and for what
+is proved of that."""
 
 FILLING_SHARE = 0.5
 """Share of the time left for other contents, where a program comes after them."""
@@ -86,6 +94,8 @@ class Consolidate:
         publish(run.solution())
         if run.movable:
             run.empty()
+            publish(run.solution())
+            run.choose()
             publish(run.solution())
             for _ in run.fill_anew():
                 publish(run.solution())
@@ -136,6 +146,30 @@ class _Run:
         part_s = min(EMPTYING_S, EMPTYING_SHARE * self.budget.left_s())
         late = self.budget.part(part_s).over
         self._take(emptied(self._packing, self._others, self._costs, tally, late))
+
+    def choose(self) -> None:
+        """Choose the nodes to empty anew where not all pods may move."""
+        if not self._packing.allowances:
+            return
+        counted = within_limits(self._counted, self.budget.options.limits)
+        share = CHOOSING_SHARE / 3 * self.budget.left_s()
+        limit = least_cost_within(
+            counted, self._immovable, self._costs, self.budget.for_solver(share)
+        )
+        self._limit = max(self._limit, limit)
+        if self._costs.unit_micros:
+            each = Costs((1,) * len(self._costs.of))
+            fewest = least_cost_within(
+                counted, self._immovable, each, self.budget.for_solver(share)
+            )
+            self._fewest = max(self._fewest, fewest)
+        if ChosenNodes.variables(self._packing) > MOST_VARIABLES or self._proved():
+            return
+        program = ChosenNodes(
+            self._packing, self._others, self._costs, CpSat(), self._assignment
+        )
+        program.choose(self.budget.for_solver(share))
+        self._take(program.assignment)
 
     def fill_anew(self) -> Iterator[None]:
         """Have cheaper nodes hold other contents; yield whenever that is achieved.
