@@ -208,8 +208,15 @@ func (c *testCluster) window(index int) *packingpolicy.Window {
 	return &windows[index]
 }
 
+// planned holds when so many plans have been made, and the policy's status, which is written after them, lists them.
 func (c *testCluster) planned(count int) func() bool {
-	return func() bool { return len(c.plans()) == count }
+	return func() bool {
+		listed := 0
+		for _, window := range c.status().Windows {
+			listed += len(window.Plans)
+		}
+		return len(c.plans()) == count && listed == count
+	}
 }
 
 // A policy is read by whoever pays the bill: what a window saved stands there, exactly.

@@ -7,7 +7,7 @@ about any plan: what it empties must fit into the rest, by the sums over all nod
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,9 +20,7 @@ from stowage_optimizer.programs.program import LinearProgram, Values
 from stowage_optimizer.programs.solver import CpSat, Task
 from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
-
-EXACT = 2**53
-"""CP-SAT's limits are floating-point numbers; from here on not every integer is one."""
+from stowage_optimizer.stages.consolidate.program import EXACT
 
 
 def nodes_to_empty(
@@ -44,23 +42,22 @@ def least_cost_within(
     All pods of a node that is emptied move. A node that is overcommitted may stay so.
     """
     items = nodes_to_empty(packing, others, costs)
-    now = costs.total(nodes_in_use(packing.current, others))
+    used = nodes_in_use(packing.current, others)
     loads = load_of(packing.problem, np.ones(len(packing.current), np.bool_))
     most = np.maximum(packing.problem.room, loads)
-    used = sorted(nodes_in_use(packing.current, others))
     program = LinearProgram()
     emptied = {node: program.variable() for node in sorted(items)}
     opened = {
         node: program.variable()
         for node in range(len(most))
-        if node not in set(used) and costs.of[node] and (most[node] > 0).any()
+        if node not in used and costs.of[node] and (most[node] > 0).any()
     }
-    spare = most[used].sum(axis=0) - loads.sum(axis=0)
+    spare = most[sorted(used)].sum(axis=0) - loads.sum(axis=0)
     for dimension, left in enumerate(spare.tolist()):
         terms = [(at, int(most[node, dimension])) for node, at in emptied.items()]
         terms += [(at, -int(most[node, dimension])) for node, at in opened.items()]
         program.at_most(terms, left)
-    _keep_allowances(program, packing, items, emptied)
+    _keep_allowances(program, packing, emptied)
     metric = [(at, costs.of[node]) for node, at in emptied.items()]
     metric += [(at, -costs.of[node]) for node, at in opened.items()]
     if sum(costs.of) >= EXACT:
@@ -68,21 +65,19 @@ def least_cost_within(
     start = [0] * len(program.upper)
     task = Task(program, metric, start, budget, offer=lambda _: None)
     bound = CpSat().maximise(task).bound
-    return 0 if bound is None else now - bound
+    return 0 if bound is None else costs.total(used) - bound
 
 
 def _keep_allowances(
     program: LinearProgram,
     packing: Packing,
-    items: Mapping[int, list[int]],
     emptied: Mapping[int, int],
 ) -> None:
     for one in packing.allowances:
         if one.counts is Disrupted.EVICTIONS:
             continue
-        members = frozenset(one.members)
-        counts = {node: len(members.intersection(of)) for node, of in items.items()}
-        terms = [(emptied[node], count) for node, count in counts.items() if count]
+        members = Counter(packing.home[list(one.members)].tolist())
+        terms = [(at, members[node]) for node, at in emptied.items() if members[node]]
         if sum(count for _, count in terms) > one.most:
             program.at_most(terms, one.most)
 
@@ -122,7 +117,7 @@ class ChosenNodes:
         for node in sorted(nodes_in_use(self.packing.current, self.others)):
             self._add_receiver(node, kinds, count, free[node])
         self._add_kinds(len(kinds))
-        _keep_allowances(self._program, self.packing, self._items, self._emptied)
+        _keep_allowances(self._program, self.packing, self._emptied)
 
     @staticmethod
     def variables(packing: Packing) -> int:
