@@ -8,10 +8,15 @@ from pathlib import PurePosixPath
 
 import pytest
 from coverage import Coverage
+from hypothesis import settings
 from offline import OFFLINE, hold_own_tools, naming_the_set_up
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
+
+# How long an example takes says how busy the machine is, and nothing of what is tested.
+settings.register_profile("patient", settings(), deadline=None)
+settings.load_profile("patient")
 
 WITH_CLUSTERS = ("e2e", "fault")
 """Folders of tests that use clusters."""

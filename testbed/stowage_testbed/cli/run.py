@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -74,9 +73,6 @@ def run(
     Exits with 0 if every check holds, 1 if one does not, 2 if the input is at fault, 3
     if the run could not go on: a process of its cluster ended, or a disk is full.
     """
-    if not sys.stderr.isatty():
-        # A log stands still for seconds while a slow disk reads all the modules.
-        typer.echo("reading the scenarios", err=True)
     # The client takes most of a second to import, which `stowage --help` does not need.
     from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
