@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stowage_testbed.observe.pod_body import key_of
+
 State = Mapping[str, Any]
 """``nodes``, ``pods`` and ``disruptionBudgets``, as Kubernetes' objects, and
 ``coolingDown``, the pods that were moved within the cool-down, as namespace/name."""
@@ -15,12 +17,7 @@ _KEPT = {"stowage.dev/do-not-move": "true"}
 def pods_as_they_may_move(state: State) -> list[dict[str, Any]]:
     """Return the pods; those that cool down say that they are not to be moved."""
     cooling = frozenset(state["coolingDown"])
-    return [_kept(pod) if name_of(pod) in cooling else pod for pod in state["pods"]]
-
-
-def name_of(pod: Mapping[str, Any]) -> str:
-    """Return namespace/name."""
-    return f"{pod['metadata'].get('namespace', 'default')}/{pod['metadata']['name']}"
+    return [_kept(pod) if key_of(pod) in cooling else pod for pod in state["pods"]]
 
 
 def _kept(pod: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,14 @@ about any plan: what it empties must fit into the rest, by the sums over all nod
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Disrupted, Packing
-from stowage_optimizer.model.problem import Ints
+from stowage_optimizer.model.problem import Ints, Problem
 from stowage_optimizer.programs.program import LinearProgram, Values
 from stowage_optimizer.programs.solver import CpSat, Task
 from stowage_optimizer.search.search_arrays import load_of
@@ -41,6 +41,8 @@ def least_cost_within(
 
     All pods of a node that is emptied move. A node that is overcommitted may stay so.
     """
+    if sum(costs.of) >= EXACT:
+        return 0
     items = nodes_to_empty(packing, others, costs)
     used = nodes_in_use(packing.current, others)
     loads = load_of(packing.problem, np.ones(len(packing.current), np.bool_))
@@ -60,19 +62,23 @@ def least_cost_within(
     _keep_allowances(program, packing, emptied)
     metric = [(at, costs.of[node]) for node, at in emptied.items()]
     metric += [(at, -costs.of[node]) for node, at in opened.items()]
-    if sum(costs.of) >= EXACT:
-        return 0
     start = [0] * len(program.upper)
     task = Task(program, metric, start, budget, offer=lambda _: None)
     bound = CpSat().maximise(task).bound
     return 0 if bound is None else costs.total(used) - bound
 
 
+def _kinds_of(problem: Problem) -> tuple[Ints, Ints]:
+    """Return demand and mask of each kind of running pods, and the kind by item."""
+    asked = np.column_stack([problem.demand, problem.mask])[problem.kind]
+    kinds, kind_of = np.unique(asked, axis=0, return_inverse=True)
+    return kinds, kind_of
+
+
 def _keep_allowances(
-    program: LinearProgram,
-    packing: Packing,
-    emptied: Mapping[int, int],
+    program: LinearProgram, packing: Packing, emptied: Mapping[int, int]
 ) -> None:
+    """Keep what all pods of emptied nodes take within each allowance."""
     for one in packing.allowances:
         if one.counts is Disrupted.EVICTIONS:
             continue
@@ -107,8 +113,7 @@ class ChosenNodes:
 
     def __post_init__(self) -> None:
         problem = self.packing.problem
-        asked = np.column_stack([problem.demand, problem.mask])[problem.kind]
-        kinds, self._kind = np.unique(asked, axis=0, return_inverse=True)
+        kinds, self._kind = _kinds_of(problem)
         self._items = nodes_to_empty(self.packing, self.others, self.costs)
         self._emptied = {node: self._program.variable() for node in sorted(self._items)}
         loads = load_of(problem, np.ones(len(self.packing.current), np.bool_))
@@ -122,9 +127,8 @@ class ChosenNodes:
     @staticmethod
     def variables(packing: Packing) -> int:
         """Return about how many variables the program will have, without making it."""
-        problem = packing.problem
-        asked = np.column_stack([problem.demand, problem.mask])[problem.kind]
-        return (len(np.unique(asked, axis=0)) + 1) * len(problem.room)
+        kinds, _ = _kinds_of(packing.problem)
+        return (len(kinds) + 1) * len(packing.room)
 
     def choose(self, budget: Budget) -> None:
         """Empty the nodes that cost most, and of equal ones those with fewest pods."""
@@ -189,12 +193,10 @@ class ChosenNodes:
         return values
 
     def _take(self, values: Values) -> None:
-        free: defaultdict[int, Iterator[int]] = defaultdict(lambda: iter(()))
         places: defaultdict[int, list[int]] = defaultdict(list)
         for (node, kind), come in self._come.items():
             places[kind] += [node] * values[come]
-        for kind, nodes in places.items():
-            free[kind] = iter(nodes)
+        free = {kind: iter(nodes) for kind, nodes in places.items()}
         found = list(self.packing.current)
         for node, at in self._emptied.items():
             if values[at]:
