@@ -302,7 +302,8 @@ type EndReason int32
 
 const (
 	EndReason_END_REASON_UNSPECIFIED EndReason = 0
-	// The plan changes something, and every tier is proved optimal.
+	// The plan changes something, and every tier is proved optimal; of a plan that consolidates, what it leaves in use and
+	// its moves.
 	EndReason_END_REASON_OPTIMAL EndReason = 1
 	// The plan (if any) is the best found in time. Also said when the solver overran its
 	// limit and was killed; then the plan may be empty or missing.

@@ -141,8 +141,10 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) error {
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
-	var err error
-	r.informers, err = r.api.newInformers()
+	informers, err := r.api.newInformers()
+	if err == nil {
+		r.informers = informers
+	}
 	if err == nil && inVirtualTime {
 		err = r.api.countAll(r.informers)
 	}

@@ -79,6 +79,13 @@ class NodesInUse:
     price_after_micros: int = 0
     price_lower_bound_micros: int = 0
 
+    @property
+    def least(self) -> bool:
+        """Whether what is left in use is proved to be the cheapest, or the fewest."""
+        fewest = self.after == self.lower_bound
+        cheapest = self.price_after_micros == self.price_lower_bound_micros
+        return cheapest if self.price_before_micros else fewest
+
 
 class EndReason(Enum):
     """Why a solve ended; the value is the contract's number."""
@@ -128,7 +135,10 @@ class Solution:
         """Why a strategy ended that ended by itself with this."""
         if self.empty:
             return EndReason.NO_IMPROVEMENT
-        return EndReason.OPTIMAL if self.optimal else EndReason.TIME_LIMIT
+        proved, left = self.optimal, self.nodes_in_use
+        if left is not None:
+            proved = left.least and self.moves == left.moves_lower_bound
+        return EndReason.OPTIMAL if proved else EndReason.TIME_LIMIT
 
     def on(self, packing: Packing) -> Assignment:
         """Return the same for another problem of the same nodes, pod by pod.

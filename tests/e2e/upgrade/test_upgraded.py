@@ -69,7 +69,7 @@ def test_plans_go_on_over_an_upgrade_and_the_way_back(
     wait_for(environment, "before", "Completed")
     assert all(nodes(environment).values())
     _assert_valid(objects, "before")
-    assert not [line for line in _complaints(release) if "packingpolicies" in line]
+    assert not [line for line in _warnings(release) if "packingpolicies" in line]
     notes = _helm(release, "upgrade", release.name, str(CHART), *_KEEP_VALUES)
     assert OLD not in notes.partition("Remove the release")[0]
 
@@ -141,7 +141,7 @@ def _assert_valid(objects: Objects, name: str) -> None:
         assert written == stored
 
 
-def _complaints(release: Release) -> list[str]:
+def _warnings(release: Release) -> list[str]:
     """Return the lines that the scheduler logged as warnings or errors.
 
     That it watches policies once their definition is there is told as information.

@@ -16,7 +16,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Assignment, Item, Packing, packing_of
-from stowage_optimizer.model.solution import NodesInUse, Solution
+from stowage_optimizer.model.solution import EndReason, NodesInUse, Solution
 from stowage_optimizer.stages.consolidate import fleet as fleet_of_kinds
 from stowage_optimizer.stages.consolidate.covering import Covering
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
@@ -170,6 +170,7 @@ def test_the_cheapest_nodes_are_not_always_the_fewest() -> None:
         "2 nodes in use for 0.000004 an hour, 1 for 0.000005 before: proved cheapest"
     )
     assert answer.message.startswith(proved)
+    assert answer.solution.end_reason is EndReason.OPTIMAL
 
 
 def test_a_node_without_a_price_is_not_worth_emptying() -> None:

@@ -17,7 +17,13 @@ from stowage_optimizer.model.decode.options import decode_options
 from stowage_optimizer.model.errors import InvalidInputError
 from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import GainPoint, NodesInUse, Publish, Solution
+from stowage_optimizer.model.solution import (
+    EndReason,
+    GainPoint,
+    NodesInUse,
+    Publish,
+    Solution,
+)
 from stowage_optimizer.stages.finish.curve import DrawCurve
 from stowage_optimizer.stages.finish.limits import Trimming
 from stowage_optimizer.stages.finish.trimming import search_within_limits
@@ -184,6 +190,7 @@ def test_counting_alone_may_prove_that_no_fewer_nodes_are_possible() -> None:
     answer = finished_answer_to(builder.message, asked)
 
     assert answer.solution.nodes_in_use == NodesInUse(3, 2, 2, 1)
+    assert answer.solution.end_reason is EndReason.OPTIMAL
     assert answer.message.endswith(": proved fewest, with fewest moves")
 
 
