@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -249,6 +250,27 @@ func TestANodeIsEmptiedByTheNextProcess(t *testing.T) {
 	}
 	if moves := c.plansOf()[0].Status.Moves; moves[0].State != "Bound" || moves[1].State != "Bound" {
 		t.Errorf("moves %+v", moves)
+	}
+}
+
+// A plan may have ended a moment ago: what a former process left is told by the node, not by what a watch has shown yet.
+func TestAnEmptiedNodeIsNotGivenBackByOneThatHasNotSeenItYet(t *testing.T) {
+	for text, emptiedBy := range map[string]string{"emptied": "fewer", "emptied by another plan": "before", "left": ""} {
+		t.Run(text, func(t *testing.T) {
+			node := pricedNode("n1", "1")
+			node.Spec.Taints = []v1.Taint{{Key: packingplan.EmptyingTaint, Value: "fewer", Effect: v1.TaintEffectNoSchedule}}
+			if emptiedBy != "" {
+				node.Labels = map[string]string{packingplan.EmptiedLabel: emptiedBy}
+			}
+			client, emptied := fake.NewClientset(node), emptiedBy == "fewer"
+
+			released, err := nodeMarks{client, time.Now}.releaseUnlessEmptied(t.Context(), "fewer", "n1")
+
+			after, _ := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+			if err != nil || released == emptied || keepsOff(after) != emptied {
+				t.Errorf("released %t, %v, taints %v", released, err, after.Spec.Taints)
+			}
+		})
 	}
 }
 

@@ -124,8 +124,9 @@ func (l *loop) releaseStale(ctx context.Context) {
 		if plan == "" || open.Has(plan) || node.Labels[packingplan.EmptiedLabel] == plan {
 			continue
 		}
-		err := l.marks.release(ctx, plan, node.Name)
+		released, err := l.marks.releaseUnlessEmptied(ctx, plan, node.Name)
 		switch {
+		case err == nil && !released:
 		case err == nil:
 			l.plugin.logger.Info("Gave a node back that no plan empties any more", "node", node.Name, "plan", plan)
 		case !isForbidden(err):

@@ -64,13 +64,27 @@ func (m nodeMarks) close(ctx context.Context, plan *packingplan.Record, name str
 // release lets pods go to the node again, if the plan of that name keeps them off.
 func (m nodeMarks) release(ctx context.Context, plan, name string) error {
 	value := nameOnNodes(plan)
-	return m.change(ctx, name, func(node *v1.Node) {
-		setTaint(node, v1.Taint{Key: packingplan.EmptyingTaint, Value: value, Effect: v1.TaintEffectNoSchedule}, false)
-		if node.Annotations[packingplan.EmptyingTaint] == value {
-			delete(node.Annotations, packingplan.EmptyingTaint)
-			node.Spec.Unschedulable = false
+	return m.change(ctx, name, func(node *v1.Node) { openAgain(node, value) })
+}
+
+// releaseUnlessEmptied does so unless the plan has emptied the node, which a watch may be late to show. It says whether it
+// was released.
+func (m nodeMarks) releaseUnlessEmptied(ctx context.Context, plan, name string) (released bool, err error) {
+	value := nameOnNodes(plan)
+	err = m.change(ctx, name, func(node *v1.Node) {
+		if released = node.Labels[packingplan.EmptiedLabel] != value; released {
+			openAgain(node, value)
 		}
 	})
+	return released && err == nil, err
+}
+
+func openAgain(node *v1.Node, plan string) {
+	setTaint(node, v1.Taint{Key: packingplan.EmptyingTaint, Value: plan, Effect: v1.TaintEffectNoSchedule}, false)
+	if node.Annotations[packingplan.EmptyingTaint] == plan {
+		delete(node.Annotations, packingplan.EmptyingTaint)
+		node.Spec.Unschedulable = false
+	}
 }
 
 // complete says on the node that the plan has emptied it. Unless it is to be kept, no pods go there from now on.
