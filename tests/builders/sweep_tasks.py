@@ -15,7 +15,7 @@ from stowage_testbed.reproduce.sweep.task import Tools
 
 TIMES = ("wall_s", "solve_s", "simulated_s")
 LIMIT_S = 4.0
-"""Of which the steps take an eighth on two busy cores; the clock must not end them."""
+"""Of which the steps take an eighth to two fifths; the clock must not end them."""
 
 
 def same_rows(one: Path, other: Path) -> None:
