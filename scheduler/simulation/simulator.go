@@ -130,6 +130,10 @@ func (s *Simulator) start(parent context.Context, instance Instance, follower fo
 	if err == nil {
 		err = r.watch()
 	}
+	if err == nil && len(instance.Objects) > 0 { // else it would take up to a tenth of a second for nothing
+		// A pod that comes before its group is known is not tried, and nobody waits for the group.
+		err = r.scheduler.WaitForHandlersSync(r.ctx)
+	}
 	if err != nil {
 		r.stop()
 		return nil, err
@@ -142,7 +146,7 @@ func (s *Simulator) begin(parent context.Context, r *run, inVirtualTime bool) er
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
 	informers, err := r.api.newInformers()
-	if err == nil {
+	if err == nil { // else those of the process before stay, for whoever stops the run
 		r.informers = informers
 	}
 	if err == nil && inVirtualTime {

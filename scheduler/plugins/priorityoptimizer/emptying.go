@@ -126,10 +126,9 @@ func (l *loop) releaseStale(ctx context.Context) {
 		}
 		released, err := l.marks.releaseUnlessEmptied(ctx, plan, node.Name)
 		switch {
-		case err == nil && !released:
-		case err == nil:
+		case released:
 			l.plugin.logger.Info("Gave a node back that no plan empties any more", "node", node.Name, "plan", plan)
-		case !isForbidden(err):
+		case err != nil && !isForbidden(err):
 			l.records.staleMarks = true
 			l.plugin.logger.Error(err, "A node could not be given back yet", "node", node.Name)
 			return

@@ -147,7 +147,7 @@ def _warnings(release: Release) -> list[str]:
     That it watches policies once their definition is there is told as information.
     """
     lines = _scheduler_log(release).splitlines()
-    return [line for line in lines if line[:1] in "WEF"]
+    return [line for line in lines if line.startswith(("W", "E", "F"))]
 
 
 def _scheduler_log(release: Release) -> str:
