@@ -56,6 +56,14 @@ class ApiProbe:
         items = json.loads(body)["items"]
         return _NAMESPACES - {item["metadata"]["namespace"] for item in items}
 
+    def has_lease(self, node: str) -> bool:
+        """Return whether a node has reported, which its kubelet ends with a lease."""
+        try:
+            status, _ = self.get(f"{_LEASES}/{node}")
+        except (OSError, http.client.HTTPException):
+            return False
+        return status == http.HTTPStatus.OK
+
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``.
 

@@ -75,6 +75,7 @@ class KwokBinaryCluster(Cluster):
             startup.settle()
         else:
             self._settle_with_metrics(startup, owner.ports, self.resolution_s)
+        startup.await_host_node()
 
     def _arguments(self) -> ExtraArgs:
         if self.resolution_s is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from stowage_testbed.cluster.components import (
     CONTROL_PLANE,
     CONTROLLER_MANAGER,
     ETCD,
+    HOST_PODS,
     KWOK,
     component_failed,
     component_process,
@@ -78,6 +80,14 @@ class Startup:
         port = self.ports.kwok_controller
         self._wait("default service accounts", lacking, is_empty, *CONTROL_PLANE)
         self._wait("KWOK", lambda: listens(port), bool, *CONTROL_PLANE)
+
+    def await_host_node(self) -> None:
+        """Wait until the node that releases run on is Ready. Raises as `start` does.
+
+        It registers by itself, and whoever lists nodes is to find it from the start.
+        """
+        reported = partial(self._probe.has_lease, HOST_NODE)
+        self._wait("the host's node", reported, bool, *_API, HOST_PODS)
 
     def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
         if kwokctl.poll():

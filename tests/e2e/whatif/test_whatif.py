@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from amounts import asked, size
 from kubernetes import client
-from release_environment import is_ready
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -70,12 +69,6 @@ def _figure_1(api: client.ApiClient) -> None:
     """Bind the first two pods by hand; no scheduler is there."""
     create_nodes(api, [NodePool("node", 2, size(4000, 4 * GIB))])
     core: Any = client.CoreV1Api(api)
-    wait_until(
-        "two fake nodes and the host's, which registers by itself",
-        lambda: core.list_node().items,
-        lambda nodes: len(nodes) == 3 and all(map(is_ready, nodes)),
-        timeout_s=HANG_S,
-    )
     apps: Any = client.AppsV1Api(api)
     for name, memory in (("a", 2), ("b", 2), ("c", 3)):
         workload = Workload(name, 1, asked(100, memory * GIB))
