@@ -31,8 +31,9 @@ Nodes = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SPEC",
-        help="Nodes to create, as in count=3,cpu=4,memory=8Gi,label.disk=ssd,"
-        "taint.gpu=yes:NoSchedule,zones=a|b; may be repeated.",
+        help="Nodes to create, as in prefix=gpu,count=3,cpu=4,memory=8Gi,pods=20,"
+        "label.disk=ssd,taint.gpu=yes:NoSchedule,resource.nvidia.com/gpu=4,zones=a|b; "
+        "may be repeated.",
     ),
 ]
 Metrics = Annotated[

@@ -21,14 +21,14 @@ from stowage_testbed.cluster.node_pool import Effect, NodePool, NodePoolError, T
 
 _EFFECTS = get_args(Effect)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,40}[a-z0-9])?")
-_KEYS = "name, count, cpu, memory, pods, zones, label.KEY, taint.KEY, resource.NAME"
+_KEYS = "prefix, count, cpu, memory, pods, zones, label.KEY, taint.KEY, resource.NAME"
 
 
 @dataclass(slots=True)
 class _Draft:
     """What has been read of one spec so far."""
 
-    name: str = "node"
+    prefix: str = "node"
     count: int = 1
     resources: dict[str, int] = field(default_factory=lambda: {PODS: MOST_PODS})
     labels: dict[str, str] = field(default_factory=dict)
@@ -49,7 +49,9 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
     for spec in specs:
         pool = parse_node_spec(spec)
         if pool.name_prefix in {other.name_prefix for other in pools}:
-            issue = f"a second pool is called {pool.name_prefix!r}; give it a name=NAME"
+            issue = (
+                f"a second pool is called {pool.name_prefix!r}; give it a prefix=NAME"
+            )
             raise _malformed(spec, [issue])
         pools.append(pool)
     return pools
@@ -83,7 +85,7 @@ def parse_node_spec(spec: str) -> NodePool:
         raise _malformed(spec, draft.issues)
     try:
         return NodePool(
-            name_prefix=draft.name,
+            name_prefix=draft.prefix,
             count=draft.count,
             resources=Resources(draft.resources),
             labels=draft.labels,
@@ -107,10 +109,10 @@ def _read(draft: _Draft, key: str, value: str) -> None:
         draft.resources[key] = _size(draft, key, value, partial(parse, key))
     elif key == "zones":
         draft.zones = tuple(filter(None, value.split("|")))
-    elif key == "name" and _NAME.fullmatch(value):
-        draft.name = value
-    elif key == "name":
-        draft.issues.append(f"name={value!r} cannot begin a node's name")
+    elif key == "prefix" and _NAME.fullmatch(value):
+        draft.prefix = value
+    elif key == "prefix":
+        draft.issues.append(f"prefix={value!r} cannot begin a node's name")
     elif kind == "label" and name:
         draft.labels[name] = value
     elif kind == "taint" and name:

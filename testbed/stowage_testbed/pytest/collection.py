@@ -64,8 +64,8 @@ class ScenarioFile(pytest.File):
 
 
 def _test_of(scenario: Scenario) -> Callable[[ScenarioSession], None]:
-    def run(stowage_scenarios: ScenarioSession) -> None:
-        _, failures = stowage_scenarios.run(scenario)
+    def run(_stowage_scenarios: ScenarioSession) -> None:
+        _, failures = _stowage_scenarios.run(scenario)
         if failures:
             pytest.fail(failures, pytrace=False)
 

@@ -24,7 +24,7 @@ from stowage_testbed.pytest.sweeping import sweep, sweepable
 from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 
-_OF_RELEASE = frozenset({"stowage_release", "stowage_scenarios"})
+_OF_RELEASE = frozenset({"stowage_release", "_stowage_scenarios"})
 """Fixtures that bring the chart's release."""
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _OUTCOME = pytest.StashKey["ScenarioOutcome"]()
 _FAILURES = pytest.StashKey[str]()
 _SWEPT = "_stowage_swept"
-_OF_MARK = ("stowage_cluster", "stowage_scenarios", "_stowage_marked")
+_OF_MARK = ("stowage_cluster", "_stowage_scenarios", "_stowage_marked")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -213,7 +213,7 @@ def stowage_arm(
 def stowage_nodes(_stowage_environment: SessionEnvironment) -> Callable[..., list[str]]:
     """Return a function that creates fake nodes, and returns their names when Ready.
 
-    ``stowage_nodes("count=3,cpu=4,memory=8Gi", "name=gpu,cpu=8,memory=16Gi")``.
+    ``stowage_nodes("count=3,cpu=4,memory=8Gi", "prefix=gpu,cpu=8,memory=16Gi")``.
     """
     from stowage_testbed.pytest.plain import plain
 
@@ -267,7 +267,7 @@ def stowage_placements(
 
 
 @pytest.fixture(scope="session")
-def stowage_scenarios(
+def _stowage_scenarios(
     _stowage_environment: SessionEnvironment,
     stowage_cluster: Cluster,
     pytestconfig: pytest.Config,
@@ -283,7 +283,7 @@ def stowage_scenarios(
 
 @pytest.fixture
 def _stowage_marked(
-    stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest
+    _stowage_scenarios: ScenarioSession, request: pytest.FixtureRequest
 ) -> None:
     """Run the scenario that the test is marked with."""
     from stowage_testbed.pytest.plain import failing_plainly
@@ -296,7 +296,7 @@ def _stowage_marked(
     with failing_plainly():
         folder = request.path.parent
         scenario = marked_scenario(mark, request.node.nodeid, folder, root)
-        outcome, failures = stowage_scenarios.run(scenario)
+        outcome, failures = _stowage_scenarios.run(scenario)
     request.node.stash[_OUTCOME] = outcome
     request.node.stash[_FAILURES] = failures
 

@@ -17,7 +17,7 @@ from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
 def test_a_full_spec_is_read() -> None:
     """Everything that a pool can have, as the documentation writes it."""
     spec = (
-        "name=gpu,count=3,cpu=1500m,memory=8Gi,pods=20,label.zone=a,label.x.io/y=1,"
+        "prefix=gpu,count=3,cpu=1500m,memory=8Gi,pods=20,label.zone=a,label.x.io/y=1,"
         "taint.gpu=yes:NoSchedule,taint.spare=:NoExecute,zones=a|b,"
         "resource.nvidia.com/gpu=4"
     )
@@ -43,9 +43,9 @@ def test_a_full_spec_is_read() -> None:
         ("count=1e6,cpu=4,memory=1", ["count is 1000000"]),
         ("count=3", ["cpu is missing", "memory is missing"]),
         ("cpu=4,cpu=5,memory=1", ["cpu is given twice"]),
-        ("cpu=4,memory=1,mem=2", ["'mem' is none of name, count, cpu"]),
+        ("cpu=4,memory=1,mem=2", ["'mem' is none of prefix, count, cpu"]),
         ("cpu=4,memory=1,big", ["'big' is not KEY=VALUE"]),
-        ("cpu=4,memory=1,name=Über", ["cannot begin a node's name"]),
+        ("cpu=4,memory=1,prefix=Über", ["cannot begin a node's name"]),
         ("cpu=4,memory=1,taint.a=b", ["taint.a: 'b' must end in an effect"]),
         ("cpu=x,memory=y,foo=1", ["cpu: 'x'", "memory: 'y'", "'foo' is none of"]),
     ],

@@ -55,9 +55,10 @@ class Wait(Action):
     condition: Annotated[
         WaitedFor,
         setting(
-            "bound: they have a node. ready: they run. refused: the scheduler found no "
-            "node. decided: all are bound or refused. leaving: they are being deleted. "
-            "gone: none is left. phase: the object is in the phase that `is` names.",
+            "bound: they have a node. ready: they run. unschedulable: the scheduler "
+            "found no node. settled: all are bound or unschedulable. terminating: they "
+            "are being deleted. gone: none is left. phase: the object is in the phase "
+            "that `is` names.",
             key="for",
         ),
     ]

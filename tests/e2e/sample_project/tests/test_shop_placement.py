@@ -36,12 +36,12 @@ def test_the_cache_waits_for_a_fast_disk(
     stowage_arm, stowage_nodes, stowage_apply, stowage_placements
 ):
     """It is not placed where it would be slow, and has its place once there is one."""
-    stowage_nodes("name=slow,cpu=4,memory=8Gi")
+    stowage_nodes("prefix=slow,cpu=4,memory=8Gi")
     stowage_arm("default")
 
     stowage_apply(CACHE)
     assert stowage_placements() == {"cache": None}
 
-    stowage_nodes("name=fast,cpu=4,memory=8Gi,label.disk=ssd")
+    stowage_nodes("prefix=fast,cpu=4,memory=8Gi,label.disk=ssd")
     stowage_apply(SETTINGS)
     assert stowage_placements(placed=1) == {"cache": "fast-0"}
