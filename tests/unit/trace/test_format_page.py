@@ -8,10 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stowage_testbed.scenario.arrivals.trace_row import FIELDS
 from stowage_testbed.trace.format import KINDS, Header, Node, Owner, PodTemplate
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trace-format.md"
-ROWS = dict(re.findall(r"^\| `([-\w]+)` \| (.*) \|$", PAGE.read_text("utf-8"), re.M))
+RECORDED, _, BY_HAND = PAGE.read_text("utf-8").partition("## Rows written by hand")
+_ROW = re.compile(r"^\| `([-\w]+)` \| (.*) \|$", re.M)
+ROWS = dict(_ROW.findall(RECORDED))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,3 +40,8 @@ def test_the_header_is_explained() -> None:
     fields = {one.name for one in msgspec.structs.fields(Header)}
 
     assert fields <= set(ROWS)
+
+
+def test_every_field_of_a_row_written_by_hand_is_explained() -> None:
+    """Nothing else tells of them but messages about mistakes."""
+    assert set(dict(_ROW.findall(BY_HAND))) == set(FIELDS)
