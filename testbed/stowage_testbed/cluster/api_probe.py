@@ -13,6 +13,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.ports import LOOPBACK
 
 _TIMEOUT_S = 30.0
+_ACCOUNTS = "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _NAMESPACES = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 
@@ -45,24 +46,15 @@ class ApiProbe:
 
     def namespaces_without_account(self) -> frozenset[str]:
         """Return the first namespaces that lack their default service account."""
-        try:
-            status, body = self.get(
-                "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault"
-            )
-        except (OSError, http.client.HTTPException):
-            return _NAMESPACES
-        if status != http.HTTPStatus.OK:
+        body = self._find(_ACCOUNTS)
+        if body is None:
             return _NAMESPACES
         items = json.loads(body)["items"]
         return _NAMESPACES - {item["metadata"]["namespace"] for item in items}
 
     def has_lease(self, node: str) -> bool:
         """Return whether a node has reported, which its kubelet ends with a lease."""
-        try:
-            status, _ = self.get(f"{_LEASES}/{node}")
-        except (OSError, http.client.HTTPException):
-            return False
-        return status == http.HTTPStatus.OK
+        return self._find(f"{_LEASES}/{node}") is not None
 
     def release_nodes(self, kept: str) -> None:
         """Delete the leases on all nodes but the one ``kept``.
@@ -84,6 +76,14 @@ class ApiProbe:
     def get(self, path: str) -> tuple[int, str]:
         """Return status and body of one document."""
         return self._ask("GET", path)
+
+    def _find(self, path: str) -> str | None:
+        """Return a document, or ``None`` while there is none or nobody answers."""
+        try:
+            status, body = self.get(path)
+        except (OSError, http.client.HTTPException):
+            return None
+        return body if status == http.HTTPStatus.OK else None
 
     def _ask(self, verb: str, path: str) -> tuple[int, str]:
         connection = http.client.HTTPSConnection(
