@@ -6,12 +6,13 @@
 //  1. A running pod is evicted for a move only once its target has room for it, beside the
 //     replacements that are still to arrive there. Only where moves wait for each other in a cycle
 //     is one pod of the cycle evicted early: the one whose replacement will wait for the shortest time.
-//  2. A place is open to the pods of one owner and class, because replacements have new names. Each
-//     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
+//  2. Places are so many pods of an owner and class on a node, because replacements have new names: any replacement may
+//     take any of them, whichever pod left for it. Each place is taken once: Reserve takes it, Unreserve gives it back,
+//     and Bound completes it.
 //  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 //  4. No more pods of one owner are being moved at a time than allowed. A move lasts until its replacement has been ready.
-//     Where a replacement waits for room while another place of its kind has some, it takes that one, so that owners do
-//     not wait for each other.
+//     Where a replacement waits for room while another place of its kind has some, it takes that one, even if the pod
+//     that the place was for has not left, so that owners do not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
 package executor
 

@@ -3,6 +3,8 @@ package executor_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -57,25 +59,42 @@ func randomPlan(t *testing.T, random *rand.Rand) (*fakeCluster, *plan.Plan) {
 	return c, of
 }
 
+// plansUnderWay is how many random plans a test carries out; PLANS in the environment has it try more.
+func plansUnderWay(t *testing.T, usual int) uint64 {
+	t.Helper()
+	if wanted := os.Getenv("PLANS"); wanted != "" {
+		plans, err := strconv.ParseUint(wanted, 10, 64)
+		if err != nil {
+			t.Fatalf("PLANS: %v", err)
+		}
+		return plans
+	}
+	return uint64(usual)
+}
+
 // Whatever the plan, even with many cycles, and however few pods of an owner may be away at a time: no node ever exceeds
-// its capacity, no pod moves before there is room for it, and the plan ends with every pod in its place.
+// its capacity, no pod moves before there is room for it, no place loses its room to a pod of the plan, and the plan ends
+// with every pod in its place. With races, too: pods of a kind are alike, so whichever comes first takes a place.
 func TestWavesNeverExceedCapacityAndAlwaysEnd(t *testing.T) {
-	for _, atOnce := range []int{0, 1, 2} {
-		circles := 0
-		for seed := range uint64(1500) {
-			c, of := randomPlan(t, rand.New(rand.NewPCG(seed, 1)))
+	for _, races := range []bool{false, true} {
+		for _, atOnce := range []int{0, 1, 2} {
+			circles := 0
+			for seed := range plansUnderWay(t, 1500) {
+				c, of := randomPlan(t, rand.New(rand.NewPCG(seed, 1)))
+				c.races = races
 
-			e, early := c.execute(of, atOnce)
+				e, early := c.execute(of, atOnce)
 
-			circles += early
-			for uid, state := range e.States() {
-				if state == executor.Waiting || state == executor.Evicted {
-					t.Fatalf("seed %d, %d at once: pod %s is left %s", seed, atOnce, uid, state)
+				circles += early
+				for uid, state := range e.States() {
+					if state == executor.Waiting || state == executor.Evicted {
+						t.Fatalf("seed %d, %d at once: pod %s is left %s", seed, atOnce, uid, state)
+					}
 				}
 			}
-		}
-		if circles == 0 {
-			t.Error("no plan had a circle; the test shows less than it says")
+			if circles == 0 {
+				t.Error("no plan had a circle; the test shows less than it says")
+			}
 		}
 	}
 }
@@ -237,18 +256,18 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 	if _, planned := e.Nodes(other, free); planned {
 		t.Error("a place is open to a stranger")
 	}
-	if !e.Reserve(a, "n1") || !e.Reserve(b, "n1") {
+	if !e.Reserve(a, "n1", true) || !e.Reserve(b, "n1", true) {
 		t.Fatal("two places, but not two reservations")
 	}
-	if e.Reserve(extra, "n1") {
+	if e.Reserve(extra, "n1", false) {
 		t.Error("a third pod got one of two places")
 	}
 	e.Unreserve(b.UID)
 	e.Unreserve(b.UID)
-	if !e.Reserve(extra, "n1") {
+	if !e.Reserve(extra, "n1", false) {
 		t.Error("the place given back is not open again")
 	}
-	if e.Reserve(b, "n1") {
+	if e.Reserve(b, "n1", false) {
 		t.Error("giving a place back twice opened two")
 	}
 }
@@ -262,7 +281,7 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	e.Opened(pod.Object.UID)
 	e.Refused(pod.Object.UID)
 
-	if e.Reserve(c.object("rs"), "n1") {
+	if e.Reserve(c.object("rs"), "n1", false) {
 		t.Error("the place is still open")
 	}
 	if wave := e.Next(c.free()); len(wave) != 1 || wave[0].Pod != pod {
@@ -328,7 +347,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 		e.Evicted(uid)
 		sent = append(sent, uid)
 		replacement := c.object("web")
-		e.Reserve(replacement, "n3")
+		e.Reserve(replacement, "n3", true)
 		e.Bound(replacement.UID)
 		e.Note(ready(replacement))
 	}

@@ -3,6 +3,7 @@ package executor_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,23 +18,38 @@ import (
 )
 
 // fakeCluster is a small cluster that follows the executor: evicted pods terminate for a while; replacements are created
-// at once under new names, and bound where the plan's places and the room allow it, as the scheduler's Filter plugins
-// would do. They start for a while before they are ready.
+// under new names, and bound where the plan's places and the room allow it, as the scheduler's Filter plugins would do.
+// They start for a while before they are ready.
+//
+// With races, everything comes late and at any moment: evictions are refused while other pods are scheduled, waves go out
+// between the steps of a scheduling cycle, replacements are created and bindings reported a while later.
 type fakeCluster struct {
 	t        *testing.T
 	random   *rand.Rand
+	races    bool
+	atOnce   int
 	capacity resources.Vector
 	nodes    []string
 	running  map[types.UID]*livePod
 	pending  []*livePod
-	names    int
+	// created are the replacements that no watch has shown yet.
+	created []*livePod
+	// others are the pods that are away, by owner, for another reason than a move.
+	others map[types.UID]int
+	early  int
+	names  int
 }
 
 type livePod struct {
 	pod        *snapshot.Pod
 	roundsLeft int // rounds until a terminating pod is gone; 0 is not terminating
 	startsFor  int // rounds until it is ready; 0 is ready
+	comesIn    int // rounds until a watch shows it
+	bindsFor   int // rounds until its binding is reported, or fails; 0 is bound
 }
+
+// sometimes is true once in n times where there are races.
+func (c *fakeCluster) sometimes(n int) bool { return c.races && c.random.IntN(n) == 0 }
 
 // ready is the pod as its kubelet reports it once it serves.
 func ready(pod *v1.Pod) *v1.Pod {
@@ -92,7 +108,7 @@ func (c *fakeCluster) free() map[string]resources.Vector {
 	return free
 }
 
-// evict does what the API and the controller do.
+// evict does what the plugin, the API and the controller do.
 func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure) {
 	uid := departure.Pod.Object.UID
 	live := c.running[uid]
@@ -100,14 +116,45 @@ func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure)
 		c.t.Fatalf("pod %s is evicted twice", uid)
 	}
 	e.Opened(uid)
+	if c.sometimes(3) {
+		c.schedulePending(e) // before the API answers
+	}
+	if c.sometimes(4) {
+		e.Refused(uid)
+		return
+	}
+	if departure.Early {
+		c.early++
+	}
 	e.Evicted(uid)
 	live.roundsLeft = 1 + c.random.IntN(3)
 	c.add(string(live.pod.Owner), "", live.pod.Requests, live.pod.Priority)
+	if c.sometimes(2) {
+		last := len(c.pending) - 1
+		c.pending[last].comesIn = 1 + c.random.IntN(3)
+		c.created, c.pending = append(c.created, c.pending[last]), c.pending[:last]
+	}
+	if owner := departure.Pod.Owner; departure.Move && c.atOnce > 0 && c.away()[owner]-c.others[owner] > c.atOnce {
+		c.t.Fatalf("more than %d pods of %s are away", c.atOnce, owner)
+	}
+}
+
+// sendWave evicts the next pods.
+func (c *fakeCluster) sendWave(e *executor.Execution) {
+	for _, departure := range c.wave(e) {
+		c.evict(e, departure)
+	}
 }
 
 // tick is one time step: terminating pods leave, pending pods are tried in random order.
 func (c *fakeCluster) tick(e *executor.Execution) {
 	for uid, live := range c.running {
+		if live.bindsFor > 0 {
+			if live.bindsFor--; live.bindsFor == 0 {
+				c.bind(e, live)
+			}
+			continue
+		}
 		if live.startsFor > 0 {
 			if live.startsFor--; live.startsFor == 0 {
 				e.Note(ready(live.pod.Object))
@@ -121,15 +168,26 @@ func (c *fakeCluster) tick(e *executor.Execution) {
 			e.Gone(uid)
 		}
 	}
+	c.created = slices.DeleteFunc(c.created, func(live *livePod) bool {
+		if live.comesIn--; live.comesIn == 0 {
+			c.pending = append(c.pending, live)
+		}
+		return live.comesIn == 0
+	})
+	c.schedulePending(e)
+	c.checkCapacity()
+	c.checkRoomOfPlan(e)
+}
+
+func (c *fakeCluster) schedulePending(e *executor.Execution) {
 	c.random.Shuffle(len(c.pending), func(i, j int) { c.pending[i], c.pending[j] = c.pending[j], c.pending[i] })
-	var still []*livePod
-	for _, live := range c.pending {
+	tried := c.pending
+	c.pending = nil
+	for _, live := range tried {
 		if !c.schedule(e, live) {
-			still = append(still, live)
+			c.pending = append(c.pending, live)
 		}
 	}
-	c.pending = still
-	c.checkCapacity()
 }
 
 // schedule is one scheduling cycle.
@@ -151,20 +209,52 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 		if !live.pod.Requests.FitsIn(free[node]) {
 			continue
 		}
-		e.Reserve(live.pod.Object, node)
-		if c.random.IntN(8) == 0 { // a binding that fails
-			e.Unreserve(live.pod.Object.UID)
-			return false
+		live.pod.Node = node
+		c.running[live.pod.Object.UID] = live // assumed: its room is taken before Reserve
+		if c.sometimes(3) {
+			e.Next(c.free()) // looked at while the pod counts on its node and in the plan
 		}
-		live.pod.Node, live.startsFor = node, c.random.IntN(4)
-		if live.startsFor == 0 { // its kubelet is quicker than the report that it is bound
-			e.Note(ready(live.pod.Object))
+		e.Reserve(live.pod.Object, node, planned)
+		if live.bindsFor = 0; c.sometimes(2) {
+			live.bindsFor = 1 + c.random.IntN(3)
+			return true
 		}
-		c.running[live.pod.Object.UID] = live
-		e.Bound(live.pod.Object.UID)
-		return true
+		return c.bind(e, live)
 	}
 	return false
+}
+
+// bind ends a binding. It reports false if that failed, and has the pod wait again.
+func (c *fakeCluster) bind(e *executor.Execution, live *livePod) bool {
+	pod := live.pod.Object
+	if c.random.IntN(8) == 0 {
+		delete(c.running, pod.UID)
+		live.pod.Node = ""
+		e.Unreserve(pod.UID)
+		if c.races {
+			c.created, live.comesIn = append(c.created, live), 1
+			return true
+		}
+		return false
+	}
+	live.startsFor = c.random.IntN(4)
+	if live.startsFor == 0 { // its kubelet is quicker than the report that it is bound
+		e.Note(ready(pod))
+	}
+	e.Bound(pod.UID)
+	return true
+}
+
+// checkRoomOfPlan checks that the plan's places have room once the plan's pods have left: nothing but a change from
+// outside may take it.
+func (c *fakeCluster) checkRoomOfPlan(e *executor.Execution) {
+	c.t.Helper()
+	free, come := c.free(), e.RoomToCome()
+	for node, needed := range e.Outstanding() {
+		if short := needed.ShortOf(free[node].Plus(come[node])); short != "" {
+			c.t.Fatalf("node %s lacks %s for the places of the plan: %+v of %+v", node, short, needed, free[node].Plus(come[node]))
+		}
+	}
 }
 
 // away counts the pods that have no node, or are not ready, by owner.
@@ -173,8 +263,11 @@ func (c *fakeCluster) away() map[types.UID]int {
 	for _, live := range c.pending {
 		away[live.pod.Owner]++
 	}
+	for _, live := range c.created {
+		away[live.pod.Owner]++
+	}
 	for _, live := range c.running {
-		if live.startsFor > 0 {
+		if live.startsFor > 0 || live.bindsFor > 0 {
 			away[live.pod.Owner]++
 		}
 	}
@@ -195,27 +288,19 @@ func (c *fakeCluster) checkCapacity() {
 func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution, early int) {
 	c.t.Helper()
 	e = executor.New(of, c.free(), atOnce)
-	others := c.away() // pods that are not away for a move
+	c.atOnce, c.early, c.others = atOnce, 0, c.away()
 	for _, eviction := range of.Evictions {
-		others[eviction.Pod.Owner]++
+		c.others[eviction.Pod.Owner]++
 	}
 	for range 400 {
 		if e.Progress().Done() {
-			return e, early
+			return e, c.early
 		}
-		for _, departure := range c.wave(e) {
-			if departure.Early {
-				early++
-			}
-			c.evict(e, departure)
-			if owner := departure.Pod.Owner; departure.Move && atOnce > 0 && c.away()[owner]-others[owner] > atOnce {
-				c.t.Fatalf("more than %d pods of %s are away", atOnce, owner)
-			}
-		}
+		c.sendWave(e)
 		c.tick(e)
 	}
 	c.t.Fatalf("the plan does not end: %+v", e.Progress())
-	return e, early
+	return e, c.early
 }
 
 // wave gets the next wave and checks invariant 1: every moved pod has room at its target, beside all outstanding arrivals

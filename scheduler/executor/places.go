@@ -111,8 +111,8 @@ func (e *Execution) Plans(pod *v1.Pod) bool {
 	return e.open[kind] > 0
 }
 
-// Nodes are those on which the plan has an open place for the pod, and room. planned is false for a pod that the plan
-// does not concern. A planned pod without nodes has to wait. free is the room that a node has now.
+// Nodes are those on which the plan has a place for the pod, and room. planned is false for a pod that the plan does not
+// concern. A planned pod without nodes has to wait. free is the room that a node has now.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
@@ -120,16 +120,28 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.nodesOf(kind, free), e.open[kind] > 0
+}
+
+// nodesOf are the nodes where a pod of the kind can take an open place now. A replacement whose open places all lack room
+// may take one for which no pod has left yet: the pods of a kind are alike, so the plan leads to the same state. Without
+// that, moves could wait for each other for ever.
+func (e *Execution) nodesOf(kind snapshot.Kind, free func(node string) resources.Vector) (nodes []string) {
+	var unopened []string
+	replaced := false
 	for node, place := range e.places[kind] {
-		if place.inFlight+place.settled == 0 {
-			continue
-		}
-		planned = true
-		if e.hasRoom(place, free(node), place.inFlight > 0) {
+		replaced = replaced || place.inFlight > 0
+		switch {
+		case place.inFlight+place.settled > 0 && e.hasRoom(place, free(node), place.inFlight > 0):
 			nodes = append(nodes, node)
+		case place.unopened > 0 && e.hasRoom(place, free(node), false):
+			unopened = append(unopened, node)
 		}
 	}
-	return nodes, planned
+	if len(nodes) == 0 && replaced {
+		return unopened
+	}
+	return nodes
 }
 
 // hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the
@@ -171,8 +183,9 @@ func (e *Execution) Outstanding() map[string]resources.Vector {
 	return e.outstanding
 }
 
-// Reserve takes an open place on the node for the pod. It reports false if there is none: then the pod is an ordinary one.
-func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
+// Reserve takes a place on the node for the pod; planned says whether Nodes named the node. It reports false if there is
+// none: then the pod is an ordinary one.
+func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
 		return false
@@ -182,6 +195,9 @@ func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 	place := e.places[kind][node]
 	if _, again := e.reserved[pod.UID]; again {
 		return true
+	}
+	if place != nil && planned && place.inFlight+place.settled == 0 {
+		e.openFor(place)
 	}
 	switch {
 	case place == nil:
@@ -196,6 +212,62 @@ func (e *Execution) Reserve(pod *v1.Pod, node string) bool {
 		return false
 	}
 	return true
+}
+
+// openFor opens a place for which no pod has left yet, if there is one on the node, and closes another open place of the
+// kind: two moves exchange their targets. If none is open any more, because an eviction was refused meanwhile, the pod that
+// comes takes the place of the one that is still to leave.
+func (e *Execution) openFor(place *place) {
+	for _, move := range e.movesOf[place.kind] {
+		if move.to == place.node && !move.opened && move.state == Waiting {
+			move.opened = !e.retarget(move)
+			e.change(place, 0, 1, -1)
+			return
+		}
+	}
+}
+
+// retarget gives a move whose target another pod of the kind has taken, or takes, the place that this pod was to have: the
+// target of a move whose pod leaves or has left, or the place of a pod that waits. It reports false if there is none.
+func (e *Execution) retarget(s *step) bool {
+	if late := e.lateMove(s.kind); late != nil {
+		s.to, late.to = late.to, s.to
+		if s.bound {
+			late.arrived()
+		}
+		e.change(e.places[s.kind][s.to], 0, -1, 1)
+	} else if open := e.settledPlace(s.kind); open != nil {
+		s.to = open.node
+		e.change(open, -1, 0, 1)
+	} else {
+		return false
+	}
+	s.opened, s.bound = false, false
+	if s.to == s.from {
+		s.state = NotNeeded
+		e.change(e.places[s.kind][s.to], 0, 0, -1)
+	}
+	return true
+}
+
+// lateMove is a move of the kind whose pod leaves or has left, and whose place is open still; nil if there is none.
+func (e *Execution) lateMove(kind snapshot.Kind) *step {
+	for _, move := range e.movesOf[kind] {
+		if move.departed() && !move.bound && e.places[kind][move.to].inFlight > 0 {
+			return move
+		}
+	}
+	return nil
+}
+
+// settledPlace is the first of a kind's open places for pods that wait, by node; nil if there is none.
+func (e *Execution) settledPlace(kind snapshot.Kind) (first *place) {
+	for _, place := range e.places[kind] {
+		if place.settled > 0 && (first == nil || place.node < first.node) {
+			first = place
+		}
+	}
+	return first
 }
 
 // Unreserve gives the pod's place back. It may be called for any pod, and twice.
@@ -230,14 +302,32 @@ func (e *Execution) Bound(uid types.UID) bool {
 	if !held.ready {
 		e.starting[uid] = held.pod
 	}
+	e.countArrival(held)
+	return true
+}
+
+// countArrival counts the arrival of a replacement for one move: for one whose pod has left, if there is any. A move whose
+// own pod still terminates may have had its arrival already.
+func (e *Execution) countArrival(held taken) {
+	var here, late *step
 	for _, move := range e.movesOf[held.kind] {
-		// Each arrival belongs to one move. A move whose own pod still terminates may have had its arrival already.
-		if move.to == held.node && move.opened && !move.bound && move.state != Bound {
-			move.arrived()
-			break
+		switch {
+		case !move.opened || move.bound || move.state == Bound:
+		case move.to == held.node && (here == nil || here.state == Waiting):
+			here = move
+		case move.departed():
+			late = move
 		}
 	}
-	return true
+	switch {
+	case here == nil:
+		return
+	case here.state == Waiting && late != nil:
+		here.to, late.to = late.to, here.to
+		late.arrived()
+	default:
+		here.arrived()
+	}
 }
 
 // InFlight is the room that the replacements under way will take on each node.

@@ -33,7 +33,7 @@ func oneAway(t *testing.T) (*fakeCluster, *executor.Execution) {
 // arrive binds a replacement.
 func arrive(e *executor.Execution, pod *v1.Pod) {
 	e.Note(pod)
-	e.Reserve(pod, "n3")
+	e.Reserve(pod, "n3", true)
 	e.Bound(pod.UID)
 }
 
@@ -65,7 +65,7 @@ func TestReplacementMayBeReadyBeforeItIsReportedAsBound(t *testing.T) {
 	c, e := oneAway(t)
 	replacement := c.object("web")
 
-	e.Reserve(replacement, "n3")
+	e.Reserve(replacement, "n3", true)
 	e.Note(ready(replacement))
 	e.Bound(replacement.UID)
 

@@ -19,6 +19,9 @@ func (s *step) arrived() {
 	}
 }
 
+// departed says whether the pod leaves its node or has left it.
+func (s *step) departed() bool { return s.state == Evicted || s.state == Gone }
+
 // Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer.
 func (e *Execution) Opened(uid types.UID) {
 	e.mu.Lock()
@@ -45,11 +48,12 @@ func (e *Execution) Refused(uid types.UID) {
 		step.opened = false
 		return
 	}
-	// Another pod of the same kind may have taken the place meanwhile; then it stays taken.
 	if place := e.places[step.kind][step.to]; place.inFlight > 0 {
 		e.change(place, 0, -1, 1)
 		step.opened = false
+		return
 	}
+	e.retarget(step) // another pod of the kind has taken the place meanwhile
 }
 
 // Evicted marks the pod as evicted by the API.

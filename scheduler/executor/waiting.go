@@ -123,11 +123,25 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 	return ready
 }
 
-// placesWithRoom counts the open places of a kind that have room, and takes that room away.
+// placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
+	replacements := 0
 	for node, place := range e.places[kind] {
+		replacements += place.inFlight
 		for taken := range place.inFlight + place.settled {
 			if !e.hasRoom(place, left[node], taken < place.inFlight) {
+				break
+			}
+			left[node] = left[node].Minus(place.requests)
+			count++
+		}
+	}
+	if count > 0 {
+		return count
+	}
+	for node, place := range e.places[kind] {
+		for range min(place.unopened, replacements-count) {
+			if !e.hasRoom(place, left[node], false) {
 				break
 			}
 			left[node] = left[node].Minus(place.requests)
@@ -137,7 +151,7 @@ func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources
 	return count
 }
 
-// MustWait says whether the plan has open places for the pod, but none of them had room at the last call of Ready.
+// MustWait says whether the plan has open places for the pod, but it could take none at the last call of Ready.
 func (e *Execution) MustWait(pod *v1.Pod) bool {
 	kind, concerned := e.kindOf(pod)
 	if !concerned {
@@ -145,13 +159,5 @@ func (e *Execution) MustWait(pod *v1.Pod) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.open[kind] == 0 {
-		return false
-	}
-	for node, place := range e.places[kind] {
-		if place.inFlight+place.settled > 0 && e.hasRoom(place, e.free[node], place.inFlight > 0) {
-			return false
-		}
-	}
-	return true
+	return e.open[kind] > 0 && len(e.nodesOf(kind, func(node string) resources.Vector { return e.free[node] })) == 0
 }

@@ -49,7 +49,7 @@ func TestPodThatIsBeingBoundIsNotReady(t *testing.T) {
 	var bound types.UID
 	for _, pod := range e.Ready(c.free(), none) {
 		bound = pod.UID
-		e.Reserve(pod, "n0")
+		e.Reserve(pod, "n0", true)
 		break
 	}
 	free := c.free()

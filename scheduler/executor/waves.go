@@ -14,7 +14,8 @@ type Departure struct {
 	Pod *snapshot.Pod
 	// Move is false for a pod that is left unplaced.
 	Move bool
-	// Early is set where moves wait for each other in a cycle: the replacement will wait.
+	// Early is set where the replacement will wait: moves wait for each other in a cycle, or another pod of the kind has
+	// taken the place.
 	Early bool
 }
 
@@ -31,7 +32,6 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	}
 	room, expected := e.room(free)
 	starting, away := e.notReady(), e.away()
-	expected = e.exchange(free, room, away) || expected
 	waiting := e.waitingMoves()
 	for _, step := range waiting {
 		if !e.maySend(step, away) {
@@ -39,11 +39,14 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 			expected = expected || starting[step.kind.Owner] > 0 && step.pod.Requests.FitsIn(room[step.to])
 			continue
 		}
-		if step.opened || step.pod.Requests.FitsIn(room[step.to]) {
-			wave = append(wave, Departure{Pod: step.pod, Move: true})
+		if !step.opened {
+			if !step.pod.Requests.FitsIn(room[step.to]) {
+				continue
+			}
 			room[step.to] = room[step.to].Minus(step.pod.Requests)
-			away[step.kind.Owner]++
 		}
+		wave = append(wave, Departure{Pod: step.pod, Move: true, Early: step.opened})
+		away[step.kind.Owner]++
 	}
 	if len(wave) > 0 || len(waiting) == 0 || e.anyLeaving() {
 		return wave
@@ -79,42 +82,22 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 			}
 		}
 	}
-	return room, expected
+	return room, expected || e.canTrade(room)
 }
 
-// exchange gives replacements that lack room at their target the target of another move of their kind, which has room but
-// may not begin, since its owner may lose no further pod. It reports whether it did. The pods of a kind are the same to
-// everybody, so the plan leads to the same state. Without it, moves could wait for each other for ever.
-//
-// A late replacement is one of at most atOnce of its owner, and the others of its kind alone are gone through for it.
-func (e *Execution) exchange(free, room map[string]resources.Vector, away map[types.UID]int) (some bool) {
-	if e.atOnce == 0 {
-		return false // every move may begin
-	}
-	for _, late := range e.moves {
-		if !late.opened || late.bound || late.state == Bound || late.pod.Requests.FitsIn(free[late.to]) ||
-			e.places[late.kind][late.to].inFlight == 0 {
-			continue
+// canTrade says whether a replacement may take a place that has room and for which no pod has left yet.
+func (e *Execution) canTrade(room map[string]resources.Vector) bool {
+	for _, places := range e.places {
+		replaced, fits := false, false
+		for node, place := range places {
+			replaced = replaced || place.inFlight > 0
+			fits = fits || place.unopened > 0 && place.requests.FitsIn(room[node])
 		}
-		for _, other := range e.movesOf[late.kind] {
-			if other.state != Waiting || other.opened || e.maySend(other, away) ||
-				!other.pod.Requests.FitsIn(room[other.to]) {
-				continue
-			}
-			e.change(e.places[late.kind][late.to], 0, -1, 1)
-			e.change(e.places[late.kind][other.to], 0, 1, -1)
-			room[late.to] = room[late.to].Plus(late.pod.Requests)
-			room[other.to] = room[other.to].Minus(late.pod.Requests)
-			late.to, other.to = other.to, late.to
-			if other.to == other.from {
-				other.state = NotNeeded
-				e.change(e.places[other.kind][other.to], 0, 0, -1)
-			}
-			some = true
-			break
+		if replaced && fits {
+			return true
 		}
 	}
-	return some
+	return false
 }
 
 // away are the moves under way whose replacement has no node, or has not been ready yet, by owner.

@@ -224,7 +224,7 @@ func (r *replay) tryToBind(ctx context.Context, one *arrival) (bool, error) {
 	if one.status = status; !status.IsSuccess() {
 		return false, nil
 	}
-	if !r.execution.Reserve(one.pod, one.node) {
+	if !r.execution.Reserve(one.pod, one.node, true) {
 		return false, nil
 	}
 	r.execution.Bound(one.pod.UID)

@@ -86,6 +86,8 @@ type cycleState struct {
 	outstanding map[string]resources.Vector
 	vacated     sets.Set[string]
 	requests    resources.Vector
+	// planned: the pod goes to a place of the plan.
+	planned bool
 	// restricted: the plan limits the nodes of the pod, so its failure does not mean that it is unschedulable.
 	restricted atomic.Bool
 }
@@ -117,7 +119,7 @@ func (p *Plugin) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messagePlace)
 	}
 	p.keptOut.remove(pod.UID)
-	if p.joinsNextSolve(pod) {
+	if !p.isPlanned(pod) && p.joinsNextSolve(pod) {
 		return fwk.NewStatus(fwk.UnschedulableAndUnresolvable, messageAwaitingSolve)
 	}
 	return nil
@@ -169,6 +171,7 @@ func (p *Plugin) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 			p.keptOut.add(pod)
 			return p.reject(state, pod, messagePlace)
 		}
+		seen.planned = true
 		seen.restricted.Store(true)
 		return &fwk.PreFilterResult{NodeNames: sets.New(targets...)}, nil
 	}
@@ -277,12 +280,13 @@ func (p *Plugin) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, n
 	if execution == nil {
 		return nil
 	}
-	if execution != p.stateOf(state).execution {
+	seen := p.stateOf(state)
+	if execution != seen.execution {
 		p.inFlight.remove(pod.UID)
 		p.keptOut.add(pod)
 		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
 	}
-	execution.Reserve(pod, node)
+	execution.Reserve(pod, node, seen.planned)
 	return nil
 }
 

@@ -7,12 +7,16 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -99,6 +103,26 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	}
 	if p.joinsNextSolve(tried) {
 		t.Error("a pod that was tried before is not tried again")
+	}
+}
+
+// A replacement for which the plan has an open place with room goes there at once, though a pod like it has just found no
+// node.
+func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
+	clock := testingclock.NewFakeClock(time.Now())
+	p := &Plugin{trigger: newTrigger(clock, pace{kind: TriggerOnUnschedulable, settle: time.Second}), hold: testHold(clock),
+		awaitingSolve: newHeldSet(clock), keptOut: newHeldSet(clock)}
+	pod, other := testPod("planned", 1, 0), testPod("planned", 1, 0)
+	other.UID = "other"
+	room := map[string]resources.Vector{"n1": resources.OfPod(pod)}
+	placed := &snapshot.Pod{Object: pod, Owner: pod.OwnerReferences[0].UID, Class: (snapshot.Classes{}).ID(pod)}
+	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
+	execution.Ready(room, func(types.UID) bool { return false })
+	p.execution.Store(execution)
+	p.trigger.mark(other.UID, snapshot.SignatureOf(other), clock.Now())
+
+	if status := p.PreEnqueue(t.Context(), pod); !status.IsSuccess() {
+		t.Errorf("PreEnqueue: %s", status.Message())
 	}
 }
 
