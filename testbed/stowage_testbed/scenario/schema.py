@@ -14,6 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema.validators import extend
 
 from stowage_testbed.amounts.quantity import (
     QuantityError,
@@ -72,11 +73,15 @@ def write_editor_schema() -> str:
 
 @functools.cache
 def make_validator() -> Draft202012Validator:
-    """Return the validator, with this language's formats."""
+    """Return the validator, with this language's formats; 1.0 is no integer to it."""
     formats = FormatChecker(formats=())
     for name, test in _FORMATS.items():
         formats.checks(name, raises=(QuantityError, ExpressionError))(test)
-    return Draft202012Validator(make_strict_schema(), format_checker=formats)
+    types = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: type(value) is int
+    )
+    validator = extend(Draft202012Validator, type_checker=types)
+    return validator(make_strict_schema(), format_checker=formats)
 
 
 def _open(schema: Schema) -> None:

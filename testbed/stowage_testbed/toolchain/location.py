@@ -30,6 +30,7 @@ class ToolMissingError(StowageError):
             f"{tool.name} is not installed ({file} is not there); "
             f"run: stowage tools install {tool.name}{of}"
         )
+        self.tool = tool
 
 
 def tool_path(name: str, minor: str = "") -> Path:
