@@ -12,6 +12,8 @@ export UV_CACHE_DIR := $(STOWAGE_CACHE)/uv
 export GOCACHE := $(STOWAGE_CACHE)/go-build
 export GOMODCACHE := $(STOWAGE_CACHE)/go-mod
 export GOLANGCI_LINT_CACHE := $(STOWAGE_CACHE)/golangci-lint
+export MYPY_CACHE_DIR := $(STOWAGE_CACHE)/mypy
+export RUFF_CACHE_DIR := $(STOWAGE_CACHE)/ruff
 export CGO_ENABLED := 0
 # As the tools are built: what tests and tools have in common is compiled once.
 export GOFLAGS := -mod=readonly -gcflags=all=-dwarf=false
@@ -31,10 +33,15 @@ KUBERNETES ?= $(STOWAGE_KUBERNETES)
 export STOWAGE_KUBERNETES := $(KUBERNETES)
 go_minor = -modfile=go-$(1).mod -tags=k8s$(subst .,,$(1))
 GO_MINOR = $(if $(wildcard scheduler/go-$(KUBERNETES).mod),$(call go_minor,$(KUBERNETES)))
-# Minors that the scheduler is built for as well; all checks but Go's tests and the smoke set are of the default one.
+# Minors that the scheduler is built for as well. Their tests run in `make test-all`.
 OTHER_MINORS := $(patsubst scheduler/go-%.mod,%,$(wildcard scheduler/go-*.mod))
 RESULTS ?= results
-TEST_TOOLS ?= metrics compare prometheus descheduler
+# Groups of tools that only `make test-all` needs.
+FURTHER_TOOLS := metrics compare prometheus descheduler
+# What Go's tests read outside of their module: it is part of each test's build, so that cached results hold for it.
+GO_TEST_INPUTS := charts/stowage/profiles testbed/stowage_testbed/whatif/objects.yaml benchmarks/faults/odd_objects.jsonl \
+  optimizer/stowage_optimizer
+go_test = go test -trimpath -ldflags=-X=tests.inputs=$$(cd .. && ci/content-hash $(GO_TEST_INPUTS))
 
 .PHONY: help
 help: ## List the targets.
@@ -62,15 +69,14 @@ go-modules: $(READY) ## Fetch the Go modules that tests are built from or read.
 	@ci/go-modules
 
 .PHONY: test-tools
-test-tools: setup go-modules further-tools ## Fetch and build all that tests need; what a machine lacks is installed where that is possible.
-
-# All but those of a plain installation.
-.PHONY: further-tools
-further-tools: $(READY)
+test-tools: setup go-modules ## Fetch and build what `make test` needs; where browsers cannot be installed, their tests are skipped.
 	@stowage tools install --quiet kubectl
-	@for group in $(TEST_TOOLS); do stowage tools install --quiet --group "$$group"; done
-	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
 	@ci/browsers || true
+
+.PHONY: further-tools
+further-tools: test-tools ## Build the tools of other projects and other minors of Kubernetes that `make test-all` needs: an hour.
+	@for group in $(FURTHER_TOOLS); do stowage tools install --quiet --group "$$group"; done
+	@for minor in $(OTHER_MINORS); do stowage tools install --quiet --kubernetes "$$minor"; done
 
 .PHONY: e2e
 e2e: $(READY) e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
@@ -235,55 +241,65 @@ type: $(READY) ## Check types.
 	@mypy
 	@lint-imports
 
-# Only the race detector needs C; all that is shipped is built without.
 .PHONY: test-go
-test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race detector (KUBERNETES=1.36).
+test-go: $(READY) $(COMPILED) go-modules ## Run the Go tests (KUBERNETES=1.36, SHUFFLE=1); results are cached.
+	@cd scheduler && GOPROXY=off $(go_test) $(GO_MINOR) $(if $(SHUFFLE),-shuffle=on) ./...
+
+# The race detector needs C and a second build of Kubernetes; nothing that is shipped is built with it.
+.PHONY: test-go-race
+test-go-race: $(READY) $(COMPILED) go-modules ## Run the Go tests under the race detector (SHUFFLE=1).
 	@ci/c-compiler
-	@mkdir -p .cache
-	@cd scheduler && CGO_ENABLED=1 GOPROXY=off go test $(GO_MINOR) -race -trimpath -shuffle=on \
-	  -coverprofile=../.cache/coverage-go.out ./...
+	@cd scheduler && CGO_ENABLED=1 GOPROXY=off $(go_test) -race $(if $(SHUFFLE),-shuffle=on) ./...
 
-# Without the race detector: a build for it would be one more of Kubernetes for each minor.
-.PHONY: test-go-minors
-test-go-minors: $(addprefix test-go-,$(OTHER_MINORS)) ## Run the Go tests on the other minors of Kubernetes.
+.PHONY: vet-go-minors
+vet-go-minors: $(addprefix vet-go-,$(OTHER_MINORS)) ## Compile the Go code and its tests for the other minors of Kubernetes.
 
-test-go-%: $(READY) $(COMPILED) go-modules
-	@cd scheduler && GOPROXY=off go test $(call go_minor,$*) -trimpath -shuffle=on ./...
+vet-go-%: $(READY) go-modules
+	@cd scheduler && GOPROXY=off go vet $(call go_minor,$*) -trimpath ./...
 
 .PHONY: test-fast
 test-fast: $(READY) $(COMPILED) ## Run the Python tests that need no cluster and no browser.
 	@stowage tools install --quiet stowage-simulate kubectl
-	@pytest -m "not e2e and not chart and not browser" $$(ci/coverage --options)
+	@pytest -m "not e2e and not chart and not browser and not nightly"
 
 .PHONY: test-chart
 test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 	@stowage tools install --quiet helm
-	@stowage tools install --quiet --group prometheus
-	@pytest -m chart
+	@pytest -m "chart and not nightly"
 
 .PHONY: test-python
-test-python: test-tools ## Run the Python tests, with chart, property, container and end-to-end tests.
-	@ci/test-python $(PYTEST_ARGS)
+test-python: test-tools ## Run the Python tests, with chart, property and end-to-end tests (PYTEST_ARGS).
+	@pytest --numprocesses 2 -m "not nightly" $(PYTEST_ARGS)
 
 .PHONY: test
-test: setup go-modules ## Run all tests, of Go and of Python, whatever the other half says.
-	@ci/test
+test: test-tools ## Run the tests of Go and of Python, whatever the other half says, on the tools of `make e2e` and kubectl.
+	@$(MAKE) --no-print-directory --keep-going test-go test-python
+
+.PHONY: test-all
+test-all: further-tools ## Run all tests: also those of other schedulers, containers, other minors, papers and upstream's judges. Hours.
+	@if ci/containers; then $(MAKE) --no-print-directory images; fi
+	@$(MAKE) --no-print-directory --keep-going test-go-race SHUFFLE=1
+	@for minor in $(OTHER_MINORS); do $(MAKE) --no-print-directory test-go SHUFFLE=1 KUBERNETES="$$minor"; done
+	@export HYPOTHESIS_PROFILE=random; python -m benchmarks docker --optional -- pytest --numprocesses 2 $(PYTEST_ARGS)
+	@export HYPOTHESIS_PROFILE=random; for round in 2 3 4 5; do pytest --quiet --numprocesses 2 tests/property; done
 
 .PHONY: coverage
-coverage: test-go ## Print how much of the code the tests without clusters run, with a slower Python as well.
+coverage: $(READY) $(COMPILED) go-modules ## Print how much of the code the tests without clusters run.
 	@stowage tools install --quiet stowage-simulate kubectl
-	@pytest -q -m "not e2e and not chart and not browser" --cov --cov-report=
-	@ci/coverage
+	@mkdir -p .cache
+	@cd scheduler && GOPROXY=off go test -trimpath -coverprofile=../.cache/coverage-go.out ./...
+	@cd scheduler && go tool cover -func=../.cache/coverage-go.out | awk 'END { print "Go: " $$NF " of statements" }'
+	@pytest -q -m "not e2e and not chart and not browser and not nightly" --cov --cov-report=
+	@echo "Python: $$(coverage report --format=total) % of lines"
 
 # None of these needs another one, nor the whole machine.
 .PHONY: checks
-checks: lint type verify-proto test-go test-go-minors
+checks: lint type verify-proto test-go-race vet-go-minors
 
 .PHONY: verify
 verify: $(READY) ## Everything that CI runs; the tests on clusters have the machine to themselves.
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checks
 	@$(MAKE) --no-print-directory test-python
-	@ci/coverage
 
 .PHONY: proto
 proto: $(READY) devtools ## Generate Python and Go from the contract.

@@ -7,7 +7,6 @@ from collections.abc import Generator, Iterator
 from pathlib import PurePosixPath
 
 import pytest
-from coverage import Coverage
 from hypothesis import settings
 from offline import OFFLINE, hold_own_tools, naming_the_set_up
 from xdist.remote import Producer
@@ -15,8 +14,10 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
-settings.register_profile("patient", settings(), deadline=None)
-settings.load_profile("patient")
+# No submission fails for an example that it did not bring: new ones are tried at night.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 WITH_CLUSTERS = ("e2e", "fault")
 """Folders of tests that use clusters."""
@@ -139,22 +140,6 @@ def pytest_xdist_make_scheduler(
 ) -> LoadScopeScheduling:
     """Deal tests out to the processes of pytest-xdist."""
     return ClustersApart(config, log)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Leave what tests with clusters run out of the coverage, if that is measured.
-
-    They run nearly all of the code, and look at little of it.
-    """
-    measured = Coverage.current()
-    if measured is None or not _has_cluster(item.nodeid):
-        return (yield)
-    measured.stop()
-    try:
-        return (yield)
-    finally:
-        measured.start()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import pytest
+
+from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import ToolMissingError, tool_path
-from stowage_testbed.toolchain.manifest import load_manifest
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
 
 OFFLINE = {
     "GOPROXY": "off",
@@ -16,6 +19,10 @@ OFFLINE = {
     "UV_OFFLINE": "1",
 }
 """What keeps Go, pip, Selenium, Stowage and uv from fetching."""
+
+
+OF_EVERY_TEST = ("", choose_minor())
+"""The minors of Kubernetes whose tools every test may count on; "" is of none."""
 
 
 def hold_own_tools() -> None:
@@ -31,9 +38,14 @@ def hold_own_tools() -> None:
 
 @contextmanager
 def naming_the_set_up() -> Iterator[None]:
-    """Add to the error of a tool that is not installed which target installs it."""
+    """Skip a test for want of a tool that `make test-all` installs; name the command.
+
+    A tool that every test may count on is an error, whose note names the target.
+    """
     try:
         yield
     except ToolMissingError as error:
+        if error.tool.group != DEFAULT_GROUP or error.tool.minor not in OF_EVERY_TEST:
+            pytest.skip(str(error))
         error.add_note("tests build no tools; in a checkout: make test-tools")
         raise

@@ -160,6 +160,7 @@ def test_every_alert_is_tested_and_explained() -> None:
         )
 
 
+@pytest.mark.nightly
 def test_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
     """Judged by Prometheus's own evaluation, on series written for the purpose."""
     shutil.copyfile(RULES, tmp_path / "rules.yaml")
@@ -175,6 +176,7 @@ def test_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_names_of_metrics_follow_the_conventions() -> None:
     """Base units, ``_total`` for counters alone: by Prometheus's own linter."""
     own = {one.name: one for one in (*own_metrics().values(), *optimizer_metrics())}

@@ -128,6 +128,7 @@ def test_an_event_that_makes_no_sense_ends_the_world_with_its_reason() -> None:
             world.tell_state(0)
 
 
+@pytest.mark.nightly
 def test_the_descheduler_asks_for_the_pods_of_nodes_that_are_little_used() -> None:
     """By upstream's own code: pods without a controller stay, and it says so."""
     asked: list[str] = []
@@ -149,6 +150,7 @@ def test_the_descheduler_asks_for_the_pods_of_nodes_that_are_little_used() -> No
     assert kept == {"the budget says no": 1}
 
 
+@pytest.mark.nightly
 def test_a_trial_tells_what_the_descheduler_emptied(policy_file: Path) -> None:
     """With its scoring, the two small pods move in with the large one."""
     day = make_day()
@@ -163,7 +165,13 @@ def test_a_trial_tells_what_the_descheduler_emptied(policy_file: Path) -> None:
     assert trial.passed.evictions.budgets_broken == 0
 
 
-@pytest.mark.parametrize("name", ["high-node-utilization-most-allocated", "policy"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("high-node-utilization-most-allocated", marks=pytest.mark.nightly),
+        "policy",
+    ],
+)
 def test_a_budget_that_allows_nothing_keeps_every_pod(
     policy_file: Path, name: str
 ) -> None:

@@ -14,7 +14,7 @@ CELL = replace(
     moving(Part.GRID, "ten nodes", 10, 4), events_per_s=4, beside=True, window_s=3.0
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.timeout(600)]
 
 
 def test_a_round_measures_every_window_on_pods_that_were_born_bound() -> None:

@@ -12,7 +12,7 @@ from benchmarks.upstream.end_to_end import run_specs
 from benchmarks.upstream.profiles import PROFILES, choose_profiles
 from benchmarks.upstream.scope import SMOKE
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.timeout(1500)]
 """They are built first, which takes minutes where nothing is cached."""
 
 

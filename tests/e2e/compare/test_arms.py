@@ -23,7 +23,16 @@ pytestmark = pytest.mark.e2e
 LIMITS = ClientLimits(qps=200.0, burst=300)
 
 
-@pytest.fixture(params=ARMS)
+OTHERS = {"koordinator", "yunikorn"}
+"""Schedulers of other projects, which only `make test-all` builds."""
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.nightly] * (name in OTHERS))
+        for name in ARMS
+    ]
+)
 def arm(request: pytest.FixtureRequest) -> Arm:
     """Return each arm there is."""
     (arm,) = choose_arms([request.param])

@@ -11,7 +11,7 @@ from benchmarks.comparison.benchmark import run_benchmark
 from benchmarks.comparison.scope import ComparisonScope, HarnessScope
 from stowage_testbed.reproduce.scorecache.comparisons import Planned
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 BURST = Planned(

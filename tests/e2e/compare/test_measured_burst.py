@@ -20,7 +20,7 @@ from stowage_testbed.recording.run_record import RunLabel
 NODES = 3
 PODS = 60
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from benchmarks.engine.sysctls import NAMES, ROOT
 from stowage_testbed.base import layout
 from stowage_testbed.images.docker_engine import docker
 
-pytestmark = [pytest.mark.e2e, pytest.mark.container]
+pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 
 SCENARIOS = ("paper/figure-1",)
 # As asserted without containers by `tests/e2e/scenarios`: placements are deterministic.

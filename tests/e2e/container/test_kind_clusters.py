@@ -18,7 +18,7 @@ from stowage_testbed.images.docker_engine import (
     docker,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.container]
+pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 
 
 def a_name() -> str:

@@ -16,7 +16,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.images.docker_engine import DockerCommandError, docker
 from stowage_testbed.images.optimizer_container import OptimizerContainer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.container]
+pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 
 MIB = 1 << 20
 

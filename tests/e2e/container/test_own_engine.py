@@ -18,6 +18,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.container,
+    pytest.mark.nightly,
     pytest.mark.skipif(
         bool(unstartable_reasons()),
         reason=f"no engine can be started: {unstartable_reasons()}",

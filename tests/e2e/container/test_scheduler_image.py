@@ -12,7 +12,7 @@ from stowage_testbed.images.docker_engine import DockerCommandError, docker
 from stowage_testbed.images.recipe import recipe_of
 from stowage_testbed.toolchain.minors import choose_minor, find_minor
 
-pytestmark = [pytest.mark.e2e, pytest.mark.container]
+pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.nightly]
 
 CLOSED = ("--rm", "--read-only", "--cap-drop=ALL", "--network=none")
 

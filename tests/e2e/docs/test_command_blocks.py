@@ -26,6 +26,16 @@ _UP = re.compile(r"^stowage up (?:--\S+ \S+ )*([a-z][-a-z0-9]*)", re.M)
 _ENDED = re.compile(r"^--- end of block (\d+), exit code (\d+)$", re.M)
 
 
+EVERY_CHANGE = {
+    "how-to/ask-what-would-fit.md",
+    "how-to/defragment-a-cluster.md",
+    "how-to/install-the-chart.md",
+    "how-to/test-with-pytest.md",
+    "how-to/write-a-scenario.md",
+}
+"""The pages that every change is tried with, beside the tutorial."""
+
+
 def runnable() -> list[Path]:
     """Return the pages with a block that can be run."""
     return [
@@ -33,6 +43,11 @@ def runnable() -> list[Path]:
         for page in pages(DOCS)
         if any(block.norun is None for block in command_blocks(page))
     ]
+
+
+def waits(page: Path) -> bool:
+    """Return whether a page waits for the night."""
+    return page.parent.name != "tutorial" and name(page) not in EVERY_CHANGE
 
 
 def name(page: Path) -> str:
@@ -77,7 +92,13 @@ def terminal(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", runnable(), ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name(page), marks=[pytest.mark.nightly] * waits(page))
+        for page in runnable()
+    ],
+)
 def test_a_page_does_what_it_says(page: Path, terminal: Path) -> None:
     """Whoever copies a command finds what the page promises."""
     blocks = [block for block in command_blocks(page) if block.norun is None]

@@ -29,7 +29,7 @@ from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.measuring import Overload
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 FILE = Path(__file__).parents[3] / "scenarios" / "hpa" / "recovery.yaml"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from chart_render import PROFILES
 from figure_1_cluster import empty, fill, nodes, wait_for
@@ -28,6 +30,21 @@ TOO_LARGE = Gang("large", memory="2G")
 """Two of the three fit on the node, and one beside the other gang."""
 
 
+EVERY_CHANGE = {"optimizer", "score-cache"}
+"""The profiles that every change is tried with; between them they have all plugins."""
+
+
+def of_profiles(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrize a test by profile; all but a few wait for the night."""
+    return pytest.mark.parametrize(
+        "profile",
+        [
+            pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE))
+            for name in names
+        ],
+    )
+
+
 def _install(environment: ReleaseEnvironment, profile: str, gate: str) -> Release:
     values: dict[str, object] = {"scheduler": {"featureGates": {gate: True}}}
     if profile.startswith("optimizer"):
@@ -44,7 +61,7 @@ def _install(environment: ReleaseEnvironment, profile: str, gate: str) -> Releas
     )
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@of_profiles(PROFILES)
 def test_every_profile_places_pods_with_all_beta_features_on(
     with_all_beta: ReleaseEnvironment, profile: str
 ) -> None:
@@ -54,7 +71,7 @@ def test_every_profile_places_pods_with_all_beta_features_on(
     check_release_serves(with_all_beta, release)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@of_profiles(PROFILES)
 def test_gangs_are_left_to_the_stock_plugins(
     with_pod_groups: ReleaseEnvironment, profile: str
 ) -> None:
@@ -76,9 +93,7 @@ def test_gangs_are_left_to_the_stock_plugins(
         remove_gang(with_pod_groups, gang)
 
 
-@pytest.mark.parametrize(
-    "profile", [one for one in PROFILES if one.startswith("optimizer")]
-)
+@of_profiles(one for one in PROFILES if one.startswith("optimizer"))
 def test_gangs_are_left_alone_while_a_plan_is_carried_out(
     with_pod_groups: ReleaseEnvironment, profile: str
 ) -> None:

@@ -16,7 +16,7 @@ from stowage_testbed.reproduce.boreas.request import (
 from stowage_testbed.reproduce.boreas.running import deploy_all
 from stowage_testbed.reproduce.sweep.engine import SweepListener
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 REQUEST = BoreasRequest(
     chosen_scenes(["minimal", "affinity", "spread"]),

@@ -19,7 +19,7 @@ from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
 from stowage_testbed.reproduce.sweep.on_dask import SETTINGS, OnDask, local_workers
 from stowage_testbed.reproduce.sweep.task import Task
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 REQUEST = PaperRequest(
     # Each is proved long before steps or, on a busy machine, the clock end it.

@@ -14,7 +14,7 @@ from stowage_testbed.reproduce.thesis.evaluation import THESIS, ThesisRequest
 from stowage_testbed.reproduce.thesis.instances import thesis_grid
 from stowage_testbed.reproduce.thesis.report import ThesisEvaluation
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 REQUEST = ThesisRequest(
     cells=choose_cells(["n4-p4-k2-u100"], thesis_grid()), sample=1, limits_s=(0.5,)

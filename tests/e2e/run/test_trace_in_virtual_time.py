@@ -107,6 +107,7 @@ def recording(environment: StepEnvironment, path: Path) -> Iterator[None]:
 
 
 @pytest.mark.e2e
+@pytest.mark.nightly
 def test_a_live_cluster_places_the_pods_of_a_trace_on_the_same_nodes(
     environment: StepEnvironment, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
 
 SCENARIOS = Path(__file__).parent / "upstream"
 FOLDERS = {

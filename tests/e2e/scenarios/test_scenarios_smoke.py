@@ -54,6 +54,7 @@ def test_every_scenario_was_run(outcome: RunOutcome) -> None:
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("minor", built_minors()[1:])
 def test_the_other_minors_place_alike(outcome: RunOutcome, minor: str) -> None:
     """Whoever upgrades must know which pods will land elsewhere, and why."""

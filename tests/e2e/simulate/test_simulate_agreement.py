@@ -21,7 +21,7 @@ CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
 PROFILES = ("deterministic", "optimizer-deterministic")
 """Both without an optimiser; for the second neither its socket nor its CRDs exist."""
 SMOKE = 10
-"""How many of them every change must pass; the whole set takes about a minute."""
+"""How many of them every change must pass."""
 
 
 @pytest.fixture(scope="module", params=PROFILES)
@@ -53,7 +53,11 @@ def simulator() -> Iterator[Simulator]:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.name, marks=[pytest.mark.smoke] * (number < SMOKE))
+        pytest.param(
+            case,
+            id=case.name,
+            marks=[pytest.mark.smoke if number < SMOKE else pytest.mark.nightly],
+        )
         for number, case in enumerate(CASES)
     ],
 )

@@ -77,6 +77,17 @@ def test_a_tool_that_is_not_installed_names_its_target(
     assert "make test-tools" in caught.value.__notes__[0]
 
 
+def test_a_tool_of_another_project_that_is_not_installed_skips_the_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Building it takes longer than the test, and the reason names the command."""
+    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+    command = "run: stowage tools install promtool"
+
+    with pytest.raises(pytest.skip.Exception, match=command), naming_the_set_up():
+        tool_path("promtool")
+
+
 def test_what_set_up_has_built_is_there_until_the_last_test() -> None:
     """Other checkouts on the machine build meanwhile, and few builds are kept."""
     own = [tool for tool in load_manifest().all_tools if tool.own]
