@@ -12,7 +12,7 @@ OFFLINE = {
     "GOPROXY": "off",
     "PIP_NO_INDEX": "1",
     "SE_OFFLINE": "true",
-    "STOWAGE_SOURCE": "go",
+    "STOWAGE_SOURCE": "none",
     "UV_OFFLINE": "1",
 }
 """What keeps Go, pip, Selenium, Stowage and uv from fetching."""

@@ -128,12 +128,18 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 
     With ``--stowage-reuse`` it stays for the next session.
     """
-    from stowage_testbed.pytest.plain import failing_plainly
-    from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
+    from stowage_testbed.pytest.plain import failing_plainly, speaking
+    from stowage_testbed.pytest.session_cluster import (
+        ClusterOptions,
+        install_cluster,
+        session_cluster,
+    )
 
     with ExitStack() as stack:
         with failing_plainly():
             options = ClusterOptions.of(pytestconfig)
+            with speaking(pytestconfig):
+                install_cluster(options)
             cluster = stack.enter_context(session_cluster(options))
         yield cluster
 
@@ -200,11 +206,16 @@ def stowage_arm(
     the optimiser beside it, ``stowage_arm("mine.yaml")`` one of your own by an arm file
     beside the test. Pods that are applied afterwards are placed by it.
     """
-    from stowage_testbed.pytest.plain import plain
+    from stowage_testbed.pytest.environment import choose_arm
+    from stowage_testbed.pytest.plain import plain, speaking
+    from stowage_testbed.run.tools import install_needed
 
     @plain
     def use(arm: str | Path) -> SchedulerArm:
-        return _stowage_environment.use(arm, request.path.parent)
+        chosen = choose_arm(arm, request.path.parent)
+        with speaking(request.config):
+            install_needed(*chosen.tools, minor=chosen.minor)
+        return _stowage_environment.use(chosen)
 
     return use
 
