@@ -11,7 +11,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
 from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
-from stowage_testbed.cluster.backend import SCHEDULER, Backend
+from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
@@ -96,7 +96,7 @@ def compare(
         split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
-    from stowage_testbed.run.tools import install_needed, list_tools  # noqa: PLC0415
+    from stowage_testbed.run.tools import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
 
@@ -121,12 +121,8 @@ def compare(
             allow_unfair=allow_unfair,
             cluster=cluster,
         )
-    for minor in sorted({arm.minor for arm in request.arms}):
-        arms = [arm for arm in request.arms if arm.minor == minor]
-        tools = [tool for arm in arms for tool in arm.tools]
-        if cluster is None:
-            tools += list_tools(Backend.KWOK_BINARY, (chosen,))
-        install_needed(*tools, minor=minor, optimizer=SCHEDULER in tools)
+    made = Backend.KWOK_BINARY if cluster is None else None
+    install_arms(request.arms, made, (chosen,))
     progress = CompareProgress()
     try:
         result = execute(request, progress)

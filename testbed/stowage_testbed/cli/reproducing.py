@@ -24,7 +24,7 @@ from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.engine import engine_for
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
-from stowage_testbed.run.tools import SIMULATOR, install_needed
+from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
 
 
 def words(text: str, option: str) -> tuple[str, ...]:
@@ -87,8 +87,7 @@ def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
 
 def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:
     """Carry out what is left to do of the evaluation of Boreas; show how it goes."""
-    arms = (tool for arm in request.arms for tool in arm.tools)
-    install_needed(*TOOLS[Backend.KWOK_BINARY], *arms)
+    install_arms(request.arms, Backend.KWOK_BINARY)
     with ending_cleanly():
         return deploy_all(request, folder, SweepProgress())
 

@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.cluster.backend import TOOLS, Backend
+from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
@@ -95,9 +95,10 @@ class ClusterOptions:
 
 
 def install_cluster(options: ClusterOptions) -> None:
-    """Install what the session's own cluster and the release on it need."""
+    """Install what the session's own cluster needs."""
     if options.named is None:
-        install_needed(*TOOLS[options.backend], minor=options.minor)
+        tools = CLUSTER_TOOLS[options.backend]
+        install_needed(*tools, minor=options.minor, optimizer=False)
 
 
 @contextmanager
