@@ -15,6 +15,7 @@ from benchmarks.optimizer.scope import Part as OptimizerPart
 from benchmarks.scope import ScopeName, find_scope
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cli.scenario import SCENARIOS
+from stowage_testbed.cluster import backend
 from stowage_testbed.toolchain import install_tools
 
 TOOLS = ("stowage-simulate",)
@@ -338,10 +339,9 @@ def faults(
     a try, and with 3 if the tries could not go on.
     """
     from benchmarks.faults.benchmark import run_benchmark  # noqa: PLC0415
-    from stowage_testbed.run.session import check_tools  # noqa: PLC0415
 
     def act() -> str:
-        check_tools()
+        install_tools(backend.TOOLS[backend.Backend.KWOK_BINARY])
         return run_benchmark(scenario or (), tries, seed, results, say)
 
     run_command(act)

@@ -9,13 +9,13 @@ import pytest
 
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.location import ToolMissingError, tool_path
-from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
+from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, Tool, load_manifest
 
 OFFLINE = {
     "GOPROXY": "off",
     "PIP_NO_INDEX": "1",
     "SE_OFFLINE": "true",
-    "STOWAGE_SOURCE": "go",
+    "STOWAGE_SOURCE": "none",
     "UV_OFFLINE": "1",
 }
 """What keeps Go, pip, Selenium, Stowage and uv from fetching."""
@@ -36,6 +36,10 @@ def hold_own_tools() -> None:
                 tool_path(tool.name, tool.minor)
 
 
+def _is_of_every_test(tool: Tool) -> bool:
+    return tool.group == DEFAULT_GROUP and tool.minor in OF_EVERY_TEST
+
+
 @contextmanager
 def naming_the_set_up() -> Iterator[None]:
     """Skip a test for want of a tool that `make test-all` installs; name the command.
@@ -45,7 +49,7 @@ def naming_the_set_up() -> Iterator[None]:
     try:
         yield
     except ToolMissingError as error:
-        if error.tool.group != DEFAULT_GROUP or error.tool.minor not in OF_EVERY_TEST:
+        if not all(map(_is_of_every_test, error.tools)):
             pytest.skip(str(error))
         error.add_note("tests build no tools; in a checkout: make test-tools")
         raise

@@ -125,7 +125,8 @@ BACKGROUND_PARTS = ("exploration", "moves")
 LAST = "exploration.explore-*.nbi"
 """What is in a cache that was filled once."""
 
-LIMIT_S = 45.0
+SAY_EVERY_S = 3
+LIMIT_S = 45
 """Time for the other process; then the caller compiles what is missing itself."""
 
 
@@ -142,6 +143,10 @@ class BackgroundCompiler:
         )
         self._process: subprocess.Popen[bytes] | None = None
         if not any(place.rglob(LAST)):
+            _say(
+                "the hot loops are not compiled yet; compiling now, once (10 s on two "
+                "idle cores); the same beforehand: stowage-optimizer compile"
+            )
             self._process = subprocess.Popen(
                 [
                     sys.executable,
@@ -153,11 +158,23 @@ class BackgroundCompiler:
                 stdout=subprocess.DEVNULL,
             )
 
+    def begin(self, part: str) -> None:
+        """Say which part is next, if anything has to be compiled."""
+        if self._process is not None:
+            _say(f"compiling {part}")
+
     def wait(self) -> None:
         """Return when the process has ended; it is killed after some time."""
         if self._process is None:
             return
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(LIMIT_S)
+        for waited_s in range(0, LIMIT_S, SAY_EVERY_S):
+            _say(f"compiling {' and '.join(BACKGROUND_PARTS)}: {waited_s} s")
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(SAY_EVERY_S)
+                break
         self._process.kill()
         self._process.wait()
+
+
+def _say(line: str) -> None:
+    print(f"stowage-optimizer: {line}", file=sys.stderr, flush=True)  # noqa: T201

@@ -43,9 +43,11 @@ def warm_up(compiler: BackgroundCompiler) -> None:
     compiler
         The process that compiles some of the loops meanwhile.
     """
+    compiler.begin("bounds")
     _warm_up_bounds()
     for name, compile_or_load in PARTS.items():
         if name not in BACKGROUND_PARTS:
+            compiler.begin(name)
             compile_or_load()
     model = cp_model.CpModel()
     chosen = model.new_bool_var("chosen")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ import typer
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.which_cluster import new_client
+from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
     from stowage_testbed.whatif.inventory import Inventory
@@ -53,6 +55,9 @@ Output = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
+STALE_S = 15.0
+"""An answer is about the cluster as it was no longer ago when its question began."""
+
 
 def read_inventory(
     cluster: str | None,
@@ -71,25 +76,29 @@ def read_inventory(
     StowageError
         As `read_context` and `read_files` say.
     """
-    from stowage_testbed.toolchain import (  # noqa: PLC0415 - takes seconds
-        choose_minor,
-        install_tools,
-    )
+    from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
     from stowage_testbed.toolchain.minors import find_minor  # noqa: PLC0415
-    from stowage_testbed.whatif.reading import read_api, read_files  # noqa: PLC0415
+    from stowage_testbed.whatif.reading import (  # noqa: PLC0415 - takes seconds
+        read_api,
+        read_files,
+    )
 
-    if files:
-        if cluster or context:
-            raise InputError("--file is in place of a cluster: name one of the two")
-        inventory = read_files(files)
-    else:
-        with new_client(cluster, context, kubeconfig) as client:
-            inventory = read_api(client)
-    if minor is not None:
-        version = find_minor(choose_minor(minor)).kubernetes
-        inventory = dataclasses.replace(inventory, version=version)
-    install_tools(("stowage-simulate",), minor=inventory.minor)
-    return inventory
+    if files and (cluster or context):
+        raise InputError("--file is in place of a cluster: name one of the two")
+    version = find_minor(choose_minor(minor)).kubernetes if minor else ""
+
+    def read() -> Inventory:
+        if files:
+            found = read_files(files)
+        else:
+            with new_client(cluster, context, kubeconfig) as client:
+                found = read_api(client)
+        return dataclasses.replace(found, version=version) if version else found
+
+    inventory = read()
+    read_s = time.monotonic()
+    install_needed(SIMULATOR, minor=inventory.minor)
+    return inventory if time.monotonic() - read_s < STALE_S else read()
 
 
 def show(

@@ -11,6 +11,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, Minor, app, reading_input
 from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
+from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 
 DEFAULT_ROUNDS = 3
@@ -95,6 +96,7 @@ def compare(
         split_words,
     )
     from stowage_testbed.compare.session.session import compare as execute  # noqa: PLC0415
+    from stowage_testbed.run.tools import install_arms  # noqa: PLC0415
     from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.text.markdown import append_step_summary  # noqa: PLC0415
 
@@ -119,6 +121,8 @@ def compare(
             allow_unfair=allow_unfair,
             cluster=cluster,
         )
+    made = Backend.KWOK_BINARY if cluster is None else None
+    install_arms(request.arms, made, (chosen,))
     progress = CompareProgress()
     try:
         result = execute(request, progress)

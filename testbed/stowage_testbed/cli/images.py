@@ -16,10 +16,13 @@ from stowage_testbed.images.archive import (
     is_published,
     load_image,
 )
-from stowage_testbed.images.build import build_image
+from stowage_testbed.images.build import LISTER, build_image
 from stowage_testbed.images.docker_archive import differing_files
 from stowage_testbed.images.docker_engine import check_engine
 from stowage_testbed.images.recipe import Recipe, recipe_of, recipes
+from stowage_testbed.run.tools import install_needed
+from stowage_testbed.toolchain import choose_minor
+from stowage_testbed.toolchain.progress import saying_for_how_long
 
 images = typer.Typer(no_args_is_help=True, help="Build and load the container images.")
 app.add_typer(images, name="images")
@@ -51,15 +54,21 @@ def build(
     kubernetes: Minor = None,
 ) -> None:
     """Build images that are not there yet; no Docker is needed for that."""
-    for recipe in _chosen(names, kubernetes):
+    minor = choose_minor(kubernetes)
+    for recipe in _chosen(names, minor):
         if unless_published and is_published(recipe):
             typer.echo(f"{recipe.reference}: not needed, there is {recipe.published}")
             continue
         on = base if recipe.base else ""
-        if again:
-            typer.echo(_built_twice(recipe, on))
-        else:
-            typer.echo(_line(build_image(recipe, base=on)))
+        tools = (*recipe.tools, *recipe.tools_as_images, LISTER)
+        install_needed(*tools, minor=minor, optimizer=False)
+        with saying_for_how_long(f"stowage: building image {recipe.reference}"):
+            line = (
+                _built_twice(recipe, on)
+                if again
+                else _line(build_image(recipe, base=on))
+            )
+        typer.echo(line)
 
 
 def _built_twice(recipe: Recipe, base: str) -> str:

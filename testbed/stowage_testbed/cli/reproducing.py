@@ -8,6 +8,7 @@ from typing import Any
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.sweep_progress import SweepProgress
+from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.reproduce.boreas.deploying import DeploymentRow
@@ -23,9 +24,7 @@ from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.engine import engine_for
 from stowage_testbed.reproduce.sweep.folder import SweepFolder
 from stowage_testbed.reproduce.thesis.evaluation import THESIS
-from stowage_testbed.toolchain import install_tools
-
-TOOLS = ("stowage-simulate",)
+from stowage_testbed.run.tools import SIMULATOR, install_arms, install_needed
 
 
 def words(text: str, option: str) -> tuple[str, ...]:
@@ -60,7 +59,7 @@ def sweep(
     dask_address: str | None,
 ) -> evaluation.Evaluation[SolvedT]:
     """Carry out what is left to do of an evaluation, and show how it goes."""
-    install_tools(TOOLS)
+    install_needed(SIMULATOR)
     progress = SweepProgress()
     with ending_cleanly(), engine_for(workers, dask_address) as engine:
         return rebuilding.rebuild(request, folder, engine, progress)
@@ -88,14 +87,14 @@ def rebuilding_of(folder: Path) -> Rebuilding[Any, Any, Any]:
 
 def deployments(request: BoreasRequest, folder: Path) -> tuple[DeploymentRow, ...]:
     """Carry out what is left to do of the evaluation of Boreas; show how it goes."""
-    install_tools()
+    install_arms(request.arms, Backend.KWOK_BINARY)
     with ending_cleanly():
         return deploy_all(request, folder, SweepProgress())
 
 
 def run_sample_live(found: Evaluation, folder: Path, share: float) -> None:
     """Run a share of the instances on a real cluster."""
-    install_tools()
+    install_needed(*TOOLS[Backend.KWOK_BINARY])
     progress = LiveProgress()
     try:
         run_live(folder, sample_of(found, share), progress)

@@ -11,7 +11,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import Minor, app, reading_input
 from stowage_testbed.cli.scenario import RESULTS, SCENARIOS, Folder, Speed, Trace
-from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.backend import RELEASE_TOOLS, Backend
 
 Asked = Annotated[
     list[str] | None,
@@ -77,7 +77,7 @@ def run(
     from stowage_testbed.cli.run_session import RunSession  # noqa: PLC0415
     from stowage_testbed.cluster.choice import existing_cluster  # noqa: PLC0415
     from stowage_testbed.run.request import RunRequest, choose_scenarios  # noqa: PLC0415
-    from stowage_testbed.run.session import check_tools  # noqa: PLC0415
+    from stowage_testbed.run.tools import install_needed, list_tools  # noqa: PLC0415
     from stowage_testbed.run.workers.number import choose_jobs  # noqa: PLC0415
     from stowage_testbed.scenario.of_trace import make_scenario_of_trace  # noqa: PLC0415
     from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
@@ -93,7 +93,7 @@ def run(
             chosen = (make_scenario_of_trace(trace, results, speed),)
         if cluster is not None:
             kubernetes = existing_cluster(cluster).check_minor(kubernetes)
-        check_tools(backend, kubernetes)
+        install_needed(*list_tools(backend, chosen), *RELEASE_TOOLS, minor=kubernetes)
         request = RunRequest(
             chosen, repeat, cluster, keep_cluster, backend, (results,), kubernetes
         )

@@ -11,6 +11,7 @@ import typer
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.whole_file import write_whole
 from stowage_testbed.cli.main import Minor, app, reading_input
+from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 
 @app.command("simulate")
@@ -48,7 +49,7 @@ def simulate(
         make_tables,
     )
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
-    from stowage_testbed.toolchain import choose_minor, install_tools  # noqa: PLC0415
+    from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
     from stowage_testbed.trace.reading import read_trace  # noqa: PLC0415
 
     with reading_input():
@@ -56,7 +57,7 @@ def simulate(
     if recorded.remark:
         typer.echo(f"stowage: {trace}: {recorded.remark}", err=True)
     minor = choose_minor(kubernetes)
-    install_tools(("stowage-simulate",), minor=minor)
+    install_needed(SIMULATOR, minor=minor, optimizer=False)
     answer = simulate_trace(recorded, trace.name, profile, minor=minor)
     if as_json:
         typer.echo(json.dumps(make_document(answer, pods=False), indent=2))

@@ -12,6 +12,7 @@ import typer
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.answers import AsJson, Output, show
 from stowage_testbed.cli.main import Minor, app, reading_input
+from stowage_testbed.run.tools import SIMULATOR, install_needed
 
 if TYPE_CHECKING:
     from stowage_testbed.trace.reading import Trace
@@ -80,7 +81,7 @@ def simulate_policy(
     from stowage_testbed.policyday.trying import try_policy  # noqa: PLC0415
     from stowage_testbed.simulate import find_profile  # noqa: PLC0415
     from stowage_testbed.text.terminal import terminal_text  # noqa: PLC0415
-    from stowage_testbed.toolchain import choose_minor, install_tools  # noqa: PLC0415
+    from stowage_testbed.toolchain import choose_minor  # noqa: PLC0415
 
     with reading_input():
         read = read_policy(policy)
@@ -91,7 +92,7 @@ def simulate_policy(
     config = file if file.suffix in {".yaml", ".yml"} else find_profile(profile)
     minor = choose_minor(kubernetes)
     others = (TOOL,) if any(one.deschedules for one in arms) else ()
-    install_tools(("stowage-simulate", *others), minor=minor)
+    install_needed(SIMULATOR, *others, minor=minor)
     thresholds = dict.fromkeys(("cpu", "memory", "pods"), threshold)
     with ending_cleanly():
         tried = try_policy(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,10 +14,10 @@ from stowage_testbed.cli.main import Minor, app
 from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.run.tools import SIMULATOR
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 from stowage_testbed.toolchain.location import binary_file
 from stowage_testbed.toolchain.manifest import DEFAULT_GROUP, load_manifest
-from stowage_testbed.toolchain.progress import saying_for_how_long
 from stowage_testbed.toolchain.source import (
     MIRROR_VARIABLE,
     SOURCE_VARIABLE,
@@ -46,8 +44,8 @@ _USED = {
     Use.RUN: _RUN,
     Use.TRY: _RUN,
     Use.COMPARE: (*_RUN, "kube-scheduler"),
-    Use.SIMULATE: ("stowage-simulate",),
-    Use.WHATIF: ("stowage-simulate",),
+    Use.SIMULATE: (SIMULATOR,),
+    Use.WHATIF: (SIMULATOR,),
 }
 """What a command cannot do without; the compared schedulers have groups."""
 
@@ -98,29 +96,16 @@ def install(
         raise StowageError("name tools, a group with --group, or a command with --for")
     chosen = choose_source(source, pins, mirror)
     asked = _USED[use] if use else names
-    with ExitStack() as stack:
-        # Else a build would go on that nobody waits for.
-        stack.enter_context(ending_cleanly())
-        if not names and not group:
-            stack.enter_context(_compiling_optimizer())
+    # Else a build would go on that nobody waits for.
+    with ending_cleanly(), ThreadPoolExecutor(1) as pool:
+        compiling = None if names or group else pool.submit(compile_optimizer)
         installed = install_tools(
             asked, minor=kubernetes, group=group or DEFAULT_GROUP, source=chosen
         )
+        if compiling is not None:
+            compiling.result()
     if not quiet:
         typer.echo(f"{len(installed)} tools are installed")
-
-
-@contextmanager
-def _compiling_optimizer() -> Iterator[None]:
-    """Compile the optimiser's hot loops beside what the block installs."""
-    with ThreadPoolExecutor(1) as pool:
-        compiling = pool.submit(compile_optimizer)
-        try:
-            yield
-        finally:
-            with saying_for_how_long("compiling the optimiser's hot loops"):
-                wait((compiling,))
-        compiling.result()
 
 
 @tools.command(name="list")

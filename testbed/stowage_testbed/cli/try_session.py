@@ -14,10 +14,10 @@ from stowage_testbed.report.before_after import draw_comparison, write_page
 from stowage_testbed.report.saved import SavedRun
 from stowage_testbed.run.outcome import RunOutcome
 from stowage_testbed.run.request import RunRequest
+from stowage_testbed.run.tools import install_needed
 from stowage_testbed.scenario.implied_steps import imply_steps
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.model import OptimizerSettings, Scenario
-from stowage_testbed.toolchain import install_tools
 
 PODS_PER_NODE = 8
 PRIORITIES = 3
@@ -44,7 +44,7 @@ class TrySession(RunSession):
 
         There are so many nodes; the sizes of the pods are drawn from the seed.
         """
-        install_tools(TOOLS[Backend.KWOK_BINARY], minor=self._minor)
+        install_needed(*TOOLS[Backend.KWOK_BINARY], minor=self._minor)
         scenario = tried_scenario(nodes, seed)
         return self.run(
             RunRequest((scenario,), keep_cluster=keep_cluster, minor=self._minor)

@@ -38,7 +38,7 @@ CANNOT: Mapping[Backend, Mapping[Need, str]] = MappingProxyType(
 )
 """Why a backend cannot give what it is asked for."""
 
-TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
+CLUSTER_TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
     {
         Backend.KWOK_BINARY: (
             "etcd",
@@ -46,10 +46,17 @@ TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
             "kube-controller-manager",
             "kwok",
             "kwokctl",
-            "helm",
-            "stowage-scheduler",
         ),
-        Backend.KIND: ("kind", "kwok", "helm", "stowage-scheduler"),
+        Backend.KIND: ("kind", "kwok"),
     }
+)
+"""What must be installed for a cluster to come up."""
+
+SCHEDULER = "stowage-scheduler"
+RELEASE_TOOLS = ("helm", SCHEDULER)
+"""What must be installed for the chart's release to run on it."""
+
+TOOLS: Mapping[Backend, tuple[str, ...]] = MappingProxyType(
+    {backend: (*own, *RELEASE_TOOLS) for backend, own in CLUSTER_TOOLS.items()}
 )
 """What must be installed to run a scenario."""

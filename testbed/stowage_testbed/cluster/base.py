@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 from stowage_testbed.api.client import new_api_client
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.claim import check_name, claim_cluster, remove_cluster
 from stowage_testbed.cluster.host_pods import ON_THIS_MACHINE, ReleaseLocation
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -60,6 +60,11 @@ class Cluster(ABC):
         self._claim_id: str | None = None
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """What must be installed for it to come up, whatever runs on it then."""
+        return CLUSTER_TOOLS[self.backend]
+
+    @property
     def kubeconfig(self) -> Path:
         """Credentials of a cluster administrator."""
         return self.workdir / "kubeconfig.yaml"
@@ -77,24 +82,23 @@ class Cluster(ABC):
     def up(self) -> None:
         """Start, and leave nothing behind if that fails or is interrupted.
 
+        Tools that are missing are installed, which takes minutes and is shown.
+
         Raises
         ------
         StowageError
-            The name or the port is taken, a tool is not installed, the control plane
+            The name or the port is taken, a tool cannot be installed, the control plane
             did not become ready, or Docker refuses something.
         """
         self._check()
         self._claim_id = secrets.token_hex(8)
         try:
-            self._start(
-                claim_cluster(
-                    self.workdir,
-                    self._api_port,
-                    self._claim_id,
-                    self.backend,
-                    self.minor,
-                )
+            owner = claim_cluster(
+                self.workdir, self._api_port, self._claim_id, self.backend, self.minor
             )
+            # Not before: a name or a port that is taken is told at once.
+            install_tools(self.tools, minor=self.minor)
+            self._start(owner)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
             with uninterrupted():

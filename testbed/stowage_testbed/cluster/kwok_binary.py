@@ -23,7 +23,6 @@ from stowage_testbed.cluster.owner import Owner, read_owner
 from stowage_testbed.cluster.ports import Ports
 from stowage_testbed.cluster.startup import Startup
 from stowage_testbed.cluster.supervision import watch_again
-from stowage_testbed.toolchain import tool_path
 
 
 class KwokBinaryCluster(Cluster):
@@ -60,6 +59,12 @@ class KwokBinaryCluster(Cluster):
         self.resolution_s = resolution_s
         self._longest_backoff_s = longest_backoff_s
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """What must be installed for it to come up, whatever runs on it then."""
+        measured = () if self.resolution_s is None else (METRICS_SERVER,)
+        return (*super().tools, *measured)
+
     def _startup(self, ports: Ports) -> Startup:
         config = config_file(self.workdir)
         return Startup(self.workdir, config, ports, self._timeout_s)
@@ -80,8 +85,6 @@ class KwokBinaryCluster(Cluster):
     def _arguments(self) -> ExtraArgs:
         if self.resolution_s is None:
             return self._extra_args
-        # At once, and not when everything else is up.
-        tool_path(METRICS_SERVER)
         return merged_arguments(metrics_arguments(self.workdir), self._extra_args)
 
     def _settle_with_metrics(

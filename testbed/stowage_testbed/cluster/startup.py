@@ -60,7 +60,8 @@ class Startup:
         # Its work is done then; it would only go on to start a kubectl five times a
         # second until one is answered, and take a core from the API server.
         with running_kwokctl(self.workdir, self.config, create) as kwokctl:
-            self._wait("the components", lambda: self._missing(kwokctl), is_empty)
+            missing = partial(self._missing, kwokctl)
+            self._wait("the components", missing, is_empty, KWOKCTL)
         self._await_api()
 
     def restart_kwok(self) -> None:
@@ -71,15 +72,16 @@ class Startup:
         kwok = component_process(self.workdir, KWOK)
         if kwok is not None:
             kill_one(kwok)
-        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool)
+        self._wait("KWOK to end", lambda: has_ended(self.workdir, KWOK), bool, KWOK)
 
     def settle(self) -> None:
         """Wait until controllers and KWOK are at work. Raises as `start` does."""
         self._restart_early_birds()
         lacking = self._probe.namespaces_without_account
         port = self.ports.kwok_controller
-        self._wait("default service accounts", lacking, is_empty, *CONTROL_PLANE)
-        self._wait("KWOK", lambda: listens(port), bool, *CONTROL_PLANE)
+        of, needed = CONTROLLER_MANAGER, CONTROL_PLANE
+        self._wait("default service accounts", lacking, is_empty, of, needed)
+        self._wait("KWOK", lambda: listens(port), bool, KWOK, needed)
 
     def await_host_node(self) -> None:
         """Wait until the node that releases run on is Ready. Raises as `start` does.
@@ -87,7 +89,7 @@ class Startup:
         It registers by itself, and whoever lists nodes is to find it from the start.
         """
         reported = partial(self._probe.has_lease, HOST_NODE)
-        self._wait("the host's node", reported, bool, *_API, HOST_PODS)
+        self._wait("the host's node", reported, bool, HOST_PODS, (*_API, HOST_PODS))
 
     def _missing(self, kwokctl: subprocess.Popen[bytes]) -> list[str]:
         if kwokctl.poll():
@@ -96,7 +98,7 @@ class Startup:
 
     def _await_api(self) -> None:
         self._probe = probe = ApiProbe.of(self.workdir, self.ports.kube_apiserver)
-        self._wait("the API server", probe.ready, lambda said: said == "ok", *_API)
+        self._wait("the API server", probe.ready, _is_ok, API_SERVER, _API)
 
     def _restart_early_birds(self) -> None:
         """Start again what gave up, or sleeps, because the API server came late.
@@ -133,7 +135,7 @@ class Startup:
             pid_file(self.workdir, component).unlink(missing_ok=True)
         start = ["start", "cluster"]
         with running_kwokctl(self.workdir, self.config, start) as kwokctl:
-            self._wait("kwokctl", kwokctl.poll, lambda code: code is not None)
+            self._wait("kwokctl", kwokctl.poll, lambda code: code is not None, KWOKCTL)
             if kwokctl.returncode:
                 raise component_failed(self.workdir, KWOKCTL)
 
@@ -142,32 +144,46 @@ class Startup:
         what: str,
         look: Callable[[], _T],
         holds: Callable[[_T], bool],
-        *needed: str,
+        component: str,
+        needed: Sequence[str] = (),
     ) -> None:
-        """Wait for a state, unless one of the components ends that it needs."""
+        """Wait for a state that a component brings about.
+
+        It ends when one that it needs does; in time, it quotes the component's log.
+        """
 
         def seen() -> _T:
-            for component in needed:
-                if has_ended(self.workdir, component):
-                    raise component_failed(self.workdir, component)
+            for one in needed:
+                if has_ended(self.workdir, one):
+                    raise component_failed(self.workdir, one)
             return look()
 
         try:
             wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
-            tail = log_tail(log_file(self.workdir, API_SERVER))
-            raise start_timeout(self.workdir, error, tail) from error
+            raise start_timeout(self.workdir, error, component) from error
 
 
 def start_timeout(
-    workdir: Path, timeout: WaitTimeoutError[_T], tail: Sequence[str]
+    workdir: Path,
+    timeout: WaitTimeoutError[_T],
+    component: str,
+    tail: Sequence[str] | None = None,
 ) -> StowageError:
-    """Return the error that a control plane runs, but was not ready in time."""
+    """Return the error that what was waited for, of a component, did not come in time.
+
+    Its log is quoted: that in the cluster's folder unless the last lines are given.
+    """
+    lines = log_tail(log_file(workdir, component)) if tail is None else tail
     return StowageError(
         f"cluster {workdir.name!r} was not ready within {timeout.timeout_s:g} s: "
-        f"{timeout}. The last lines of {API_SERVER}:\n  {quoted_log(tail)}\n"
+        f"{timeout}. The last lines of {component}:\n  {quoted_log(lines)}\n"
         "on a slow or busy machine run it again"
     )
+
+
+def _is_ok(said: str) -> bool:
+    return said == "ok"
 
 
 def is_empty(things: Collection[str]) -> bool:

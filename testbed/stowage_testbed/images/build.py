@@ -17,6 +17,9 @@ from stowage_testbed.images.contexts import prepare
 from stowage_testbed.images.recipe import Recipe, recipe_of, recipes_home
 from stowage_testbed.toolchain import tool_path
 
+LISTER = "syft"
+"""The tool that lists an image's parts."""
+
 
 def build_image(recipe: Recipe, *, base: str = "", again: bool = False) -> Archive:
     """Build an image unless it is there already, with what it is built on.
@@ -116,7 +119,7 @@ def _store(archive: Archive) -> Iterator[_Store]:
 
 
 def _list_parts(recipe: Recipe, archive: Path, target: Path) -> None:
-    scan = [str(tool_path("syft")), "scan", "--quiet", f"docker-archive:{archive}"]
+    scan = [str(tool_path(LISTER)), "scan", "--quiet", f"docker-archive:{archive}"]
     names = ["--source-name", recipe.repository, "--source-version", recipe.tag]
     quiet = {"SYFT_CHECK_FOR_APP_UPDATE": "false"}
     run(recipe.name, [*scan, *names, "--output", f"spdx-json={target}"], quiet)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from collections import deque
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,7 +25,8 @@ _TAIL_LINES = 15
 def compile_optimizer() -> None:
     """Compile the hot loops, unless that was done for these files already.
 
-    It takes ten seconds on two cores, and is remembered in the cache folder.
+    It takes ten seconds on two cores, says so on stderr, and is remembered in the cache
+    folder.
 
     Raises
     ------
@@ -39,18 +41,21 @@ def compile_optimizer() -> None:
         if done.exists():
             return
         command = Path(sys.executable).with_name(COMMAND)
-        answer = subprocess.run(
+        tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        with subprocess.Popen(
             [str(command), "compile"],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
-            check=False,
-        )
-        if answer.returncode != 0:
-            said = (answer.stdout + answer.stderr).strip().splitlines()
-            tail = "\n  ".join(said[-_TAIL_LINES:])
+        ) as process:
+            for line in process.stdout or ():
+                tail.append(line.rstrip())
+                print(tail[-1], file=sys.stderr, flush=True)  # noqa: T201
+        if process.returncode:
+            said = "\n  ".join(tail)
             raise StowageError(
-                f"compiling the optimiser's hot loops failed:\n  {tail}\n"
+                f"compiling the optimiser's hot loops failed:\n  {said}\n"
                 f"`{COMMAND} compile` tries again"
             )
         done.touch()

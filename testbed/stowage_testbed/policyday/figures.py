@@ -23,6 +23,8 @@ class WindowFigures:
     ``most_emptied`` is proved for the cluster as it was when the window opened, and
     None where nothing was proved. ``refused`` counts, by reason, how often a pod was
     left where it was; ``runs`` is how often the policy says that the window has opened.
+    ``returned`` are the emptied nodes that went, and came back while it was open, as
+    more pods came than the others have room for.
     """
 
     start_s: float
@@ -34,6 +36,7 @@ class WindowFigures:
     moves: int
     refused: Mapping[str, int]
     runs: int = 0
+    returned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def _windows(trial: Trial) -> Iterator[WindowFigures]:
             len(one.left),
             dict(one.kept.most_common()),
             one.runs,
+            len(one.returned),
         )
 
 

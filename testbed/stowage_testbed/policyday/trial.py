@@ -73,6 +73,8 @@ class WindowTold:
         Proved limit on how many nodes could be emptied when it opened.
     left
         Of each pod that was moved, the node that it left.
+    gone
+        Nodes that the autoscaler took away, empty as they were, while it was open.
     kept
         Why pods or nodes were left as they are, as often as that was said.
     runs
@@ -84,13 +86,23 @@ class WindowTold:
     used_after: frozenset[str] = frozenset()
     most_emptied: int | None = None
     left: list[str] = field(default_factory=list)
+    gone: set[str] = field(default_factory=set)
     kept: Counter[str] = field(default_factory=Counter)
     runs: int = 0
 
     @property
     def emptied(self) -> frozenset[str]:
-        """The nodes that were emptied by moving pods, and still were at the end."""
-        return (self.used_before & set(self.left)) - self.used_after
+        """The nodes that were emptied by moving pods, and went or still were empty.
+
+        One that went, and came back as more pods came than the others have room for,
+        was emptied all the same: what could be emptied at most is proved without them.
+        """
+        return (self.used_before & set(self.left)) - (self.used_after - self.gone)
+
+    @property
+    def returned(self) -> frozenset[str]:
+        """Those of them that came back before the window closed."""
+        return self.emptied & self.used_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +250,10 @@ class _Acting:
     prove: Prove
     descheduler: Descheduler | None
     scaler: Autoscaler | None
+    opened: WindowTold | None = None
 
     def open(self, at_s: float, told: WindowTold) -> None:
+        self.opened = told
         state = self.world.tell_state(at_s)
         told.used_before = nodes_in_use(state)
         told.most_emptied = self.prove(state)
@@ -251,6 +265,7 @@ class _Acting:
         told.kept.update(self.descheduler.run_pass(state, evict))
 
     def close(self, at_s: float, told: WindowTold) -> None:
+        self.opened = None
         told.used_after = nodes_in_use(self.world.tell_state(at_s))
 
     def kill(self, at_s: float) -> None:
@@ -259,6 +274,8 @@ class _Acting:
     def scale(self, at_s: float) -> None:
         assert self.scaler  # noqa: S101 - asked for with one only
         for event in self.scaler.look(at_s, self.world.tell_state(at_s)):
+            if self.opened and "nodeGone" in event:
+                self.opened.gone.add(event["nodeGone"])
             self.world.happen(event)
 
 

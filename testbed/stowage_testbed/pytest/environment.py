@@ -21,11 +21,29 @@ from stowage_testbed.helm import Release
 from stowage_testbed.pytest.arms import SchedulerArm, SessionArms
 from stowage_testbed.pytest.releases import Releases, Wanted
 from stowage_testbed.pytest.sweeping import sweep, sweepable
-from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.arm import Arm, PodOverrides
 from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
 
 _OF_RELEASE = frozenset({"stowage_release", "_stowage_scenarios"})
 """Fixtures that bring the chart's release."""
+
+
+def choose_arm(arm: str | Path, folder: Path) -> Arm:
+    """Return the arm that is meant.
+
+    It is named as `stowage compare --help` lists them, or an arm file, whose relative
+    path begins in ``folder``.
+
+    Raises
+    ------
+    StowageError
+        There is no such arm, or its file cannot be used.
+    """
+    if Path(arm).suffix in SUFFIXES:
+        (chosen,) = choose_arms((), [check_file(folder / arm)])
+    else:
+        (chosen,) = choose_arms([str(arm)])
+    return chosen
 
 
 class SessionEnvironment:
@@ -64,25 +82,20 @@ class SessionEnvironment:
             return self._arm.optimizes
         return self._released and self.releases.optimizes
 
-    def use(self, arm: str | Path, folder: Path) -> SchedulerArm:
+    def use(self, arm: Arm) -> SchedulerArm:
         """Put an arm on the cluster in the place of any other; it then serves.
 
-        The release gives way to it. It is named as `stowage compare --help` lists them,
-        or an arm file, whose relative path begins in ``folder``.
+        The release gives way to it.
 
         Raises
         ------
         StowageError
-            There is no such arm; its program has not been built; it did not come up;
-            or a release that is not the session's serves on the cluster.
+            Its program has not been built; it did not come up; or a release that is not
+            the session's serves on the cluster.
         """
-        if Path(arm).suffix in SUFFIXES:
-            (chosen,) = choose_arms((), [check_file(folder / arm)])
-        else:
-            (chosen,) = choose_arms([str(arm)])
         self.releases.set_aside()
         refuse_second_scheduler(self.api, self.cluster.name)
-        self._arm = self._arms.use(chosen)
+        self._arm = self._arms.use(arm)
         return self._arm
 
     def create_nodes(self, pools: Sequence[NodePool | str]) -> list[str]:

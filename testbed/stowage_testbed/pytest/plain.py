@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import ParamSpec, TypeVar
 
 import pytest
@@ -30,6 +30,14 @@ def plain(function: Callable[P, R]) -> Callable[P, R]:
             raise error.with_traceback(None) from None
 
     return reporting
+
+
+@contextmanager
+def speaking(config: pytest.Config) -> Iterator[None]:
+    """Let what the block says on stderr be seen at once: a build takes minutes."""
+    manager = config.pluginmanager.getplugin("capturemanager")
+    with manager.global_and_fixture_disabled() if manager else nullcontext():
+        yield
 
 
 @contextmanager

@@ -128,12 +128,18 @@ def stowage_cluster(pytestconfig: pytest.Config) -> Iterator[Cluster]:
 
     With ``--stowage-reuse`` it stays for the next session.
     """
-    from stowage_testbed.pytest.plain import failing_plainly
-    from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
+    from stowage_testbed.pytest.plain import failing_plainly, speaking
+    from stowage_testbed.pytest.session_cluster import (
+        ClusterOptions,
+        install_cluster,
+        session_cluster,
+    )
 
     with ExitStack() as stack:
         with failing_plainly():
             options = ClusterOptions.of(pytestconfig)
+            with speaking(pytestconfig):
+                install_cluster(options)
             cluster = stack.enter_context(session_cluster(options))
         yield cluster
 
@@ -164,7 +170,9 @@ def _stowage_swept(
 
 
 @pytest.fixture(scope="session")
-def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., Release]:
+def stowage_release(
+    _stowage_environment: SessionEnvironment, pytestconfig: pytest.Config
+) -> Callable[..., Release]:
     """Return a function that puts the chart's release on the cluster.
 
     ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when
@@ -173,8 +181,9 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
     ``optimizer-deterministic``. It stays for the tests after, and gives way to a
     `stowage_arm`.
     """
-    from stowage_testbed.pytest.plain import plain
+    from stowage_testbed.pytest.plain import plain, speaking
     from stowage_testbed.pytest.releases import Wanted
+    from stowage_testbed.run.tools import install_release_tools
 
     @plain
     def install(
@@ -183,6 +192,9 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
         optimizer_enabled: bool = False,
         values: Mapping[str, object] | None = None,
     ) -> Release:
+        with speaking(pytestconfig):
+            minor = _stowage_environment.cluster.minor
+            install_release_tools(minor, optimizer=optimizer_enabled)
         return _stowage_environment.release(
             Wanted(profile, optimizer_enabled, values or {})
         )
@@ -200,11 +212,16 @@ def stowage_arm(
     the optimiser beside it, ``stowage_arm("mine.yaml")`` one of your own by an arm file
     beside the test. Pods that are applied afterwards are placed by it.
     """
-    from stowage_testbed.pytest.plain import plain
+    from stowage_testbed.pytest.environment import choose_arm
+    from stowage_testbed.pytest.plain import plain, speaking
+    from stowage_testbed.run.tools import install_arms
 
     @plain
     def use(arm: str | Path) -> SchedulerArm:
-        return _stowage_environment.use(arm, request.path.parent)
+        chosen = choose_arm(arm, request.path.parent)
+        with speaking(request.config):
+            install_arms([chosen])
+        return _stowage_environment.use(chosen)
 
     return use
 
@@ -273,8 +290,12 @@ def _stowage_scenarios(
     pytestconfig: pytest.Config,
 ) -> Iterator[ScenarioSession]:
     """Yield a session that runs scenarios and keeps their results bundle."""
+    from stowage_testbed.pytest.plain import failing_plainly, speaking
     from stowage_testbed.pytest.scenarios import scenario_session
+    from stowage_testbed.run.tools import install_release_tools
 
+    with failing_plainly(), speaking(pytestconfig):
+        install_release_tools(stowage_cluster.minor)
     results = pytestconfig.getoption("--stowage-results")
     beforehand = _stowage_environment.make_way_for_scenario
     with scenario_session(stowage_cluster, results, beforehand) as session:

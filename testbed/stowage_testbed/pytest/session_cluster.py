@@ -17,7 +17,7 @@ from urllib3.exceptions import HTTPError
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import RunEndedError, StowageError
-from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
@@ -27,6 +27,7 @@ from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.session import open_cluster
 from stowage_testbed.run.stopwatch import Stopwatch
+from stowage_testbed.run.tools import install_needed
 from stowage_testbed.toolchain import tool_build
 
 _NAME = "pytest"
@@ -91,6 +92,13 @@ class ClusterOptions:
             folders=(self.results,),
             minor=self.minor,
         )
+
+
+def install_cluster(options: ClusterOptions) -> None:
+    """Install what the session's own cluster needs."""
+    if options.named is None:
+        tools = CLUSTER_TOOLS[options.backend]
+        install_needed(*tools, minor=options.minor, optimizer=False)
 
 
 @contextmanager

@@ -129,6 +129,11 @@ class Arm(Protocol):
         """What it changes in every pod."""
         ...
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it needs installed, by their names in the manifest."""
+        ...
+
     def build(self) -> str:
         """Return what changes when the program does, or what it is configured with.
 

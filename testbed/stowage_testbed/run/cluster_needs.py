@@ -26,6 +26,15 @@ def find_missing(backend: Backend, scenario: Scenario) -> str:
     return ""
 
 
+def measures_usage(backend: Backend, scenarios: Iterable[Scenario]) -> bool:
+    """Return whether a cluster for scenarios measures the usage of pods."""
+    return Need.USAGE not in CANNOT[backend] and any(
+        isinstance(step.action, Overload)
+        for scenario in scenarios
+        for step in scenario.steps
+    )
+
+
 def make_cluster(
     name: str,
     scenarios: Iterable[Scenario],

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stowage_testbed.cluster.backend import TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
@@ -18,7 +17,6 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest
 from stowage_testbed.run.stopwatch import Stopwatch
-from stowage_testbed.toolchain import choose_minor, tool_path
 
 
 @contextmanager
@@ -83,23 +81,6 @@ def open_context(
             tag=run_id[-4:],
             lasting=request.cluster is not None or request.keep_cluster,
         )
-
-
-def check_tools(
-    backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
-) -> None:
-    """Check that every tool a run on a minor of Kubernetes needs is installed.
-
-    Raises
-    ------
-    StowageError
-        Stowage's scheduler is not built for the minor.
-    ToolMissingError
-        One is not; names the command that installs it.
-    """
-    of = choose_minor(minor)
-    for name in TOOLS[backend]:
-        tool_path(name, of)
 
 
 def _end(cluster: Cluster, request: RunRequest, listener: Listener) -> None:

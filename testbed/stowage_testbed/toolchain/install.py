@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import shutil
 import threading
 from collections.abc import Sequence
@@ -16,7 +17,13 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.toolchain.build import Builder
 from stowage_testbed.toolchain.download import DownloadError, Patience
 from stowage_testbed.toolchain.golang import find_go
-from stowage_testbed.toolchain.location import binary_file, tool_folder
+from stowage_testbed.toolchain.location import (
+    ToolMissingError,
+    binary_file,
+    install_command,
+    say_missing,
+    tool_folder,
+)
 from stowage_testbed.toolchain.manifest import (
     DEFAULT_GROUP,
     Manifest,
@@ -29,6 +36,9 @@ from stowage_testbed.toolchain.progress import InstallProgress, show_progress
 from stowage_testbed.toolchain.release import Releases, find_releases, take_release
 from stowage_testbed.toolchain.source import SourceKind, ToolSource, choose_source
 from stowage_testbed.toolchain.staging import install_one
+
+LINK_S = 40
+"""What one more tool of Kubernetes takes, whose packages are compiled already."""
 
 
 def install_tools(
@@ -43,12 +53,15 @@ def install_tools(
     Those of Kubernetes are of a minor, the default one unless another is named. Where
     none is named, those of the group are meant. Without a source that of the
     environment is asked; our own tools are built unless a release has the very sources
-    that are here. What is missing is shown on stderr while it is installed.
+    that are here. Stderr gets a line that says what is missing and how to install it
+    beforehand, and then how far it is.
 
     Raises
     ------
     StowageError
         A name is unknown, a source does not give a tool, or the disk is full.
+    ToolMissingError
+        A tool is missing where the source is to install nothing.
     """
     manifest = load_manifest()
     minor = choose_minor(minor)
@@ -59,7 +72,10 @@ def install_tools(
     )
     missing = [tool for tool in tools if not binary_file(tool).is_file()]
     if missing:
-        install_missing(missing, manifest, source or choose_source())
+        source = source or choose_source()
+        if source.kind is SourceKind.NONE:
+            raise ToolMissingError(*missing)
+        install_missing(missing, manifest, source)
     return {tool.name: binary_file(tool) for tool in tools}
 
 
@@ -72,7 +88,8 @@ def install_missing(
     """Install tools side by side, those that the manifest names first before others."""
     order = {tool: number for number, tool in enumerate(manifest.all_tools)}
     tools = sorted(tools, key=order.__getitem__)
-    with show_progress([tool.name for tool in tools]) as progress:
+    names = [tool.name for tool in tools]
+    with show_progress(names, _headline(tools, manifest)) as progress:
         releases = find_releases(tools, manifest, source, patience)
         progress.say(f"tools: {releases.in_words()}")
         built = [tool for tool in tools if tool.name not in releases.found]
@@ -139,6 +156,30 @@ class _Installation:
                 note_release(target, release)
                 return
         note_build(target, self.builder.build(tool, target, watcher))
+
+
+def _headline(tools: Sequence[Tool], manifest: Manifest) -> str:
+    """Return what is missing, how long it takes, and what does it beforehand."""
+    minutes = math.ceil(_build_s(tools, manifest) / 60)
+    time = f" (up to {minutes} min on two cores)" if minutes else ""
+    return (
+        f"stowage: {say_missing(tools)}; installing now, once{time}; the same "
+        f"beforehand: {install_command(tools)}"
+    )
+
+
+def _build_s(tools: Sequence[Tool], manifest: Manifest) -> int:
+    """Return about how long it takes to build tools with empty caches, 0 if unknown.
+
+    Those of Kubernetes have nearly everything in common, and each is linked alone.
+    """
+    asked = {(tool.group, tool.minor) for tool in tools}
+    known = all(tool.build_s for tool in tools)
+    if not known or any(_was_installed(*one, manifest) for one in asked):
+        return 0
+    of_kubernetes = [tool.build_s for tool in tools if tool.version_flags]
+    others = sum(tool.build_s for tool in tools if not tool.version_flags)
+    return max(of_kubernetes, default=0) + LINK_S * len(of_kubernetes[1:]) + others
 
 
 def _needed_bytes(tools: Sequence[Tool], releases: Releases, manifest: Manifest) -> int:

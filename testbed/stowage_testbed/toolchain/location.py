@@ -7,7 +7,7 @@ import functools
 import hashlib
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,15 +22,26 @@ _FOR_TESTS = frozenset({"testdata", "testobjects"})
 
 
 class ToolMissingError(StowageError):
-    """A tool is not installed in the version that this Stowage wants."""
+    """Tools are not installed in the version that this Stowage wants."""
 
-    def __init__(self, tool: Tool, file: Path) -> None:
-        of = f" --kubernetes {tool.minor}" if tool.minor else ""
-        super().__init__(
-            f"{tool.name} is not installed ({file} is not there); "
-            f"run: stowage tools install {tool.name}{of}"
-        )
-        self.tool = tool
+    def __init__(self, *tools: Tool) -> None:
+        super().__init__(f"{say_missing(tools)}; run: {install_command(tools)}")
+        self.tools = tools
+
+
+def say_missing(tools: Sequence[Tool]) -> str:
+    """Return that tools are not installed, as in `etcd and helm are not installed`."""
+    *names, last = (tool.name for tool in tools)
+    if not names:
+        return f"{last} is not installed"
+    return f"{', '.join(names)} and {last} are not installed"
+
+
+def install_command(tools: Sequence[Tool]) -> str:
+    """Return the command that installs tools."""
+    minors = [tool.minor for tool in tools if tool.minor]
+    of = f" --kubernetes {minors[0]}" if minors else ""
+    return f"stowage tools install {' '.join(tool.name for tool in tools)}{of}"
 
 
 def tool_path(name: str, minor: str = "") -> Path:
@@ -52,7 +63,7 @@ def tool_path(name: str, minor: str = "") -> Path:
         with suppress(FileNotFoundError):
             _hold(file)
     if not file.is_file():
-        raise ToolMissingError(tool, file)
+        raise ToolMissingError(tool)
     return file
 
 

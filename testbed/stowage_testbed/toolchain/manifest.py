@@ -79,6 +79,7 @@ class Tool:
 
     ``own`` tools are Stowage's: their key is a hash of the sources that it ships.
     ``minor`` is empty for tools that go with every minor; ``tags`` are Go's build tags.
+    ``build_s`` is what its first build takes alone, 0 where nobody has measured it.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Tool:
     minor: str = ""
     module_file: str = "go.mod"
     tags: str = ""
+    build_s: int = 0
 
     @property
     def ldflags(self) -> str:
@@ -242,4 +244,5 @@ def _tool(
         minor=entry.get("minor", ""),
         module_file=entry.get("module_file", "go.mod"),
         tags=entry.get("tags", ""),
+        build_s=entry.get("build_s", 0),
     )

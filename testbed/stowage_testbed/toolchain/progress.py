@@ -93,18 +93,19 @@ class InstallProgress:
 
 
 @contextmanager
-def show_progress(names: Sequence[str]) -> Iterator[InstallProgress]:
+def show_progress(names: Sequence[str], headline: str) -> Iterator[InstallProgress]:
     """Show on stderr how far the tools of these names are, while the block runs.
 
-    A terminal gets a bar for each, a file or a pipe a line every few seconds.
+    The headline comes first. Then a terminal gets a bar for each, a file or a pipe a
+    line every few seconds.
     """
     watchers = {name: ToolWatcher(name) for name in names}
+    say(headline)
     if sys.stderr.isatty():
         with _bars(watchers) as progress:
             yield progress
     else:
         progress = InstallProgress(watchers, say)
-        say(f"tools: {', '.join(names)} will be installed")
         with repeating(lambda: say(progress.line()), LINE_EVERY_S):
             yield progress
 

@@ -27,6 +27,9 @@ class SourceKind(StrEnum):
     RELEASE = "release"
     """A release of all that is released, or nothing; the rest from its Go module."""
 
+    NONE = "none"
+    """What is installed already: nothing is fetched and nothing built."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:

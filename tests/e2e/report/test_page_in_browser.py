@@ -282,15 +282,44 @@ def test_axe_finds_nothing_wrong(
         assert opened.violations() == []
 
 
+LINES_OF_SHARES = """
+const shares = [...document.querySelectorAll("#headline td")]
+  .filter((cell) => cell.textContent.includes("%"));
+return shares.map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map((line) => line.top)).size;
+});
+"""
+"""On how many lines each share stands."""
+
+
+@pytest.fixture
+def papers_page() -> str:
+    one = Categorised(an_instance(), paper_results.a_result((0, 1, 2)))
+    header = Header("paper", {}, {}, ("1/1",), ())
+    return paper_page(an_evaluation(one), (), header)
+
+
+def test_a_share_stands_on_one_line_on_a_narrow_page(
+    open_page: Open, papers_page: str
+) -> None:
+    """A percent sign below its number reads as a cell of the next row."""
+    opened = open_page(papers_page)
+    opened.driver.set_window_size(500, 900)
+
+    lines = opened.driver.execute_script(LINES_OF_SHARES)
+
+    assert lines != []
+    assert set(lines) == {1}
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_wrong_with_the_papers_page(
-    open_page: Open, dark: bool
+    open_page: Open, papers_page: str, dark: bool
 ) -> None:
     """It has figures and tables, and no bars to choose."""
-    one = Categorised(an_instance(), paper_results.a_result((0, 1, 2)))
-    evaluation, header = an_evaluation(one), Header("paper", {}, {}, ("1/1",), ())
-
-    opened = open_page(paper_page(evaluation, (), header))
+    opened = open_page(papers_page)
 
     opened.in_the_dark(dark=dark)
     assert opened.violations() == []

@@ -12,7 +12,6 @@ from amounts import size
 from cryptography import x509
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster import kwokctl_config
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.metrics_server import server
 from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
@@ -25,11 +24,12 @@ from stowage_testbed.toolchain import ToolMissingError
 def test_a_missing_metrics_server_is_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     cluster = KwokBinaryCluster("one", resolution_s=15)
 
-    with pytest.raises(ToolMissingError, match="metrics-server is not installed"):
+    with pytest.raises(
+        ToolMissingError, match="kwokctl and metrics-server are not installed"
+    ):
         cluster.up()
 
     assert not cluster.workdir.exists()

@@ -60,7 +60,7 @@ def test_a_log_gets_a_line_at_least_every_five_seconds(
         lines.extend(capfd.readouterr().err.splitlines())
         return len(lines)
 
-    with show_progress(["etcd", "helm"]) as progress:
+    with show_progress(["etcd", "helm"], "begins") as progress:
         progress.watchers["etcd"].starts("compiling", 565)
         progress.watchers["helm"].is_installed()
         wait_until("two lines", seen, lambda count: count > 1, timeout_s=HANG_S)
@@ -159,5 +159,6 @@ def test_where_tools_come_from_is_said_in_one_line(
     install_missing([tool], a_manifest(tool), ToolSource(SourceKind.AUTO))
 
     first, second = capfd.readouterr().err.splitlines()[:2]
-    assert first == "tools: hello will be installed"
+    assert first.startswith("stowage: hello is not installed; installing now, once; ")
+    assert first.endswith("the same beforehand: stowage tools install hello")
     assert second == "tools: Go modules for hello (none is released)"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stowage_testbed.cli import app
+from stowage_testbed.cli import answers, app
 from stowage_testbed.text.lines import COLUMNS, LINES
 from stowage_testbed.whatif import asking
 from stowage_testbed.whatif.details import tables
@@ -251,9 +251,7 @@ def cluster(
     items = [{"kind": "Node", "metadata": {"name": "n"}}, pod]
     file.write_text(json.dumps({"kind": "List", "items": items}))
     monkeypatch.setattr(asking, "findings_of", lambda *_: huge)
-    monkeypatch.setattr(
-        "stowage_testbed.toolchain.install_tools", lambda *_, **__: None
-    )
+    monkeypatch.setattr(answers, "install_needed", lambda *_, **__: None)
     return ["whatif", "--file", str(file)]
 
 

@@ -10,7 +10,12 @@ from typing import TypeVar
 
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.api_probe import ApiProbe
-from stowage_testbed.cluster.components import component_failed, log_file
+from stowage_testbed.cluster.components import (
+    KWOK,
+    component_failed,
+    has_ended,
+    log_file,
+)
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.startup import is_empty, start_timeout
 from stowage_testbed.images.docker_engine import (
@@ -49,8 +54,22 @@ class NodeStartup:
         """
         self._wait("the API server", probe.ready, lambda said: said == "ok")
         self._wait("service accounts", probe.namespaces_without_account, is_empty)
-        port = self.ports.kwok_controller
-        self._wait("KWOK", lambda: listens(port), bool)
+        try:
+            wait_until(
+                "KWOK",
+                self._kwok_listens,
+                bool,
+                timeout_s=self.timeout_s,
+                poll_s=_POLL_S,
+            )
+        except WaitTimeoutError as error:
+            raise start_timeout(self.workdir, error, KWOK) from error
+
+    def _kwok_listens(self) -> bool:
+        self._check_node()
+        if has_ended(self.workdir, KWOK):
+            raise component_failed(self.workdir, KWOK)
+        return listens(self.ports.kwok_controller)
 
     def _wait(
         self, what: str, look: Callable[[], _T], holds: Callable[[_T], bool]
@@ -63,7 +82,7 @@ class NodeStartup:
             wait_until(what, seen, holds, timeout_s=self.timeout_s, poll_s=_POLL_S)
         except WaitTimeoutError as error:
             tail = self._log("--tail", str(_TAIL_LINES)).splitlines()
-            raise start_timeout(self.workdir, error, tail) from error
+            raise start_timeout(self.workdir, error, self.node, tail) from error
 
     def _check_node(self) -> None:
         state = json.loads(docker("inspect", "--format", "{{json .State}}", self.node))

@@ -11,7 +11,7 @@ import trustme
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.components import (
     METRICS_SERVER,
     component_failed,
@@ -25,6 +25,7 @@ from stowage_testbed.cluster.service_account import (
     write_account_kubeconfig,
     write_private,
 )
+from stowage_testbed.cluster.startup import start_timeout
 from stowage_testbed.toolchain import tool_path
 
 if TYPE_CHECKING:
@@ -107,12 +108,15 @@ class MetricsServer:
         command = [str(binary), *self._arguments(identity, port)]
         spawn_component(self.workdir, METRICS_SERVER, command)
         objects.create(_registered(registration, identity, port))
-        wait_until(
-            "the API server to reach metrics-server",
-            lambda: self._availability(objects),
-            lambda seen: seen.startswith("True"),
-            timeout_s=self.timeout_s,
-        )
+        try:
+            wait_until(
+                "the API server to reach metrics-server",
+                lambda: self._availability(objects),
+                lambda seen: seen.startswith("True"),
+                timeout_s=self.timeout_s,
+            )
+        except WaitTimeoutError as error:
+            raise start_timeout(self.workdir, error, METRICS_SERVER) from error
 
     def _arguments(self, identity: Identity, port: int) -> list[str]:
         return [

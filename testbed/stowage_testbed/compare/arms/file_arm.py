@@ -58,6 +58,11 @@ class FileArm:
     environment: Mapping[str, str] = field(default_factory=dict)
     minor: str = field(default_factory=choose_minor)
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """None: its program is the user's."""
+        return ()
+
     def build(self) -> str:
         """Return a digest of the program and of all that its file says.
 

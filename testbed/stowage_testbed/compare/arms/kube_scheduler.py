@@ -116,6 +116,11 @@ class KubeSchedulerArm:
     notes: tuple[str, ...] = ()
     minor: str = field(default_factory=choose_minor)
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Its binary."""
+        return (self.tool,)
+
     def build(self) -> str:
         """Return the program's build with a digest of its configuration."""
         config = yaml.safe_dump(dict(self.config()))

@@ -24,6 +24,7 @@ import yaml
 
 from stowage_optimizer.cli.probe import probe
 from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.account import KUBECONFIG, NAMESPACE, Rights, Rule
@@ -106,7 +107,6 @@ NAME = "stowage"
 SCORE_CACHE_NAME = "stowage-score-cache"
 PROFILE = "optimizer"
 SCORE_CACHE_PROFILE = "score-cache"
-SCHEDULER = "stowage-scheduler"
 
 SIGNING = frozenset({"PriorityOptimizer", "Reservations"})
 """Our plugins that sign pods; any other switches a profile's batching off."""
@@ -127,6 +127,11 @@ class StowageArm:
     def pod_overrides(self) -> PodOverrides:
         """What it changes in every pod: the scheduler's name."""
         return PodOverrides(self.name.partition("@")[0])
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """What the chart's release needs: Helm renders it."""
+        return RELEASE_TOOLS
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""

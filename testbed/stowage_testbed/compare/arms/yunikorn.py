@@ -51,6 +51,11 @@ class YunikornArm:
     pod_overrides: PodOverrides = _OVERRIDES
     minor: str = field(default_factory=choose_minor)
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Its binary."""
+        return (TOOL,)
+
     def build(self) -> str:
         """Return the program's build; its configuration comes with it."""
         return tool_build(TOOL, self.minor)
