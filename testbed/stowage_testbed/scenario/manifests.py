@@ -21,6 +21,9 @@ OVERSUBSCRIBED = ("cpu", "memory", "ephemeral-storage")
 _BATCH = frozenset({"Job", "CronJob"})
 """Kinds of workload whose pods are done one day."""
 
+SHORTEST_GRACE_S = 1
+"""With one a fake pod takes a moment to end, which KWOK's stages define."""
+
 CONTAINER = "main"
 """Name of the container that a workload's cpu, memory and image describe."""
 
@@ -109,9 +112,15 @@ def _make_controller_spec(workload: Workload) -> Manifest:
 
 def make_pod_spec(workload: Workload) -> Manifest:
     """Return the spec of a workload's pods."""
+    grace_s = ceil(workload.ends_in_s)
+    if workload.kind == "StatefulSet":
+        # Without grace a pod is gone before anybody can see it end, and its name is
+        # back at once: Kubernetes forbids that to StatefulSets, and the disruption
+        # controller may take the new pod for the one that was evicted.
+        grace_s = max(grace_s, SHORTEST_GRACE_S)
     spec: Manifest = {
         "containers": [_make_container(workload)],
-        "terminationGracePeriodSeconds": ceil(workload.ends_in_s),
+        "terminationGracePeriodSeconds": grace_s,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
     }

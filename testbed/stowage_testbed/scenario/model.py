@@ -147,7 +147,7 @@ class Workload:
         float,
         setting(
             "Seconds that a pod takes to end when it is deleted or evicted; its grace "
-            "period is as long.",
+            "period is as long. One of a StatefulSet always takes a moment.",
             minimum=0,
             maximum=3600,
         ),

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 from amounts import size
-from kubernetes.client import ApiClient, CoreV1Api
+from kubernetes.client import ApiClient, CoreV1Api, PolicyV1Api
 
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -149,7 +149,7 @@ def test_nodes_offer_exactly_what_was_asked_for(core: Any, nodes: list[str]) -> 
     assert node.metadata.labels["topology.kubernetes.io/zone"] == "a"
 
 
-def a_pod(name: str, node: str) -> dict[str, object]:
+def a_pod(name: str, node: str) -> dict[str, Any]:
     return {
         "metadata": {"name": name},
         "spec": {"nodeName": node, "containers": [{"name": "c", "image": "pause"}]},
@@ -209,6 +209,43 @@ def test_a_pod_that_is_deleted_leaves_its_name_to_the_next(
         if entry["userAgent"].startswith("kwok-controller")
     ]
     assert [name for name in fake_kubelet if name in {"asked", "forced"}] == ["asked"]
+
+
+def test_a_budget_no_longer_counts_a_pod_that_is_still_ending(
+    core: Any, api: ApiClient, nodes: list[str]
+) -> None:
+    """Else it would wait two minutes for a StatefulSet's next pod of the name to go."""
+    policy: Any = PolicyV1Api(api)
+    label = {"app": "ending"}
+    budget = {
+        "metadata": {"name": "ending"},
+        "spec": {"minAvailable": 0, "selector": {"matchLabels": label}},
+    }
+    pod = a_pod("ending", nodes[0])
+    pod["metadata"]["labels"] = label
+    policy.create_namespaced_pod_disruption_budget("default", budget)
+    core.create_namespaced_pod("default", pod)
+
+    def read_status() -> Any:
+        read = policy.read_namespaced_pod_disruption_budget
+        return read("ending", "default").status
+
+    wait_until(
+        "the budget to allow an eviction",
+        read_status,
+        lambda status: status and status.disruptions_allowed == 1,
+        timeout_s=HANG_S,
+    )
+    uid = core.read_namespaced_pod("ending", "default").metadata.uid
+    Objects(api).evict("ending", namespace="default", uid=uid)
+    wait_until(
+        "the budget not to count the pod",
+        read_status,
+        lambda status: not status.disrupted_pods,
+        timeout_s=HANG_S,
+    )
+
+    assert core.read_namespaced_pod("ending", "default").metadata.uid == uid
 
 
 def test_kwok_leaves_nodes_without_the_annotation_alone(

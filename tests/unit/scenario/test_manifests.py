@@ -85,6 +85,21 @@ def test_what_a_workload_says_of_its_pods_is_in_their_template() -> None:
     assert container["resources"]["requests"] == {"cpu": "100m"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "ends_in_s", "grace_s"),
+    [("Deployment", 0, 0), ("StatefulSet", 0, 1), ("StatefulSet", 2.5, 3)],
+)
+def test_a_pod_whose_name_comes_back_is_never_gone_without_a_trace(
+    kind: WorkloadKind, ends_in_s: float, grace_s: int
+) -> None:
+    """Controllers that miss its end take the next pod of the name for it."""
+    described = Workload("db", 1, asked(100, 0), kind=kind, ends_in_s=ends_in_s)
+
+    template = make_controller(described, "ns")["spec"]["template"]
+
+    assert template["spec"]["terminationGracePeriodSeconds"] == grace_s
+
+
 def test_each_priority_but_zero_gets_one_priority_class() -> None:
     """Zero is the cluster's default; a class for it would be one object too many."""
     scenario = a_scenario(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.pod import ObservedPod
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import delete_object
@@ -77,6 +81,8 @@ def scale(context: StepContext, step: Scale) -> None:
 def evict(context: StepContext, step: Evict) -> None:
     """Evict the first bound pods of a workload by name, on a node if one is named.
 
+    The watches show that they leave on return: the next step waits for others.
+
     Raises
     ------
     StowageError
@@ -98,6 +104,11 @@ def evict(context: StepContext, step: Evict) -> None:
         )
     for pod in bound[: step.pods]:
         context.objects.evict(pod.name, namespace=context.namespace, uid=pod.uid)
+    context.wait_for(
+        "the watch to show that the evicted pods leave",
+        _left(context.namespace, {pod.uid for pod in bound[: step.pods]}),
+        timeout_s=HANG_S,
+    )
 
 
 def usage(context: StepContext, step: Usage) -> None:
@@ -135,6 +146,14 @@ def ask_for_plan(context: StepContext, step: AskForPlan) -> None:
 def _list_pods(state: State, context: StepContext, workload: str) -> list[ObservedPod]:
     pods = state.all_pods(context.namespace)
     return [pod for pod in pods if pod.workload == workload]
+
+
+def _left(namespace: str, evicted: Collection[str]) -> Condition:
+    def condition(state: State) -> ConditionResult:
+        live = [pod.name for pod in state.pods(namespace) if pod.uid in evicted]
+        return ConditionResult(not live, f"still there: {', '.join(live) or 'none'}")
+
+    return condition
 
 
 def _delete_bare_pods(context: StepContext, workload: str) -> None:

@@ -106,7 +106,7 @@ def _is_refused(pod: ObservedPod) -> bool:
 
 _IS_IN: dict[str, Callable[[ObservedPod], bool]] = {
     "bound": _is_bound,
-    "ready": lambda pod: pod.ready or pod.finished,
+    "ready": lambda pod: (pod.ready and not pod.terminating) or pod.finished,
     "unschedulable": _is_refused,
     "terminating": lambda pod: pod.terminating,
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from stowage_testbed.api.client import ApiRefusedError
+from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.nodes import create_nodes
+from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import Condition, ConditionResult
 from stowage_testbed.observe.settled import SHOWN
 from stowage_testbed.observe.state import State
@@ -30,14 +32,12 @@ TRIES = 5
 
 def cordon(context: StepContext, step: Cordon) -> None:
     """Close nodes for new pods."""
-    for name in step.nodes:
-        context.objects.patch("Node", name, {"spec": {"unschedulable": True}})
+    _patch_spec(context, step.nodes, {"unschedulable": True})
 
 
 def uncordon(context: StepContext, step: Uncordon) -> None:
     """Open nodes again."""
-    for name in step.nodes:
-        context.objects.patch("Node", name, {"spec": {"unschedulable": None}})
+    _patch_spec(context, step.nodes, {"unschedulable": None})
 
 
 def taint(context: StepContext, step: TaintNodes) -> None:
@@ -87,6 +87,36 @@ def _gone(namespace: str, names: Collection[str]) -> Condition:
     return condition
 
 
+def _patch_spec(
+    context: StepContext, names: Iterable[str], spec: Mapping[str, Any]
+) -> None:
+    for name in names:
+        changed = context.objects.patch("Node", name, {"spec": spec})
+        _await_watch(context, changed)
+
+
+def _await_watch(context: StepContext, changed: JsonObject) -> None:
+    """Return when the watch has a node as it was changed.
+
+    The scheduler learns of nodes and of pods by two watches, and would place a pod that
+    the next step brings by what the node was, if that of the nodes were late.
+    """
+    name, version = name_of(changed), int(changed["metadata"]["resourceVersion"])
+
+    def condition(state: State) -> ConditionResult:
+        seen = [
+            int(body["metadata"]["resourceVersion"])
+            for body in state.bodies("Node")
+            if name_of(body) == name
+        ]
+        words = f"{name} is of version {max(seen, default=0)}, not {version} yet"
+        return ConditionResult(max(seen, default=0) >= version, words)
+
+    context.wait_for(
+        f"the watch to show that {name} has changed", condition, timeout_s=HANG_S
+    )
+
+
 def _change_taints(
     context: StepContext, node: str, change: Callable[[Taints], Taints]
 ) -> None:
@@ -100,11 +130,12 @@ def _change_taints(
         version = {"resourceVersion": body["metadata"]["resourceVersion"]}
         patch = {"metadata": version, "spec": {"taints": taints or None}}
         try:
-            context.objects.patch("Node", node, patch)
+            changed = context.objects.patch("Node", node, patch)
         except ApiRefusedError as error:
             if error.status != HTTPStatus.CONFLICT or not tries_left:
                 raise
         else:
+            _await_watch(context, changed)
             return
 
 

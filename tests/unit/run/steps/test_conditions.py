@@ -41,6 +41,7 @@ def seen(kind: str, count: int, *pods: Seen) -> ConditionResult:
         ("bound", web(placed("a"), phase="Succeeded"), web(leaving("a"))),
         ("ready", web(placed("a"), **RUNNING), web(placed("a"), phase="Running")),
         ("ready", web(placed("a"), phase="Succeeded"), web(fresh("a"))),
+        ("ready", web(placed("a"), **RUNNING), web(leaving("a"), **RUNNING)),
         ("unschedulable", web(refused("a")), web(fresh("a"))),
         ("terminating", web(leaving("a")), web(placed("a"))),
         ("settled", web(refused("a")), web(fresh("a"))),

@@ -13,6 +13,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.condition import Condition
 from stowage_testbed.observe.receipt import Receipt
 from stowage_testbed.observe.state import State
 from stowage_testbed.run.environment import ScenarioEnvironment
@@ -50,8 +51,14 @@ class FakeCluster:
         }
         self.state.apply(Change("Pod", Verb.ADDED, Receipt(0, 0), body))
 
-    def patch(self, kind: str, name: str, change: Any) -> None:
+    def patch(self, kind: str, name: str, change: Any) -> Any:
         self.patched[f"{kind} {name}"] = change
+        body = {"metadata": {"uid": name, "name": name, "resourceVersion": "1"}}
+        self.state.apply(Change(kind, Verb.MODIFIED, Receipt(0, 0), body))
+        return body
+
+    def wait_for(self, what: str, condition: Condition, **_: Any) -> None:
+        assert condition(self.state).holds, what
 
     def evict(self, name: str, *, namespace: str, uid: str) -> None:
         if self._refused:
@@ -64,7 +71,9 @@ class FakeCluster:
 
 def drained(cluster: FakeCluster, timeout_s: float = 5.0) -> None:
     run: Any = SimpleNamespace(
-        observer=SimpleNamespace(read=lambda look: look(cluster.state)),
+        observer=SimpleNamespace(
+            read=lambda look: look(cluster.state), wait_for=cluster.wait_for
+        ),
         objects=cluster,
         timeouts=Timeouts(),
     )
