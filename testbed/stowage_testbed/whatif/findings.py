@@ -256,17 +256,14 @@ class Findings:
 
 
 def irremovable_in_words(nodes: Sequence[IrremovableNode]) -> Iterator[str]:
-    """Yield which nodes stay in use whatever runs there, and why."""
-    if nodes:
-        named = [f"{one.name} ({one.reason})" for one in nodes]
-        yield (
-            "In use in any case, for autoscalers may not remove them: "
-            f"{first_of(named, IRREMOVABLE)}."
-        )
+    """Yield which nodes stay in use whatever runs there, by annotation."""
+    for reason in dict.fromkeys(one.reason for one in nodes):
+        names = [one.name for one in nodes if one.reason == reason]
+        yield f"Nodes that stay by {reason}: {first_of(names, IRREMOVABLE)}."
 
 
-IRREMOVABLE = 3
-"""Nodes that are named in a sentence."""
+IRREMOVABLE = 2
+"""Nodes that are named in a line."""
 
 TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
     "too large",
