@@ -72,6 +72,7 @@ def make_case(seed: int, time_limit_s: float = 2.0) -> Case:
     options = pb.SolveOptions(time_limit_s=time_limit_s, deterministic=True)
     if seed % 3 == 0:
         _add_limits(options, rng)
+    _exempt_some(snapshot, rng)
     return Case(snapshot, options)
 
 
@@ -152,6 +153,17 @@ def _add_budgets(snapshot: pb.Snapshot, rng: Random) -> None:
                 selector=pb.LabelSelector(match_labels=labels),
                 disruptions_allowed=rng.choice([0, 1, 1, 1, 1, 1, 1, 2, 3]),
             )
+
+
+def _exempt_some(snapshot: pb.Snapshot, rng: Random) -> None:
+    """Have pods not be ready under budgets that let these go, and keep to none."""
+    labels = {one.id: one.labels for one in snapshot.pod_classes}
+    for budget in snapshot.disruption_budgets:
+        ((key, value),) = budget.selector.match_labels.items()
+        if _chance(rng, 0.3):
+            for pod in snapshot.pods:
+                if pod.node and labels[pod.class_id].get(key) == value:
+                    pod.exempt_from_budget |= _chance(rng, 0.4)
 
 
 def _add_limits(options: pb.SolveOptions, rng: Random) -> None:

@@ -19,6 +19,9 @@ LIMITS = {
 }
 """Limits of a solve as the plugin's arguments name them."""
 
+POLICIES, ENOUGH = ("IfHealthyBudget", "AlwaysAllow"), 1
+"""Of budgets, each of which lets pods go that are not ready: as many are as must be."""
+
 KEPT: dict[str, Manifest] = {
     "opted-out": {"annotations": {"stowage.dev/do-not-move": "true"}},
     "terminating": {
@@ -109,7 +112,7 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
     own(made, of.owner.kind, of.owner.name)
     if pod.node:
         made["spec"]["nodeName"] = pod.node
-        ready = {"type": "Ready", "status": "True"}
+        ready = {"type": "Ready", "status": str(not pod.exempt_from_budget)}
         made["status"] = {"phase": "Running", "conditions": [ready]}
     return made
 
@@ -148,8 +151,15 @@ def _budgets(snapshot: pb.Snapshot) -> tuple[Manifest, ...]:
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
             "metadata": {"namespace": one.namespace, "name": one.name},
-            "spec": {"selector": MessageToDict(one.selector)},
-            "status": {"disruptionsAllowed": one.disruptions_allowed},
+            "spec": {
+                "selector": MessageToDict(one.selector),
+                "unhealthyPodEvictionPolicy": POLICIES[number % len(POLICIES)],
+            },
+            "status": {
+                "disruptionsAllowed": one.disruptions_allowed,
+                "currentHealthy": ENOUGH,
+                "desiredHealthy": ENOUGH,
+            },
         }
-        for one in snapshot.disruption_budgets
+        for number, one in enumerate(snapshot.disruption_budgets)
     )

@@ -139,7 +139,7 @@ class Oracle:
 
     def _choices(self, index: int) -> list[Place]:
         one, home = self.class_of[index], self.home[index]
-        if home is not None and len(self._budgets(one)) > 1:
+        if home is not None and len(self._over(one)) > 1:
             return [home]
         open_ = [n for n in range(len(self.nodes)) if n == home or self._open(one, n)]
         return [None, *open_]
@@ -156,7 +156,13 @@ class Oracle:
         labels = self.nodes[node].labels
         return all(labels.get(key) == value for key, value in one.node_selector.items())
 
-    def _budgets(self, one: pb.PodClass) -> list[pb.DisruptionBudget]:
+    def _budgets(self, index: int) -> list[pb.DisruptionBudget]:
+        """Return the budgets that count the pod."""
+        if self.pods[index].exempt_from_budget:
+            return []
+        return self._over(self.class_of[index])
+
+    def _over(self, one: pb.PodClass) -> list[pb.DisruptionBudget]:
         return [
             budget
             for budget in self.case.snapshot.disruption_budgets
@@ -168,7 +174,7 @@ class Oracle:
         home, one = self.home[index], self.class_of[index]
         if home is None or node == home:
             return []
-        found = [(one.name, one.disruptions_allowed) for one in self._budgets(one)]
+        found = [(one.name, one.disruptions_allowed) for one in self._budgets(index)]
         asked = self.case.options
         if node is not None and asked.HasField("max_moves"):
             found.append(("moves", asked.max_moves))
@@ -216,15 +222,16 @@ class Oracle:
         """Return whether a pod fits beside those that need not make way for it."""
         one = self.class_of[index]
         staying, came = list(self.fixed), list[There]()
-        for other, home, node in zip(self.class_of, self.home, plan, strict=True):
+        for at, node in enumerate(plan):
             if node is None:
                 continue
+            other, home = self.class_of[at], self.home[at]
             equal = other.priority == one.priority and home is not None
             held = home == node and (
                 _demanding(other)
                 or self._kept_off(other)
-                or self._tight(other)
-                or len(self._budgets(other)) > 1
+                or self._tight(at)
+                or len(self._over(other)) > 1
             )
             if other.priority > one.priority or equal or held:
                 staying.append((other, node, False))
@@ -247,12 +254,13 @@ class Oracle:
                 return True
         return False
 
-    def _tight(self, one: pb.PodClass) -> bool:
-        """Return whether a budget over the class does not allow for all its pods."""
-        for budget in self._budgets(one):
+    def _tight(self, index: int) -> bool:
+        """Return whether a budget over the pod does not allow for all its pods."""
+        for budget in self._budgets(index):
             members = sum(
-                home is not None and _matches(budget.selector, other)
-                for other, home in zip(self.class_of, self.home, strict=True)
+                self.home[at] is not None
+                and any(budget.name == one.name for one in self._budgets(at))
+                for at in range(len(self.pods))
             )
             if members > budget.disruptions_allowed:
                 return True

@@ -712,6 +712,9 @@ type Node struct {
 	Unschedulable bool                   `protobuf:"varint,5,opt,name=unschedulable,proto3" json:"unschedulable,omitempty"`
 	// What an hour of it costs, in millionths of whatever currency; 0 means not known.
 	HourlyPriceMicros int64 `protobuf:"varint,6,opt,name=hourly_price_micros,json=hourlyPriceMicros,proto3" json:"hourly_price_micros,omitempty"`
+	// Why autoscalers may not remove it, even when no pod is left there (for example
+	// "karpenter.sh/do-not-disrupt"). It is in use in every plan then, and pods may come and go.
+	IrremovableReason string `protobuf:"bytes,7,opt,name=irremovable_reason,json=irremovableReason,proto3" json:"irremovable_reason,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -786,6 +789,13 @@ func (x *Node) GetHourlyPriceMicros() int64 {
 		return x.HourlyPriceMicros
 	}
 	return 0
+}
+
+func (x *Node) GetIrremovableReason() string {
+	if x != nil {
+		return x.IrremovableReason
+	}
+	return ""
 }
 
 type Toleration struct {
@@ -1674,9 +1684,12 @@ type Pod struct {
 	// controller.kubernetes.io/pod-deletion-cost; among equal plans the cheaper pods are disturbed.
 	DeletionCost int32 `protobuf:"varint,8,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
 	// Seconds since the pod started.
-	AgeS          int64 `protobuf:"varint,9,opt,name=age_s,json=ageS,proto3" json:"age_s,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	AgeS int64 `protobuf:"varint,9,opt,name=age_s,json=ageS,proto3" json:"age_s,omitempty"`
+	// The Eviction API lets it go whatever its one disruption budget allows, and does not count it
+	// there: it is not ready. Two budgets or more over a pod keep it all the same.
+	ExemptFromBudget bool `protobuf:"varint,10,opt,name=exempt_from_budget,json=exemptFromBudget,proto3" json:"exempt_from_budget,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
@@ -1770,6 +1783,13 @@ func (x *Pod) GetAgeS() int64 {
 		return x.AgeS
 	}
 	return 0
+}
+
+func (x *Pod) GetExemptFromBudget() bool {
+	if x != nil {
+		return x.ExemptFromBudget
+	}
+	return false
 }
 
 type DisruptionBudget struct {
@@ -2634,7 +2654,7 @@ func (x *GainPoint) GetPlaced() int32 {
 }
 
 // How many nodes a plan that consolidates leaves in use: those that hold a pod which would
-// not go with its node.
+// not go with its node, and those that autoscalers may not remove.
 type NodesInUse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Before int32                  `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
@@ -3196,14 +3216,15 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Taint\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
-	"\x06effect\x18\x03 \x01(\tR\x06effect\"\xe3\x02\n" +
+	"\x06effect\x18\x03 \x01(\tR\x06effect\"\x92\x03\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12A\n" +
 	"\vallocatable\x18\x02 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\vallocatable\x12>\n" +
 	"\x06labels\x18\x03 \x03(\v2&.stowage.optimizer.v1.Node.LabelsEntryR\x06labels\x123\n" +
 	"\x06taints\x18\x04 \x03(\v2\x1b.stowage.optimizer.v1.TaintR\x06taints\x12$\n" +
 	"\runschedulable\x18\x05 \x01(\bR\runschedulable\x12.\n" +
-	"\x13hourly_price_micros\x18\x06 \x01(\x03R\x11hourlyPriceMicros\x1a9\n" +
+	"\x13hourly_price_micros\x18\x06 \x01(\x03R\x11hourlyPriceMicros\x12-\n" +
+	"\x12irremovable_reason\x18\a \x01(\tR\x11irremovableReason\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
@@ -3286,7 +3307,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xf7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xa5\x02\n" +
 	"\x03Pod\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -3296,7 +3317,9 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\amovable\x18\x06 \x01(\bR\amovable\x12)\n" +
 	"\x10immovable_reason\x18\a \x01(\tR\x0fimmovableReason\x12#\n" +
 	"\rdeletion_cost\x18\b \x01(\x05R\fdeletionCost\x12\x13\n" +
-	"\x05age_s\x18\t \x01(\x03R\x04ageS\"\xb6\x01\n" +
+	"\x05age_s\x18\t \x01(\x03R\x04ageS\x12,\n" +
+	"\x12exempt_from_budget\x18\n" +
+	" \x01(\bR\x10exemptFromBudget\"\xb6\x01\n" +
 	"\x10DisruptionBudget\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12?\n" +

@@ -39,7 +39,8 @@ func allMove() *contract.Plan {
 		Evictions: evictions("b1", "n1", "b2", "n2")}
 }
 
-// A budget that allows one disruption is kept by each of two evictions alone, and broken by both.
+// A budget that allows one disruption is kept by each of two evictions alone, and broken by both. Pods that go without it
+// are not counted.
 func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
 	allowing := func(allowed int32) *policyv1.PodDisruptionBudget {
 		return &policyv1.PodDisruptionBudget{
@@ -48,12 +49,15 @@ func TestBudgetsAreCountedOverTheWholePlan(t *testing.T) {
 			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 		}
 	}
+	enoughHealthy := allowing(0)
+	enoughHealthy.Status.CurrentHealthy, enoughHealthy.Status.DesiredHealthy = 1, 1
 	_, enough := plan.Decode(allMove(), fourRunningPods(allowing(2)), plan.Strict)
 	_, tooFew := plan.Decode(allMove(), fourRunningPods(allowing(1)), plan.Strict)
+	_, notReady := plan.Decode(allMove(), fourRunningPods(enoughHealthy), plan.Strict)
 
 	var refused *plan.RefusedError
-	if enough != nil || !errors.As(tooFew, &refused) || refused.Reason != plan.OverBudget {
-		t.Errorf("with 2 allowed: %v; with 1: %v", enough, tooFew)
+	if enough != nil || notReady != nil || !errors.As(tooFew, &refused) || refused.Reason != plan.OverBudget {
+		t.Errorf("with 2 allowed: %v; with 1: %v; of pods that are not ready: %v", enough, tooFew, notReady)
 	}
 }
 

@@ -30,10 +30,13 @@ func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {
 }
 
 // checkBudgets: the plan as a whole takes no more of a disruption budget than it allows. The
-// Eviction API looks at one pod at a time.
+// Eviction API looks at one pod at a time. Those that are exempt are not counted.
 func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 	spent := map[*snapshot.Budget]int32{}
 	for _, pod := range plan.Disrupted() {
+		if pod.Exempt {
+			continue
+		}
 		for _, budget := range pod.Budgets {
 			if spent[budget]++; spent[budget] > budget.Allowed {
 				return refuse(OverBudget, "budget %s/%s allows %d disruptions, the plan has more",

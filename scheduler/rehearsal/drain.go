@@ -82,8 +82,11 @@ func namesOf(nodes []Emptied) []string {
 	return names
 }
 
-// isInUse says whether the node has a pod that would not go with it.
+// isInUse says whether the node has a pod that would not go with it, or may not be removed.
 func isInUse(node fwk.NodeInfo) bool {
+	if snapshot.IrremovableReason(node.Node()) != "" {
+		return true
+	}
 	for _, info := range node.GetPods() {
 		if !snapshot.GoesWithItsNode(info.GetPod()) {
 			return true

@@ -17,9 +17,11 @@ import (
 // Budget is a disruption budget.
 type Budget struct {
 	Namespace, Name string
-	// Allowed is how many of its pods may be disrupted in total.
+	// Allowed is how many of its pods may be disrupted in total, without those that it exempts.
 	Allowed  int32
 	selector labels.Selector
+	// exemptsUnready: the Eviction API lets pods that are not ready go whatever is allowed, and does not count them.
+	exemptsUnready bool
 	// message is nil if the budget cannot be sent; then it allows no disruptions.
 	message *contract.DisruptionBudget
 }
@@ -45,8 +47,8 @@ func matchBudgets(objects []*policyv1.PodDisruptionBudget) *budgetIndex {
 }
 
 func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
-	allowed := max(0, object.Status.DisruptionsAllowed) // Kubernetes does not validate a status
-	one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: allowed,
+	allowed := allowedBy(object)
+	one := &Budget{Namespace: object.Namespace, Name: object.Name, Allowed: allowed, exemptsUnready: exemptsUnready(object),
 		message: &contract.DisruptionBudget{
 			Namespace:          object.Namespace,
 			Name:               object.Name,
@@ -57,11 +59,41 @@ func budgetOf(object *policyv1.PodDisruptionBudget) *Budget {
 	if one.selector, err = metav1.LabelSelectorAsSelector(object.Spec.Selector); err != nil {
 		// Fail closed: a budget that cannot be read covers its whole namespace and allows no disruptions.
 		one.selector = labels.Everything()
+		one.exemptsUnready = false
 		one.shrink()
 	} else if _, some := marshalled(one.message); !some {
 		one.shrink()
 	}
 	return one
+}
+
+// mostDisrupted is how many evictions may be under way before the Eviction API refuses more.
+const mostDisrupted = 2000
+
+// allowedBy is how many disruptions the Eviction API would count now. It refuses all while the status is of an earlier spec.
+func allowedBy(object *policyv1.PodDisruptionBudget) int32 {
+	status := &object.Status
+	if status.ObservedGeneration < object.Generation || len(status.DisruptedPods) > mostDisrupted {
+		return 0
+	}
+	return max(0, status.DisruptionsAllowed) // Kubernetes does not validate a status
+}
+
+// exemptsUnready says whether the Eviction API lets pods that run, and are not ready, go without counting them. Such an
+// eviction leaves as many pods healthy as before, and disruptions that are counted leave enough: so it holds for the whole
+// of a plan that keeps to the budget.
+func exemptsUnready(object *policyv1.PodDisruptionBudget) bool {
+	if policy := object.Spec.UnhealthyPodEvictionPolicy; policy != nil && *policy == policyv1.AlwaysAllow {
+		return true
+	}
+	status := &object.Status
+	return status.DesiredHealthy > 0 && status.CurrentHealthy >= status.DesiredHealthy
+}
+
+// LetsMoreGo says whether the Eviction API lets pods go by the second version of a budget that it would have refused by the
+// first.
+func LetsMoreGo(before, now *policyv1.PodDisruptionBudget) bool {
+	return allowedBy(now) > allowedBy(before) || exemptsUnready(now) && !exemptsUnready(before)
 }
 
 func (b *Budget) weight() int { return proto.Size(b.message) }

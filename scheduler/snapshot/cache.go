@@ -127,7 +127,8 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 		_, sent := marshalled(message)
 		if !sent {
 			// Kubernetes does not validate the names of a node's resources. No pods are sent to such a node.
-			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true}
+			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true,
+				IrremovableReason: message.IrremovableReason}
 		}
 		found = &knownNode{node: node, allocatable: resources.OfList(node.Status.Allocatable), message: message,
 			size: proto.Size(message), state: nodeLine(message), unsent: !sent}

@@ -22,14 +22,18 @@ func (s *Snapshot) Fingerprint() string { return s.FingerprintAfter(nil) }
 func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 	lines := make([]string, 0, len(s.Pods)+len(s.forbidden))
 	for uid, pod := range s.Pods {
-		node, reason := pod.Node, pod.Immovable
+		node, reason, exempt := pod.Node, pod.Immovable, pod.Exempt
 		if changed, ok := nodes[uid]; ok && changed != node {
-			node, reason = changed, pod.atRest
+			node, reason, exempt = changed, pod.atRest, false
 		}
 		if node == "" {
 			reason = ""
 		}
-		lines = append(lines, pod.Class+" "+node+" "+reason+" "+strconv.Itoa(int(pod.message.DeletionCost)))
+		line := pod.Class + " " + node + " " + reason + " " + strconv.Itoa(int(pod.message.DeletionCost))
+		if exempt {
+			line += " exempt"
+		}
+		lines = append(lines, line)
 	}
 	for pair := range s.forbidden {
 		lines = append(lines, "not "+pair.Class+" "+pair.Node)

@@ -29,6 +29,8 @@ func podMessage(pod *Pod, now time.Time) *contract.Pod {
 		ImmovableReason: pod.Immovable,
 		DeletionCost:    cost,
 		AgeS:            ageSeconds(pod.Object, now),
+
+		ExemptFromBudget: pod.Exempt,
 	}
 }
 

@@ -28,6 +28,22 @@ func priceOf(node *v1.Node) int64 {
 	return price.ScaledValue(resource.Micro)
 }
 
+// keepers are the annotations with which autoscalers leave a node alone, whatever runs there, if they are "true".
+var keepers = []string{"karpenter.sh/do-not-disrupt", "cluster-autoscaler.kubernetes.io/scale-down-disabled"}
+
+// IrremovableReason is the annotation for which autoscalers do not remove the node, or "". One that is being deleted goes
+// anyhow.
+func IrremovableReason(node *v1.Node) string {
+	if node.DeletionTimestamp == nil {
+		for _, annotation := range keepers {
+			if node.Annotations[annotation] == "true" {
+				return annotation
+			}
+		}
+	}
+	return ""
+}
+
 // nodeMessage is a node in the contract's form. One that is being deleted takes no further pods, whatever they tolerate.
 func nodeMessage(node *v1.Node) *contract.Node {
 	message := &contract.Node{
@@ -39,6 +55,7 @@ func nodeMessage(node *v1.Node) *contract.Node {
 			return &contract.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)}
 		}),
 		HourlyPriceMicros: priceOf(node),
+		IrremovableReason: IrremovableReason(node),
 	}
 	if node.DeletionTimestamp != nil {
 		message.Allocatable.Pods = 0
@@ -50,7 +67,8 @@ func nodeMessage(node *v1.Node) *contract.Node {
 func closed(node *contract.Node) *contract.Node {
 	room := proto.CloneOf(node.Allocatable)
 	room.Pods = 0
-	return &contract.Node{Name: node.Name, Allocatable: room, Labels: node.Labels, Taints: node.Taints, Unschedulable: true}
+	return &contract.Node{Name: node.Name, Allocatable: room, Labels: node.Labels, Taints: node.Taints, Unschedulable: true,
+		IrremovableReason: node.IrremovableReason}
 }
 
 // NodeState is equal for two versions of a node that differ in nothing that can change an answer.
@@ -80,7 +98,8 @@ func (l *labelled) shrink() {
 	read := maps.Clone(whole.Labels)
 	maps.DeleteFunc(read, func(key, _ string) bool { return !l.reads().Has(key) })
 	*l.message = &contract.Node{Name: whole.Name, Allocatable: whole.Allocatable, Labels: read,
-		Taints: whole.Taints, Unschedulable: whole.Unschedulable, HourlyPriceMicros: whole.HourlyPriceMicros}
+		Taints: whole.Taints, Unschedulable: whole.Unschedulable, HourlyPriceMicros: whole.HourlyPriceMicros,
+		IrremovableReason: whole.IrremovableReason}
 	l.size = proto.Size(*l.message)
 }
 

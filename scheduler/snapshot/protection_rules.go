@@ -192,7 +192,12 @@ func isTooYoung(s *subject) bool {
 // isKeptByBudgets: the budget allows no disruption, or there are two: the Eviction API always refuses pods with more than
 // one budget.
 func isKeptByBudgets(s *subject) bool {
-	return len(s.budgets) > 1 || len(s.budgets) == 1 && s.budgets[0].Allowed < 1
+	return len(s.budgets) > 1 || len(s.budgets) == 1 && s.budgets[0].Allowed < 1 && !isExempt(s)
+}
+
+// isExempt: the Eviction API lets the pod go without its budget.
+func isExempt(s *subject) bool {
+	return len(s.budgets) == 1 && s.budgets[0].exemptsUnready && !podutil.IsPodReady(s.pod)
 }
 
 // Reasons why a running pod may not be disrupted.

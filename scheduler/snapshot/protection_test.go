@@ -181,6 +181,61 @@ func TestASingletonIsMovedOnlyUnderABudget(t *testing.T) {
 	}
 }
 
+// A pod that is not ready is of no use to its workload, and the Eviction API lets it go although the budget allows nothing: to
+// keep it would be a false proof. It must not use up what the budget allows to the others.
+func TestPodsThatAreNotReadyGoAsTheEvictionAPILetsThem(t *testing.T) {
+	always, ifHealthy := policyv1.AlwaysAllow, policyv1.IfHealthyBudget
+	type counts struct{ allowed, healthy, desired int32 }
+	cases := map[string]struct {
+		policy  *policyv1.UnhealthyPodEvictionPolicyType
+		status  counts
+		change  func(*policyv1.PodDisruptionBudget)
+		unready string
+		exempt  bool
+		ready   string
+	}{
+		"enough are healthy":            {nil, counts{0, 2, 2}, nil, "", true, snapshot.DisruptionBudget},
+		"enough, and it is said":        {&ifHealthy, counts{0, 2, 2}, nil, "", true, snapshot.DisruptionBudget},
+		"more than enough":              {nil, counts{1, 3, 2}, nil, "", true, ""},
+		"too few are healthy":           {nil, counts{0, 1, 2}, nil, snapshot.DisruptionBudget, false, snapshot.DisruptionBudget},
+		"too few, and always allowed":   {&always, counts{0, 1, 2}, nil, "", true, snapshot.DisruptionBudget},
+		"none need to be healthy":       {nil, counts{0, 2, 0}, nil, snapshot.DisruptionBudget, false, snapshot.DisruptionBudget},
+		"none need to be, two may go":   {nil, counts{2, 2, 0}, nil, "", false, ""},
+		"no status yet, always allowed": {&always, counts{}, nil, "", true, snapshot.DisruptionBudget},
+		"the status is of an earlier spec": {nil, counts{1, 3, 2}, func(b *policyv1.PodDisruptionBudget) { b.Generation = 2 },
+			"", true, snapshot.DisruptionBudget},
+		"negative": {nil, counts{-1, 1, 2}, nil, snapshot.DisruptionBudget, false, snapshot.DisruptionBudget},
+		"the selector cannot be read": {&always, counts{1, 3, 2}, func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}
+		}, snapshot.DisruptionBudget, false, snapshot.DisruptionBudget},
+	}
+	for name, c := range cases {
+		budget := aBudget("b", "a", c.status.allowed)
+		budget.Spec.UnhealthyPodEvictionPolicy = c.policy
+		budget.Status.CurrentHealthy, budget.Status.DesiredHealthy = c.status.healthy, c.status.desired
+		if c.change != nil {
+			c.change(budget)
+		}
+		in := snapshot.Input{Nodes: []*v1.Node{aNode("n1", "4", "8Gi")}, Pods: []*v1.Pod{aPod("unready", "n1"), aPod("ready", "n1", ready)},
+			Budgets: []*policyv1.PodDisruptionBudget{budget}, Rules: rules()}
+
+		s := snapshot.Build(in)
+
+		unready, healthy := s.Pods["uid-unready"], s.Pods["uid-ready"]
+		if unready.Immovable != c.unready || unready.Exempt != c.exempt || healthy.Immovable != c.ready || healthy.Exempt {
+			t.Errorf("%s: not ready %q, exempt %t; ready %q, exempt %t", name, unready.Immovable, unready.Exempt, healthy.Immovable, healthy.Exempt)
+		}
+		if sent := s.Message.Pods[1]; sent.Name != "unready" || sent.ExemptFromBudget != c.exempt {
+			t.Errorf("%s: the optimiser gets %v", name, sent)
+		}
+
+		in.Budgets = append(in.Budgets, aBudget("second", "a", 5))
+		if both := snapshot.Build(in).Pods["uid-unready"]; both.Immovable != snapshot.DisruptionBudget || both.Exempt {
+			t.Errorf("%s, and a second budget: %q, exempt %t", name, both.Immovable, both.Exempt)
+		}
+	}
+}
+
 // No event tells a waiting pod that others have become old enough to be moved, so there must be another solve at that
 // time, and not before the first of them is old enough.
 func TestTheEarliestEndOfAPassingRuleIsKept(t *testing.T) {
@@ -437,5 +492,32 @@ func TestANodeWithItsOwnPodsAloneIsNotInUse(t *testing.T) {
 	}
 	if used := s.InUse(map[types.UID]string{"uid-p": "n1"}); len(used) != 1 || used["n1"] != 1 {
 		t.Errorf("in use after the move %v", used)
+	}
+}
+
+// Neither autoscaler takes such a node away, so that it costs the same without pods.
+func TestANodeThatAutoscalersMayNotRemoveIsInUseInAnyCase(t *testing.T) {
+	now := metav1.Now()
+	for annotation, value := range map[string]string{"karpenter.sh/do-not-disrupt": "true",
+		"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true", "karpenter.sh/nodepool": "true"} {
+		kept, leaving, other := aNode("n1", "4", "8Gi"), aNode("n2", "4", "8Gi"), aNode("n3", "4", "8Gi")
+		kept.Annotations = map[string]string{annotation: value}
+		leaving.Annotations, leaving.DeletionTimestamp = kept.Annotations, &now
+		other.Annotations = map[string]string{annotation: "false"}
+
+		s := build([]*v1.Node{kept, leaving, other}, aPod("p", "n1"))
+
+		want := ""
+		if annotation != "karpenter.sh/nodepool" {
+			want = annotation
+		}
+		for i, reason := range []string{want, "", ""} {
+			if got := s.Message.Nodes[i].IrremovableReason; got != reason {
+				t.Errorf("%s on node %d: %q, want %q", annotation, i+1, got, reason)
+			}
+		}
+		if _, stays := s.InUse(map[types.UID]string{"uid-p": "n3"})["n1"]; stays != (want != "") {
+			t.Errorf("%s: in use when its pod has moved: %t", annotation, stays)
+		}
 	}
 }

@@ -72,6 +72,8 @@ type Node struct {
 	Outside bool
 	// HourlyPriceMicros is what an hour of it costs; 0 is not known, or none of the plan's business.
 	HourlyPriceMicros int64
+	// IrremovableReason is why autoscalers may not remove it; empty means that they may.
+	IrremovableReason string
 	// State is equal for two versions of the node that differ in nothing that can change an answer.
 	State string
 }
@@ -89,6 +91,8 @@ type Pod struct {
 	Immovable string
 	// Budgets are the disruption budgets that cover the pod.
 	Budgets []*Budget
+	// Exempt pods run and are not ready, and go without their budget.
+	Exempt bool
 	// Unsupported is set if no plan may place the pod.
 	Unsupported bool
 	// atRest is the reason that will hold once the pod has settled on a node.
@@ -196,6 +200,7 @@ func (s *Snapshot) addNodes(nodes []*v1.Node, scope Scope, cache *Cache) []*labe
 			State:       known.state,
 
 			HourlyPriceMicros: s.Message.Nodes[i].HourlyPriceMicros,
+			IrremovableReason: s.Message.Nodes[i].IrremovableReason,
 		}
 	}
 	return all
@@ -278,7 +283,7 @@ func (s *Snapshot) addPod(one seen, of *subject) {
 	var now string
 	now, pod.atRest = protection(of)
 	if pod.Node != "" {
-		pod.Immovable = now
+		pod.Immovable, pod.Exempt = now, isExempt(of)
 		s.noteChange(of.passes(now))
 		node := s.Nodes[pod.Node]
 		node.Used = node.Used.Plus(pod.Requests)
@@ -298,10 +303,15 @@ func (s *Snapshot) noteChange(at time.Time) {
 // DeletionCost is the pod's controller.kubernetes.io/pod-deletion-cost.
 func (p *Pod) DeletionCost() int32 { return p.message.DeletionCost }
 
-// InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node without such a
-// pod is not in use.
+// InUse counts the pods by node that would not go with it, once the given pods have these nodes. A node that is not in the
+// map is not in use; one that may not be removed is, even without such a pod.
 func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
 	count := map[string]int{}
+	for name, node := range s.Nodes {
+		if node.IrremovableReason != "" {
+			count[name] = 0
+		}
+	}
 	for uid, pod := range s.Pods {
 		node := pod.Node
 		if changed, moved := after[uid]; moved {

@@ -14,6 +14,9 @@ from stowage_optimizer.errors import INVALID_INPUT, OptimizerError
 
 M = TypeVar("M", bound=Message)
 
+BUDGET = "disruption-budget"
+"""Reason of the refusals that name pods which a budget keeps."""
+
 
 def read_snapshot(path: Path) -> pb.Snapshot:
     """Return the snapshot in the file ``path``.
@@ -43,7 +46,8 @@ def read_plan(path: Path) -> pb.Plan:
 def read_left_alone(path: Path) -> set[str]:
     """Return what the update in the file ``path`` left out, by its refusals.
 
-    Classes by their id, everything else as in ``budget namespace/name``.
+    Classes by their id, everything else as in ``budget namespace/name``. Not what
+    budgets keep: these are in the snapshot.
 
     Raises
     ------
@@ -54,7 +58,9 @@ def read_left_alone(path: Path) -> set[str]:
     if not (isinstance(read, dict) and "plan" in read):
         return set()
     refusals = _message(path, read, pb.SolveUpdate()).refusals
-    return {one.subject.removeprefix("class ") for one in refusals}
+    return {
+        one.subject.removeprefix("class ") for one in refusals if one.reason != BUDGET
+    }
 
 
 def write_answer(path: Path, update: pb.SolveUpdate) -> None:

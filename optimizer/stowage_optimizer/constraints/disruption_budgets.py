@@ -3,7 +3,7 @@
 A budget counts over the whole plan. One that allows no disruption keeps its pods where
 they are, and so do two budgets over one pod: it cannot be evicted, the API answers 500.
 Every other budget is an `Allowance` of the packing: which of its pods go is chosen with
-the plan.
+the plan. Pods that are exempt from their budget are kept by none but a second one.
 """
 
 from __future__ import annotations
@@ -51,19 +51,20 @@ def budgets_of(snapshot: Snapshot) -> Budgets:
     by_namespace: defaultdict[str, list[int]] = defaultdict(list)
     for index, budget in enumerate(snapshot.budgets):
         by_namespace[budget.namespace].append(index)
-    for class_id in snapshot.pods.running_classes:
+    for class_id in snapshot.pods.movable_classes:
         pod_class = snapshot.classes[class_id]
         found = [
             index
             for index in by_namespace[pod_class.namespace]
             if selects(snapshot.budgets[index].selector, pod_class.labels)
         ]
-        detail = _problem([snapshot.budgets[index] for index in found])
+        over = [snapshot.budgets[index] for index in found]
+        detail = _problem(over, exempt=bool(pod_class.exempt_of))
         if detail:
             _, refusals[class_id] = class_refusal(
                 pod_class, "disruption-budget", detail
             )
-        elif found:
+        elif found and not pod_class.exempt_of:
             covering[class_id] = found[0]
     return Budgets(frozenset(refusals), covering, tuple(refusals.values()))
 
@@ -93,10 +94,10 @@ def allowances(
             yield Allowance(tuple(members[number]), most)
 
 
-def _problem(budgets: Sequence[DisruptionBudget]) -> str:
+def _problem(budgets: Sequence[DisruptionBudget], *, exempt: bool) -> str:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
         return f"more than one budget selects its pods: {names}"
-    if budgets and budgets[0].disruptions_allowed < 1:
+    if budgets and not exempt and budgets[0].disruptions_allowed < 1:
         return f"budget {budgets[0].name} allows no disruption now"
     return ""

@@ -111,7 +111,7 @@ class _Reduction:
             home=self.home[members],
             pod_uids=tuple(compress(pods.uid, in_play.tolist())),
             tiers=tuple(sorted(tiers, reverse=True)),
-            refusals=tuple(self._refusals()),
+            refusals=tuple(dict.fromkeys(self._refusals())),
             relations=self._relations(in_play) if self.relational else None,
             snapshot=snapshot,
             allowances=tuple(

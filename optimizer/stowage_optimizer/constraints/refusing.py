@@ -15,7 +15,7 @@ from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
 def class_refusal(pod_class: PodClass, reason: str, detail: str) -> tuple[str, Refusal]:
     """Return the id of ``pod_class`` and the refusal that names it."""
-    return pod_class.id, Refusal(f"class {pod_class.id}", reason, detail)
+    return pod_class.id, Refusal(f"class {pod_class.name}", reason, detail)
 
 
 NO_CAPACITY = "is no capacity: no pod moves for its pods, and they do not move"
@@ -60,8 +60,9 @@ def _with_anti_affinity(
     """Yield the carriers of ``others``, and classes that running ones keep off."""
     running = snapshot.pods.running_classes
     for rule in others:
+        carrier = snapshot.classes[rule.carrier]
         yield class_refusal(
-            snapshot.classes[rule.carrier],
+            carrier,
             "pod-anti-affinity",
             f"anti-affinity over {rule.term.topology_key} {NO_CAPACITY}",
         )
@@ -70,5 +71,5 @@ def _with_anti_affinity(
                 yield class_refusal(
                     snapshot.classes[selected],
                     "kept-away",
-                    f"running pods of class {rule.carrier} have anti-affinity to it",
+                    f"running pods of class {carrier.name} have anti-affinity to it",
                 )

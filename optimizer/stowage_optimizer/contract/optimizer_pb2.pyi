@@ -141,7 +141,7 @@ class Taint(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., effect: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable", "hourly_price_micros")
+    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable", "hourly_price_micros", "irremovable_reason")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -155,13 +155,15 @@ class Node(_message.Message):
     TAINTS_FIELD_NUMBER: _ClassVar[int]
     UNSCHEDULABLE_FIELD_NUMBER: _ClassVar[int]
     HOURLY_PRICE_MICROS_FIELD_NUMBER: _ClassVar[int]
+    IRREMOVABLE_REASON_FIELD_NUMBER: _ClassVar[int]
     name: str
     allocatable: Resources
     labels: _containers.ScalarMap[str, str]
     taints: _containers.RepeatedCompositeFieldContainer[Taint]
     unschedulable: bool
     hourly_price_micros: int
-    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ..., hourly_price_micros: _Optional[int] = ...) -> None: ...
+    irremovable_reason: str
+    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ..., hourly_price_micros: _Optional[int] = ..., irremovable_reason: _Optional[str] = ...) -> None: ...
 
 class Toleration(_message.Message):
     __slots__ = ("key", "operator", "value", "effect")
@@ -339,7 +341,7 @@ class PodClass(_message.Message):
     def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ...) -> None: ...
 
 class Pod(_message.Message):
-    __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason", "deletion_cost", "age_s")
+    __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason", "deletion_cost", "age_s", "exempt_from_budget")
     UID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -349,6 +351,7 @@ class Pod(_message.Message):
     IMMOVABLE_REASON_FIELD_NUMBER: _ClassVar[int]
     DELETION_COST_FIELD_NUMBER: _ClassVar[int]
     AGE_S_FIELD_NUMBER: _ClassVar[int]
+    EXEMPT_FROM_BUDGET_FIELD_NUMBER: _ClassVar[int]
     uid: str
     namespace: str
     name: str
@@ -358,7 +361,8 @@ class Pod(_message.Message):
     immovable_reason: str
     deletion_cost: int
     age_s: int
-    def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., class_id: _Optional[str] = ..., node: _Optional[str] = ..., movable: _Optional[bool] = ..., immovable_reason: _Optional[str] = ..., deletion_cost: _Optional[int] = ..., age_s: _Optional[int] = ...) -> None: ...
+    exempt_from_budget: bool
+    def __init__(self, uid: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., class_id: _Optional[str] = ..., node: _Optional[str] = ..., movable: _Optional[bool] = ..., immovable_reason: _Optional[str] = ..., deletion_cost: _Optional[int] = ..., age_s: _Optional[int] = ..., exempt_from_budget: _Optional[bool] = ...) -> None: ...
 
 class DisruptionBudget(_message.Message):
     __slots__ = ("namespace", "name", "selector", "disruptions_allowed")

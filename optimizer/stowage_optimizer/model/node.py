@@ -66,6 +66,8 @@ class Node:
     ----------
     hourly_price_micros
         In millionths of whatever currency; 0 where it is not known.
+    irremovable_reason
+        Why autoscalers may not remove it, so that it is in use whatever runs there.
     """
 
     name: str
@@ -74,3 +76,4 @@ class Node:
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     hourly_price_micros: int = 0
+    irremovable_reason: str = ""

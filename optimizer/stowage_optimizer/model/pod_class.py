@@ -96,6 +96,8 @@ class PodClass:
     ``unsupported`` names needs beyond this model; ``required_node_affinity`` holds
     alternatives, none meaning no requirement. Each entry of ``volume_node_affinity``
     holds the alternatives of one volume, none meaning that no node has it.
+    ``exempt_of`` is the id of the class in the message whose pods these are, of those
+    that go without their disruption budget; empty for other classes.
     """
 
     id: str
@@ -116,6 +118,12 @@ class PodClass:
     preferred_node_affinity: tuple[PreferredNodeTerm, ...] = ()
     preferred_pod_affinity: tuple[PreferredPodTerm, ...] = ()
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
+    exempt_of: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its id in the message."""
+        return self.exempt_of or self.id
 
     @property
     def demanding(self) -> bool:

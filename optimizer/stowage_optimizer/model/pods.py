@@ -26,7 +26,8 @@ class Pod:
     """One pod; ``node`` None means pending.
 
     ``deletion_cost`` is ``controller.kubernetes.io/pod-deletion-cost``; ``age_s``
-    counts seconds since the pod started.
+    counts seconds since the pod started. A pod that is ``exempt_from_budget`` goes
+    without its disruption budget, unless there are two.
     """
 
     uid: str
@@ -38,6 +39,7 @@ class Pod:
     immovable_reason: str = ""
     deletion_cost: int = 0
     age_s: int = 0
+    exempt_from_budget: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Pods(Sequence[Pod]):
     immovable_reason: Sequence[str] = ()
     deletion_cost: Sequence[int] = ()
     age_s: Sequence[int] = ()
+    exempt_from_budget: Sequence[bool] = ()
 
     def __len__(self) -> int:
         return len(self.uid)
@@ -77,6 +80,7 @@ class Pods(Sequence[Pod]):
             self.immovable_reason[index],
             self.deletion_cost[index],
             self.age_s[index],
+            self.exempt_from_budget[index],
         )
 
     def __iter__(self) -> Iterator[Pod]:
@@ -102,6 +106,11 @@ class Pods(Sequence[Pod]):
     def running_classes(self) -> tuple[str, ...]:
         """The ids of the classes that have running pods, as `classes` orders them."""
         return self._classes_of(self.running)
+
+    @cached_property
+    def movable_classes(self) -> tuple[str, ...]:
+        """The ids of the classes with running pods that may move, in that order."""
+        return self._classes_of(self.running & np.array(self.movable, np.bool_))
 
     @cached_property
     def waiting_classes(self) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ class Index:
         Those that a pod is on.
     movable
         The numbers of the nodes of those running pods of a class that may be moved.
+    counted
+        How many of them a disruption budget over the class counts.
     placed
         How many pods of a priority have a node.
     free
@@ -58,6 +60,7 @@ class Index:
         self.pods = {pod.uid: pod for pod in snapshot.pods}
         self.unknown_nodes: set[str] = set()
         self.movable: defaultdict[str, list[int]] = defaultdict(list)
+        self.counted: Counter[str] = Counter()
         at: defaultdict[str, list[int]] = defaultdict(list)
         for pod in self.pods.values():
             node, class_id = pod.node, pod.class_id
@@ -66,6 +69,7 @@ class Index:
                 numbers.append(self.number[node])
                 if pod.movable:
                     self.movable[class_id].append(self.number[node])
+                    self.counted[class_id] += not pod.exempt_from_budget
             elif node:
                 self.unknown_nodes.add(node)
         self.present = frozenset(at)
@@ -123,6 +127,13 @@ class Index:
             pod.node
             for pod in self.pods.values()
             if pod.node and outlasts_its_node(pod)
+        )
+
+    @cached_property
+    def irremovable(self) -> frozenset[str]:
+        """The nodes that are in use whatever runs there."""
+        return frozenset(
+            name for name, node in self.nodes.items() if node.irremovable_reason
         )
 
     @cached_property

@@ -14,20 +14,29 @@ from stowage_optimizer.verify.violation import Violation
 
 def check_movability(case: Case) -> Iterator[Violation]:
     """Yield running pods that are disrupted although they may not be moved."""
-    classes = {one.class_id for one in case.disrupted}
-    problems = {name: list(budget_problems(case, name)) for name in classes}
+    kinds = {
+        (one.class_id, case.pods[one.uid].exempt_from_budget) for one in case.disrupted
+    }
+    problems = {
+        (name, exempt): list(budget_problems(case, name, exempt=exempt))
+        for name, exempt in kinds
+    }
     for uid, *_, class_id, _ in case.disrupted:
         pod = case.pods[uid]
         if not pod.movable:
             reason = pod.immovable_reason or "no reason given"
             yield Violation("immovable", uid, f"may not be moved ({reason})")
-        for problem in problems[class_id]:
+        for problem in problems[class_id, pod.exempt_from_budget]:
             yield Violation("disruption-budget", uid, problem)
 
 
 def check_budgets(case: Case) -> Iterator[Violation]:
     """Yield budgets of which the whole plan takes more than they allow."""
-    disrupted = Counter(one.class_id for one in case.disrupted)
+    disrupted = Counter(
+        one.class_id
+        for one in case.disrupted
+        if not case.pods[one.uid].exempt_from_budget
+    )
     for budget, names in case.index.covered:
         spent = sum(disrupted[name] for name in names)
         if spent > max(0, budget.disruptions_allowed):
@@ -70,13 +79,13 @@ class Disruptable:
             if name not in excluded
             and not demanding(case.classes[name])
             and not _unverifiable_needs(case.classes[name])
-            and not any(budget_problems(case, name))
+            and not any(budget_problems(case, name, exempt=True))
         }
         scarce: set[str] = set()
         for budget, names in case.index.covered:
             members = names & self.classes
-            number = sum(len(case.index.movable[name]) for name in members)
-            if number > budget.disruptions_allowed:
+            number = sum(case.index.counted[name] for name in members)
+            if number > max(0, budget.disruptions_allowed):
                 scarce |= members
         self.classes -= scarce
         self._disrupted = {one.uid for one in case.disrupted if one.class_id in scarce}
@@ -88,12 +97,12 @@ class Disruptable:
         return self._case.class_id(uid) in self.classes or uid in self._disrupted
 
 
-def budget_problems(case: Case, class_id: str) -> Iterator[str]:
-    """Yield why budgets allow to disrupt no pod of the class, if they do not."""
+def budget_problems(case: Case, class_id: str, *, exempt: bool) -> Iterator[str]:
+    """Yield why budgets allow to disrupt no such pod of the class, if they do not."""
     budgets = case.index.budgets.get(class_id, ())
     if len(budgets) > 1:
         yield "is under two budgets or more"
-    elif budgets and budgets[0].disruptions_allowed < 1:
+    elif budgets and not exempt and budgets[0].disruptions_allowed < 1:
         yield f"budget {budgets[0].name} allows no disruption"
 
 

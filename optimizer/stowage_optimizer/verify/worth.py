@@ -134,9 +134,9 @@ def _prices(case: Case, before: Set[str], after: Set[str]) -> tuple[int, int] | 
 
 
 def _in_use(case: Case) -> tuple[Set[str], Set[str]]:
-    """Return the nodes that hold a pod which would not go with its node.
+    """Return the nodes in use, before the plan and after it.
 
-    That is before the plan and after it.
+    They hold a pod which would not go with its node, or may not be removed.
     """
     before = case.index.in_use
     after = before.copy()
@@ -144,7 +144,8 @@ def _in_use(case: Case) -> tuple[Set[str], Set[str]]:
         for (_, node), uids in pairs.items():
             lasting = sum(outlasts_its_node(case.pods[uid]) for uid in uids)
             after[node] += change * lasting
-    return before.keys(), (+after).keys()
+    always = case.index.irremovable
+    return before.keys() | always, (+after).keys() | always
 
 
 def check_worth(case: Case) -> Iterator[Violation]:

@@ -23,6 +23,7 @@ import (
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // solver is the optimiser as the plugin sees it.
@@ -198,8 +199,7 @@ func (p *Plugin) podHandler() cache.ResourceEventHandler {
 	}
 }
 
-// budgetHandler asks for another solve when a budget allows more disruptions than before: no other plugin reacts to
-// budgets, so the waiting pods would not be tried again.
+// budgetHandler asks for another solve when a budget lets more pods go than before: no other plugin reacts to budgets, so the waiting pods would not be tried again.
 func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
 	again := func() {
 		p.trigger.retry()
@@ -209,7 +209,7 @@ func (p *Plugin) budgetHandler() cache.ResourceEventHandler {
 		UpdateFunc: func(old, object any) {
 			before, known := old.(*policyv1.PodDisruptionBudget)
 			now, ok := object.(*policyv1.PodDisruptionBudget)
-			if known && ok && now.Status.DisruptionsAllowed > before.Status.DisruptionsAllowed {
+			if known && ok && snapshot.LetsMoreGo(before, now) {
 				again()
 			}
 		},

@@ -25,6 +25,8 @@ type claim struct {
 	aside []string
 	// consolidates: it is about nodes in use, not about waiting pods.
 	consolidates bool
+	// irremovable are the nodes of the scope that no such plan empties, each with the annotation that keeps it.
+	irremovable []string
 }
 
 // Reasons of the condition Optimal.
@@ -113,8 +115,24 @@ func placesAllAtNoCost(found *contract.Plan, waiting int) bool {
 // proved says that no plan for the cluster is better.
 func (c *claim) proved() bool { return c.solved && len(c.aside) == 0 }
 
-// message is what is proved: all of it in the given words, or of which part.
+// irremovableShown is how many nodes are named that autoscalers may not remove.
+const irremovableShown = 3
+
+// message is what is proved: all of it in the given words, or of which part; and by what rule nodes are left alone.
 func (c *claim) message(all string) string {
+	said := c.proof(all)
+	if len(c.irremovable) == 0 {
+		return said
+	}
+	said += "; in use whatever happens, since autoscalers may not remove them: " +
+		strings.Join(c.irremovable[:min(irremovableShown, len(c.irremovable))], ", ")
+	if more := len(c.irremovable) - irremovableShown; more > 0 {
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	return said
+}
+
+func (c *claim) proof(all string) string {
 	switch {
 	case !c.solved:
 		return messageNotProved

@@ -77,7 +77,7 @@ func emptiedBy(checked *plan.Plan, of *snapshot.Snapshot) (nodes []emptied) {
 		leaving[move.From] = append(leaving[move.From], move)
 	}
 	for name, moves := range leaving {
-		if after[name] > 0 {
+		if _, stays := after[name]; stays {
 			continue // its pods only make room
 		}
 		price, cost := 1.0, 0.0
@@ -223,7 +223,7 @@ func (s *solveSession) rehearseDrain(ctx context.Context, nodes []emptied) (*con
 func (s *solveSession) idleNodes() (names []string) {
 	used := s.snapshot.InUse(nil)
 	for name, node := range s.snapshot.Nodes {
-		if !node.Outside && used[name] == 0 {
+		if _, is := used[name]; !is && !node.Outside {
 			names = append(names, name)
 		}
 	}
@@ -303,7 +303,7 @@ func (s *solveSession) inUse(after map[types.UID]string) (nodes int32, micros in
 
 // consolidationClaim is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer moves do.
 func (s *solveSession) consolidationClaim() claim {
-	made := claim{consolidates: true}
+	made := claim{consolidates: true, irremovable: s.irremovable()}
 	in := s.answer.Plan.GetNodesInUse()
 	if in != nil {
 		least := in.After == in.LowerBound
@@ -337,6 +337,17 @@ func (s *solveSession) consolidationClaim() claim {
 		made.aside = append(made.aside, fmt.Sprintf("%d nodes that the rehearsal could not empty", stuck))
 	}
 	return made
+}
+
+// irremovable are the nodes of the scope that autoscalers may not remove, by name, each with the reason.
+func (s *solveSession) irremovable() (nodes []string) {
+	for name, node := range s.snapshot.Nodes {
+		if node.IrremovableReason != "" && !node.Outside {
+			nodes = append(nodes, name+" ("+node.IrremovableReason+")")
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
 }
 
 // nothingToEmpty is why there is no plan.

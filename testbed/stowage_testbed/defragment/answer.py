@@ -34,7 +34,7 @@ from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Simulator, Verification
 from stowage_testbed.whatif.allowance import Allowance
 from stowage_testbed.whatif.findings import NotJudged
-from stowage_testbed.whatif.in_use import emptied_by, nodes_in_use
+from stowage_testbed.whatif.in_use import emptied_by, irremovable_nodes, nodes_in_use
 from stowage_testbed.whatif.inventory import Inventory, part_of
 from stowage_testbed.whatif.judged import uid_of
 from stowage_testbed.whatif.kept import KeptPods
@@ -204,6 +204,7 @@ class Answer:
             kept=tuple(KeptPods(scope.snapshot).by_rule()),
             not_judged=tuple(dict.fromkeys(self._not_judged())),
             in_time=self.proposal.in_time,
+            irremovable=irremovable_nodes(scope.snapshot, scope.names),
         )
 
     def _opened(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from stowage_testbed.amounts.price import exact_price
-from stowage_testbed.whatif.findings import Kept, NotJudged
+from stowage_testbed.whatif.findings import IrremovableNode, Kept, NotJudged
 
 Certainty = Literal["Reserved", "Rehearsed"]
 RESERVED: Certainty = "Reserved"
@@ -86,7 +86,7 @@ class Defragmentation:
     ----------
     nodes, idle_nodes
         Of those that were asked about; idle ones hold no pod but those that go with
-        their node.
+        their node, and may be removed.
     before, after
         The nodes in use, now and by the plan.
     least
@@ -112,6 +112,8 @@ class Defragmentation:
         Nodes in use without a price where others have one.
     in_time
         Whether there was time to look for a plan.
+    irremovable
+        Nodes that are in use whatever runs there.
     """
 
     nodes: int
@@ -131,6 +133,7 @@ class Defragmentation:
     kept: tuple[Kept, ...]
     not_judged: tuple[NotJudged, ...]
     in_time: bool
+    irremovable: tuple[IrremovableNode, ...] = ()
 
     @property
     def saved_micros(self) -> int:

@@ -19,6 +19,7 @@ from stowage_testbed.defragment.findings import (
 )
 from stowage_testbed.text.lines import columns, count, cut, first_of, fitted, further
 from stowage_testbed.text.table import Table
+from stowage_testbed.whatif.findings import irremovable_in_words
 
 NODES, MOVES, REASONS = 12, 5, 2
 """How many of each are shown; what is left out is counted."""
@@ -172,6 +173,7 @@ def limits_of(found: Defragmentation) -> Iterator[str]:
     if found.without_price:
         nodes = first_of(found.without_price, REASONS)
         yield f"Without a price, and left as they are: {nodes}."
+    yield from irremovable_in_words(found.irremovable)
     if found.kept:
         rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
         yield f"Running pods that stay by a rule: {first_of(rules, 2 * REASONS)}."
@@ -228,6 +230,11 @@ def _tables(found: Defragmentation) -> Iterator[Table]:
         "Running pods that stay where they are",
         ("rule", "pods", "for example"),
         tuple((one.rule, str(one.pods), one.example) for one in found.kept),
+    )
+    yield Table(
+        "Nodes that autoscalers may not remove",
+        ("node", "annotation"),
+        tuple((one.name, one.reason) for one in found.irremovable),
     )
     yield Table(
         "Not judged",

@@ -28,7 +28,11 @@ from stowage_testbed.whatif.findings import (
     NotJudged,
     telling,
 )
-from stowage_testbed.whatif.in_use import emptied_by, leaving_in_turn
+from stowage_testbed.whatif.in_use import (
+    emptied_by,
+    irremovable_nodes,
+    leaving_in_turn,
+)
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
 from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
 from stowage_testbed.whatif.kept import KeptPods, Workloads
@@ -291,6 +295,9 @@ class _Answer:
             )
             if in_use.price_before_micros
             else None,
+            irremovable=irremovable_nodes(
+                snapshot, {node.name for node in snapshot.nodes}
+            ),
         )
 
     def _left_out(self) -> dict[Remark, None]:

@@ -81,6 +81,11 @@ def _tables(found: Findings) -> Iterator[Table]:
         "Nodes that could be emptied", ("node",), tuple((one,) for one in found.emptied)
     )
     yield Table(
+        "Nodes that autoscalers may not remove",
+        ("node", "annotation"),
+        tuple((one.name, one.reason) for one in found.irremovable),
+    )
+    yield Table(
         "Not judged",
         ("why", "what", "detail"),
         tuple((one.reason, one.subject, one.detail) for one in found.not_judged),

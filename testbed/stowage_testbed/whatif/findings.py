@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from stowage_testbed.text.lines import first_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,17 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class IrremovableNode:
+    """A node that autoscalers may not remove: no plan claims to empty it.
+
+    The reason is the annotation that says so.
+    """
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """A resource of all nodes together.
 
@@ -197,9 +211,10 @@ class Findings:
     room
         By resource, as things are.
     used_nodes, needed_nodes, fewest_nodes
-        Nodes that hold a pod that does not belong to its node; how many would do if
-        pods moved, and the proved limit on that. ``None`` if it was not found out.
-        Where nodes have prices these are the cheapest, not the fewest.
+        Nodes that hold a pod that does not belong to its node, or that autoscalers may
+        not remove; how many would do if pods moved, and the proved limit on that.
+        ``None`` if it was not found out. Where nodes have prices these are the
+        cheapest, not the fewest.
     emptied
         Nodes that could be emptied, in alphabetical order.
     consolidating_moves
@@ -210,6 +225,8 @@ class Findings:
         What was left alone, or could not be seen.
     elsewhere
         Pods that wait for other schedulers.
+    irremovable
+        Nodes that stay in use whatever runs there.
     """
 
     nodes: int
@@ -235,7 +252,18 @@ class Findings:
     elsewhere: tuple[Elsewhere, ...] = ()
     untried: int = 0
     hourly_price: HourlyPrice | None = None
+    irremovable: tuple[IrremovableNode, ...] = ()
 
+
+def irremovable_in_words(nodes: Sequence[IrremovableNode]) -> Iterator[str]:
+    """Yield which nodes stay in use whatever runs there, by annotation."""
+    for reason in dict.fromkeys(one.reason for one in nodes):
+        names = [one.name for one in nodes if one.reason == reason]
+        yield f"Nodes that stay by {reason}: {first_of(names, IRREMOVABLE)}."
+
+
+IRREMOVABLE = 2
+"""Nodes that are named in a line."""
 
 TOO_LARGE, PROVED, BESIDE, LIMITED, OPEN, NOT_FOUND, NOT_JUDGED = (
     "too large",

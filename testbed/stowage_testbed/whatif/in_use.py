@@ -1,10 +1,14 @@
-"""Nodes in use hold a pod that would not go with its node; how others are emptied."""
+"""Nodes in use, and how others are emptied.
+
+They hold a pod that would not go with its node, or autoscalers may not remove them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.whatif.findings import IrremovableNode
 
 GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 """Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
@@ -24,9 +28,23 @@ def nodes_in_use(
 
 
 def _held(snapshot: pb.Snapshot, goes: Mapping[str, str]) -> Iterator[str]:
+    for node in snapshot.nodes:
+        if node.irremovable_reason:
+            yield node.name
     for pod in snapshot.pods:
         if pod.node and (pod.movable or pod.immovable_reason not in GOES_WITH_ITS_NODE):
             yield goes.get(pod.uid, pod.node)
+
+
+def irremovable_nodes(
+    snapshot: pb.Snapshot, names: Container[str]
+) -> tuple[IrremovableNode, ...]:
+    """Return those of the nodes ``names`` that autoscalers may not remove, and why."""
+    return tuple(
+        IrremovableNode(node.name, node.irremovable_reason)
+        for node in snapshot.nodes
+        if node.irremovable_reason and node.name in names
+    )
 
 
 def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:

@@ -112,6 +112,7 @@ def _broken(disrupted: Sequence[pb.Pod], bounds: Bounds) -> Iterator[str]:
             pod.namespace == budget["metadata"].get("namespace", "default")
             and selector is not None
             and selector.selects(bounds.labels.get(pod.uid, {}))
+            and not pod.exempt_from_budget
             for pod in disrupted
         )
         if covered > allowed:

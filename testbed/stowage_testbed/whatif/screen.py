@@ -20,6 +20,7 @@ from stowage_testbed.whatif.findings import (
     Move,
     Room,
     StillPending,
+    irremovable_in_words,
 )
 
 MOVES, RESOURCES, REASONS, TIERS, STEPS, WORKLOADS = 5, 4, 2, 5, 4, 2
@@ -37,7 +38,11 @@ def screen(found: Findings) -> str:
         list(_capacity(found.room)),
         list(_reasons(found.left)),
         list(_moves(found.moves)),
-        [*_kept(found), *_not_judged(found)],
+        [
+            *irremovable_in_words(found.irremovable),
+            *_kept(found),
+            *_not_judged(found),
+        ],
         ["All of it: --all prints it, --output FILE and --json write it as JSON."],
     )
     return fitted(blocks)

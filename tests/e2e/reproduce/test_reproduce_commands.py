@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -72,6 +73,85 @@ def test_a_cluster_in_a_file_is_asked_about(tmp_path: Path) -> None:
     assert (found["used_nodes"], found["needed_nodes"]) == (2, 1)
 
 
+@pytest.mark.parametrize(
+    ("budget", "moves"),
+    [
+        ({"currentHealthy": 2, "desiredHealthy": 2}, 1),
+        ({"currentHealthy": 1, "desiredHealthy": 2}, 0),
+        ({"currentHealthy": 1, "desiredHealthy": 2, "policy": "AlwaysAllow"}, 1),
+        ({"currentHealthy": 2, "desiredHealthy": 0}, 0),
+    ],
+)
+def test_pods_that_are_not_ready_make_room_where_the_eviction_api_lets_them(
+    tmp_path: Path, budget: dict[str, object], moves: int
+) -> None:
+    """That no plan places a pod is proved of what Kubernetes allows, or not at all."""
+    rules = tmp_path / "values.yaml"
+    rules.write_text("priorityOptimizer: {evictNotReady: true, minPodAgeSeconds: 0}\n")
+    file = tmp_path / "all.json"
+    status = {"disruptionsAllowed": 0, **budget}
+    items = [
+        *_nodes(),
+        *(_pod(f"ready-{n}", 0, "n1", owner="web") for n in range(2)),
+        _pod("broken", 2, "n0", owner="web", ready="False"),
+        _pod("other", 2, "n1", owner="other"),
+        _pod("waits", 3),
+        {
+            "kind": "PodDisruptionBudget",
+            "apiVersion": "policy/v1",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {
+                "minAvailable": 2,
+                "selector": {"matchLabels": {"of": "web"}},
+                "unhealthyPodEvictionPolicy": status.pop("policy", "IfHealthyBudget"),
+            },
+            "status": status,
+        },
+    ]
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+
+    said = invoke("whatif", "--file", str(file), "--values", str(rules), "--json")
+
+    found = json.loads(said)
+    assert [one["pod"] for one in found["moves"]] == ["default/broken"] * moves
+    assert (found["fits_now"], found["fits_after"]) == (0, moves)
+    assert found["proved"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "emptied"),
+    [
+        ({}, ["n0"]),
+        ({"n0": "karpenter.sh/do-not-disrupt"}, ["n1"]),
+        ({"n0": "cluster-autoscaler.kubernetes.io/scale-down-disabled"}, ["n1"]),
+        (dict.fromkeys(("n0", "n1"), "karpenter.sh/do-not-disrupt"), []),
+    ],
+)
+def test_nodes_that_autoscalers_may_not_remove_are_left_and_named(
+    tmp_path: Path, annotations: dict[str, str], emptied: list[str]
+) -> None:
+    """Nobody takes them away: to empty them saves nothing. They may take pods."""
+    file = tmp_path / "all.json"
+    nodes = _nodes()
+    for node in nodes:
+        metadata: Any = node["metadata"]
+        if reason := annotations.get(metadata["name"]):
+            metadata["annotations"] = {reason: "true"}
+    pods = [_pod(f"{node}-{n}", 1, node, owner="web") for node in ("n0", "n1")
+            for n in range(1 if node == "n0" else 2)]  # fmt: skip
+    file.write_text(json.dumps({"kind": "List", "items": [*nodes, *pods]}))
+
+    words = invoke("defragment", "--file", str(file))
+    found = json.loads(invoke("defragment", "--file", str(file), "--json"))
+    asked = json.loads(invoke("whatif", "--file", str(file), "--json"))
+
+    assert [one["name"] for one in found["emptied"]] == emptied == asked["emptied"]
+    assert found["least"]["nodes"] == found["after"]["nodes"] == 2 - len(emptied)
+    kept = [{"name": node, "reason": why} for node, why in annotations.items()]
+    assert found["irremovable"] == asked["irremovable"] == kept
+    assert all(f"Nodes that stay by {why}: n" in words for why in annotations.values())
+
+
 def _nodes() -> list[dict[str, object]]:
     room = {"cpu": "4", "memory": "4Gi", "pods": "110"}
     return [
@@ -86,14 +166,18 @@ def _nodes() -> list[dict[str, object]]:
 
 
 def _pod(
-    name: str, gib: int, node: str | None = None, owner: str = ""
+    name: str,
+    gib: int,
+    node: str | None = None,
+    owner: str = "",
+    ready: str = "True",
 ) -> dict[str, object]:
     requests = {"cpu": "100m", "memory": f"{gib}Gi"}
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     spec: dict[str, object] = {"containers": [container]}
     if node:
         spec["nodeName"] = node
-    ready = {"type": "Ready", "status": "True"}
+    condition = {"type": "Ready", "status": ready}
     controller = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner or name,
                   "uid": f"owner-{owner or name}", "controller": True}  # fmt: skip
     return {
@@ -103,10 +187,11 @@ def _pod(
             "name": name,
             "namespace": "default",
             "uid": f"uid-{name}",
+            "labels": {"of": owner or name},
             "ownerReferences": [controller],
         },
         "spec": spec,
-        "status": {"phase": "Running", "conditions": [ready]}
+        "status": {"phase": "Running", "conditions": [condition]}
         if node
         else {"phase": "Pending"},
     }

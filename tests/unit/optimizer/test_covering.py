@@ -188,6 +188,30 @@ def test_a_node_without_a_price_is_not_worth_emptying() -> None:
     assert plan.nodes_in_use.price_after_micros == 0
 
 
+@pytest.mark.parametrize("priced", [False, True])
+@pytest.mark.parametrize("pods_there", [0, 1])
+def test_a_node_that_may_not_be_removed_is_not_emptied_but_takes_pods(
+    priced: bool, pods_there: int
+) -> None:
+    """It costs the same with and without pods, and so do two of them."""
+    builder = SnapshotBuilder()
+    for name in ("kept-a", "other", "kept-b"):
+        builder.node(name, cpu_milli=4)
+        node = builder.message.nodes[-1]
+        node.hourly_price_micros = 3 * priced
+        node.irremovable_reason = "annotation" if "kept" in name else ""
+        for pod in range(1 if name == "other" else pods_there):
+            builder.pod(f"{name}-{pod}", cpu_milli=1, node=name)
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE)
+
+    plan = finished_answer_to(builder.message, asked).plan
+
+    assert [move.from_node for move in plan.moves] == ["other"]
+    assert (plan.nodes_in_use.before, plan.nodes_in_use.after) == (3, 2)
+    assert plan.nodes_in_use.lower_bound == 2
+    assert verify_plan(builder.message, plan, asked.policy, asked) == []
+
+
 def test_a_node_without_a_price_is_not_taken_into_use() -> None:
     """Else one forgotten label would make it seem that all can be saved."""
     builder = SnapshotBuilder()

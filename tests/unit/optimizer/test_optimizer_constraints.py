@@ -10,6 +10,7 @@ from solving_in_process import answer_to, decoded, empty, finished_answer_to
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.verify import verify_plan
 
 
 def packing_of(snapshot: pb.Snapshot) -> Packing:
@@ -395,3 +396,63 @@ def test_a_budget_counts_over_the_whole_plan(allowed: int) -> None:
     assert len(answer.plan.moves) == (3 if allowed == 3 else 0)
     assert answer.plan.optimal
     assert not answer.refusals
+
+
+@pytest.mark.parametrize(
+    ("exempt", "allowed", "moves"),
+    [
+        ("", 0, 0),
+        ("w0", 0, 0),
+        ("w0 w1 w2", 0, 3),
+        ("w1 w2", 0, 0),
+        ("w1 w2", 1, 3),
+        ("w2", 1, 0),
+    ],
+)
+def test_pods_that_are_exempt_use_up_nothing_of_a_budget(
+    exempt: str, allowed: int, moves: int
+) -> None:
+    """They are not ready: the others' share is not theirs, nor theirs the others'."""
+    builder = SnapshotBuilder().node("full", cpu_milli=3).node("free", cpu_milli=3)
+    builder.pod_class("web", cpu_milli=1)
+    for index in range(3):
+        builder.pod(f"w{index}", of="web", node="full")
+        builder.message.pods[-1].exempt_from_budget = f"w{index}" in exempt.split()
+    builder.pod("wide", cpu_milli=3)
+    builder.pod("fixed", node="free", movable=False)
+    builder.message.forbidden_pairs.add(class_id="class-wide", node="free")
+    for name, both in (("budget", False), ("second", True)):
+        builder.message.disruption_budgets.add(
+            namespace="default",
+            name=name,
+            selector=pb.LabelSelector(),
+            disruptions_allowed=allowed,
+        )
+        asked = pb.SolveOptions()
+
+        answer = finished_answer_to(builder.message, asked)
+
+        # Two budgets keep every pod, and the Eviction API says so.
+        assert len(answer.plan.moves) == (0 if both else moves)
+        assert answer.plan.optimal
+        assert verify_plan(builder.message, answer.plan, asked.policy, asked) == []
+
+
+def test_of_equal_pods_those_go_that_are_exempt() -> None:
+    """Which replica leaves is no matter of taste then: the other is refused."""
+    builder = SnapshotBuilder().node("full", cpu_milli=3).node("free", cpu_milli=1)
+    builder.pod_class("web", cpu_milli=1)
+    for index in range(3):
+        builder.pod(f"w{index}", of="web", node="full")
+        builder.message.pods[-1].exempt_from_budget = index == 1
+        builder.message.pods[-1].age_s = index
+    builder.pod("new", cpu_milli=1)
+    builder.message.forbidden_pairs.add(class_id="class-new", node="free")
+    builder.message.disruption_budgets.add(
+        namespace="default", name="budget", selector=pb.LabelSelector()
+    )
+
+    answer = finished_answer_to(builder.message, pb.SolveOptions())
+
+    assert [one.pod_uid for one in answer.plan.moves] == ["w1"]
+    assert answer.plan.optimal

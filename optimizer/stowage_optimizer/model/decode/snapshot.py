@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import compress
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
@@ -45,10 +47,7 @@ def _nodes(
         node = _node(where, message, own)
         if summary := issues.set_aside(own):
             # Pods that run there stay or leave; no other pod may come.
-            price = node.hourly_price_micros
-            node = Node(
-                message.name, Resources(), dict(message.labels), (), True, price
-            )
+            node = replace(node, allocatable=Resources(), taints=(), unschedulable=True)
             refusals.append(Refusal(f"node {message.name}", "unreadable", summary))
         nodes.append(node)
     return tuple(nodes), tuple(refusals)
@@ -69,6 +68,7 @@ def _node(where: str, message: pb.Node, issues: Issues) -> Node:
         else (),
         unschedulable=message.unschedulable,
         hourly_price_micros=_price(where, message.hourly_price_micros, issues),
+        irremovable_reason=message.irremovable_reason,
     )
 
 
@@ -110,6 +110,7 @@ def _pods(
         immovable_reason=[one.immovable_reason for one in rows],
         deletion_cost=[one.deletion_cost for one in rows],
         age_s=[one.age_s for one in rows],
+        exempt_from_budget=[one.exempt_from_budget for one in rows],
     )
     if not _sound(pods, classes, nodes):
         _check(pods, classes, nodes, issues)
@@ -172,6 +173,7 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     classes = decode_pod_classes(message.pod_classes, issues)
     pods = _pods(message.pods, classes, names, issues)
     classes = within_totals(pods.class_id, classes, issues)
+    pods, classes = _exempt_apart(pods, classes)
     budgets, spent = _budgets(message, issues)
     reservations, clipped = _reservations(message, names, issues)
     return Snapshot(
@@ -181,9 +183,43 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
         pods=pods,
         budgets=budgets,
         reservations=reservations,
-        forbidden=_forbidden(message, set(classes), names, issues),
+        forbidden=_forbidden(message, classes, names, issues),
         refusals=(*closed, *spent, *clipped),
     )
+
+
+def _exempt_apart(
+    pods: Pods, classes: dict[str, PodClass]
+) -> tuple[Pods, dict[str, PodClass]]:
+    """Return both such that no class has pods of which a budget counts only some.
+
+    The pods that go without their budget are of a class of their own: pods of a class
+    are equal in all that decides about a plan.
+    """
+    goes = [
+        exempt and movable and node != ""
+        for exempt, movable, node in zip(
+            pods.exempt_from_budget, pods.movable, pods.node, strict=True
+        )
+    ]
+    if not any(goes):
+        return pods, classes
+    apart, classes = dict[str, str](), dict(classes)
+    for class_id in dict.fromkeys(compress(pods.class_id, goes)):
+        if class_id in classes:
+            apart[class_id] = name = _unused(f"{class_id} (not ready)", classes)
+            classes[name] = replace(classes[class_id], id=name, exempt_of=class_id)
+    class_id = [
+        apart.get(one, one) if goes_so else one
+        for one, goes_so in zip(pods.class_id, goes, strict=True)
+    ]
+    return replace(pods, class_id=class_id), classes
+
+
+def _unused(name: str, classes: Mapping[str, PodClass]) -> str:
+    while name in classes:
+        name += "'"
+    return name
 
 
 def _budgets(
@@ -228,10 +264,16 @@ def _reservations(
 
 
 def _forbidden(
-    message: pb.Snapshot, classes: set[str], nodes: set[str], issues: Issues
+    message: pb.Snapshot,
+    classes: Mapping[str, PodClass],
+    nodes: set[str],
+    issues: Issues,
 ) -> frozenset[tuple[str, str]]:
     for index, pair in enumerate(message.forbidden_pairs):
         where = f"forbidden_pairs[{index}]"
-        issues.known(f"{where}.class_id", "class", classes, pair.class_id)
+        issues.known(f"{where}.class_id", "class", set(classes), pair.class_id)
         issues.known(f"{where}.node", "node", nodes, pair.node)
-    return frozenset((pair.class_id, pair.node) for pair in message.forbidden_pairs)
+    pairs = {(pair.class_id, pair.node) for pair in message.forbidden_pairs}
+    apart = {one.exempt_of: one.id for one in classes.values() if one.exempt_of}
+    also = {(apart[of], node) for of, node in pairs if of in apart}
+    return frozenset(pairs | also)

@@ -66,14 +66,20 @@ def spare_kept(packing: Packing) -> Packing:
 
 
 def nodes_of_others(packing: Packing) -> frozenset[int]:
-    """Return the nodes that pods outside of ``packing`` keep in use, by index."""
+    """Return the nodes that are in use whatever a plan does, by index.
+
+    Pods outside of ``packing`` are there, or autoscalers may not remove them.
+    """
     index = {name: node for node, name in enumerate(packing.node_names)}
     pods = packing.snapshot.pods
-    return frozenset(
+    kept = frozenset(
         index[pods.node[pod]]
         for pod in packing.staying
         if pods.movable[pod] or pods.immovable_reason[pod] not in WITH_ITS_NODE
     )
+    return kept | {
+        at for at, node in enumerate(packing.snapshot.nodes) if node.irremovable_reason
+    }
 
 
 def nodes_in_use(assignment: Assignment, others: frozenset[int]) -> frozenset[int]:

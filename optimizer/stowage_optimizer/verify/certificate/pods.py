@@ -104,9 +104,18 @@ class Pods:
             priority = case.index.priority[class_id]
             fixed = {uid for uid in uids if case.before(uid)}
             alone = class_id in self.left_alone
-            held = priority in undisrupted or any(budget_problems(case, class_id))
-            if not alone and not held:
-                fixed = {uid for uid in fixed if not case.pods[uid].movable}
+            if not alone and priority not in undisrupted:
+                held = {
+                    exempt
+                    for exempt in (False, True)
+                    if any(budget_problems(case, class_id, exempt=exempt))
+                }
+                fixed = {
+                    uid
+                    for uid in fixed
+                    if not case.pods[uid].movable
+                    or case.pods[uid].exempt_from_budget in held
+                }
             self.fixed |= fixed
             # Without a price pods may go anywhere at no cost.
             free = tuple(uid for uid in uids if uid not in fixed and uid not in named)
