@@ -55,5 +55,5 @@ def test_pods_that_ask_for_labels_nobody_read_are_known() -> None:
     )
 
     unread = judged_pods(Inventory(({},), pods, unread=UNREAD), ("mine",))
-    assert unread.of_unread_namespaces == {"near", "far"}
-    assert not judged_pods(Inventory(({},), pods), ("mine",)).of_unread_namespaces
+    assert unread.of_unread.keys() == {"near", "far"}
+    assert not judged_pods(Inventory(({},), pods), ("mine",)).of_unread
