@@ -83,13 +83,13 @@ func (t Totals) Room(allocatable v1.ResourceList) v1.ResourceList {
 	room := allocatable.DeepCopy()
 	for name, quantity := range room {
 		largest := quantityOf(name, largestScored)
+		if total := t[name]; total.Cmp(largest) > 0 {
+			largest = total.DeepCopy()
+		}
 		switch {
 		case quantity.Sign() < 0:
 			room[name] = resource.Quantity{Format: quantity.Format}
-		case quantity.Cmp(largest) <= 0:
-		case largest.Cmp(t[name]) < 0:
-			room[name] = t[name].DeepCopy()
-		default:
+		case quantity.Cmp(largest) > 0:
 			room[name] = largest
 		}
 	}

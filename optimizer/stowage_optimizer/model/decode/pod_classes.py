@@ -270,8 +270,8 @@ def within_totals(
 ) -> dict[str, PodClass]:
     """Return ``classes``; those whose pods request too much together are unsupported.
 
-    So much is too much that it, or as much on each node as the pods could fill there,
-    is above `LARGEST_TOTAL`.
+    So much is too much that it, or as much on each node that has any as the pods could
+    fill there, is above `LARGEST_TOTAL`.
 
     The classes that request most are left out, as few as possible: they must not keep
     others from being planned.
@@ -293,13 +293,16 @@ def within_totals(
             }
             totals.update(asked[class_id])
     room: Counter[str] = Counter()
+    having: Counter[str] = Counter()
     for node in nodes:
-        room.update(node.allocatable.amounts())
+        amounts = node.allocatable.amounts()
+        room.update(amounts)
+        having.update(name for name, amount in amounts.items() if amount)
     sound = dict(classes)
     for name, total in totals.items():
         left, largest = sum(one.get(name, 0) for one in asked.values()), LARGEST_TOTAL
         if room[name] > LARGEST_TOTAL:
-            largest //= len(nodes)
+            largest //= having[name]
         by_amount = sorted(asked, key=lambda one: asked[one].get(name, 0))
         while left > largest:
             class_id = by_amount.pop()
