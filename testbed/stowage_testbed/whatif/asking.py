@@ -185,9 +185,7 @@ class _Answer:
         # What the scheduler places as things are is a plan too.
         self._found = now if ranking.better(now, planned) else planned
         self._helped: Helped | None = None
-        unjudged = refused_classes(
-            snapshot, placing.refusals, judged.of_unread
-        )
+        unjudged = refused_classes(snapshot, placing.refusals, judged.of_unread)
         self._unjudged = unjudged
         self._tiers = ranking.tiers(self._found, placing.plan)
         self._proof = proof_of(

@@ -106,13 +106,14 @@ def test_room_for_pods_that_get_devices_elsewhere_is_not_stranded(
     snapshot: pb.Snapshot,
 ) -> None:
     """No node lists what their device class serves; cores and memory are enough."""
-    train = snapshot.pod_classes[1]
+    del snapshot.pod_classes[0], snapshot.pods[0]
+    train = snapshot.pod_classes[0]
     train.requests.extended["example.com/device"] = 1
-    assert _of(snapshot, "cpu").stranded == 11000 - 4000
+    assert _of(snapshot, "cpu").stranded == 19000
 
     train.unsupported.append("device-class-resource example.com/device")
 
-    assert _of(snapshot, "cpu").stranded == 0
+    assert _of(snapshot, "cpu").stranded == 4000  # of the node without GPUs
 
 
 def test_what_all_nodes_have_together_may_be_more_than_64_bits_hold(
