@@ -15,6 +15,9 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 ZONE, HOST, DISK = "zone", "host", "disk"
 GIB = 2**30
 CLASSES = 4
+HUGE = 7
+"""Every so many cases have a node with more than sums of 64 bits hold."""
+
 ANTI_AFFINITY, AFFINITY, SPREAD = range(3)
 
 
@@ -69,6 +72,11 @@ def make_case(seed: int, time_limit_s: float = 2.0) -> Case:
         snapshot.forbidden_pairs.add(
             class_id=rng.choice(classes).id, node=rng.choice(snapshot.nodes).name
         )
+    if seed % HUGE == 0:
+        # What device plugins and simulators of nodes offer, up to all that fits.
+        node = rng.choice(snapshot.nodes)
+        node.allocatable.memory_bytes = rng.choice([10**18, 2**60 + 1, 2**63 - 1])
+        node.allocatable.cpu_milli = rng.choice([9000, 2**63 - 1])
     options = pb.SolveOptions(time_limit_s=time_limit_s, deterministic=True)
     if seed % 3 == 0:
         _add_limits(options, rng)

@@ -199,7 +199,8 @@ var further = []string{
 		`"spec":{"storageClassName":"disk","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`,
 	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"claim","namespace":"default","uid":"v"},` +
 		`"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"gpu","count":1,"allocationMode":"ExactCount"}}]}}}`,
-	`{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}}`,
+	`{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{"extendedResourceName":` +
+		`"example.com/gpu","selectors":[{"cel":{"expression":"true"}}]}}`,
 	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"l"},"spec":{"driver":"example.com",` +
 		`"nodeName":"node-0","pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[{"name":"d"}]}}`,
 }

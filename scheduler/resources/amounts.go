@@ -1,7 +1,9 @@
 package resources
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -11,30 +13,87 @@ const (
 	// largestRequest is more of anything than a machine has (a pebibyte, or as many cores). A plan that moves
 	// pods of no more than that cannot overflow: 4,000 of them are less than 2^63.
 	largestRequest = 1 << 50
-	// largestRoom is such that a percentage of it can still be computed: a hundred times as much is less than 2^63.
-	largestRoom = 1 << 56
-	// contractLimit is the largest amount in the contract.
-	contractLimit = 1 << 60
+	// largestScored is such that a percentage of it can still be computed: a hundred times as much is less than 2^63.
+	largestScored = 1 << 56
+	// largestTotal is such that two of it can still be added.
+	largestTotal = 1 << 62
 )
 
 // Countable says whether sums of the pod's requests stay within 64 bits. Kubernetes accepts larger requests, of which
 // the scheduler counts what is left after the overflow.
-func Countable(pod *v1.Pod) bool { return within(requestsOf(pod), largestRequest) }
-
-// CountableRoom says the same of what a node has, and of the scheduler's scores for it.
-func CountableRoom(allocatable v1.ResourceList) bool { return within(allocatable, largestRoom) }
+func Countable(pod *v1.Pod) bool { return within(ListOf(pod), largestRequest) }
 
 func within(amounts v1.ResourceList, limit int64) bool {
 	for name, quantity := range amounts {
-		largest := resource.NewQuantity(limit, resource.BinarySI)
-		if name == v1.ResourceCPU {
-			largest = resource.NewMilliQuantity(limit, resource.DecimalSI)
-		}
-		if quantity.Cmp(*largest) > 0 {
+		if quantity.Cmp(quantityOf(name, limit)) > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// quantityOf is so much of the resource in the scheduler's units: thousandths of a core, whole units of all else.
+func quantityOf(name v1.ResourceName, amount int64) resource.Quantity {
+	if name == v1.ResourceCPU {
+		return *resource.NewMilliQuantity(amount, resource.DecimalSI)
+	}
+	return *resource.NewQuantity(amount, resource.BinarySI)
+}
+
+// Totals are what pods request together. A Quantity does not overflow.
+type Totals map[v1.ResourceName]resource.Quantity
+
+// Add counts the requests of a pod.
+func (t Totals) Add(requests v1.ResourceList) {
+	for name, quantity := range requests {
+		total := t[name]
+		total.Add(quantity)
+		t[name] = total
+	}
+}
+
+// Remove takes the requests of a pod off again.
+func (t Totals) Remove(requests v1.ResourceList) {
+	for name, quantity := range requests {
+		total := t[name]
+		total.Sub(quantity)
+		t[name] = total
+	}
+}
+
+// Uncountable names, in order, the resources of which the pods request so much that the scheduler's sums, or its scores,
+// would overflow.
+func (t Totals) Uncountable() []v1.ResourceName {
+	var names []v1.ResourceName
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		limit := int64(largestTotal)
+		if name == v1.ResourceCPU || name == v1.ResourceMemory {
+			limit = largestScored
+		}
+		if total := t[name]; total.Cmp(quantityOf(name, limit)) > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Room is what the pods can fill of what a node has, in amounts that the scheduler can score: less than nothing is
+// nothing, and more than it can score is as good as all that the pods request together.
+func (t Totals) Room(allocatable v1.ResourceList) v1.ResourceList {
+	room := allocatable.DeepCopy()
+	for name, quantity := range room {
+		largest := quantityOf(name, largestScored)
+		if total := t[name]; total.Cmp(largest) > 0 {
+			largest = total.DeepCopy()
+		}
+		switch {
+		case quantity.Sign() < 0:
+			room[name] = resource.Quantity{Format: quantity.Format}
+		case quantity.Cmp(largest) > 0:
+			room[name] = largest
+		}
+	}
+	return room
 }
 
 // add is the sum, or the end of the range that it lies beyond.
@@ -58,4 +117,4 @@ func negative(a int64) int64 {
 }
 
 // inContractRange is the amount as the contract allows it.
-func inContractRange(amount int64) int64 { return min(max(0, amount), contractLimit) }
+func inContractRange(amount int64) int64 { return max(0, amount) }

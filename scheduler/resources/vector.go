@@ -24,10 +24,11 @@ type Vector struct {
 // OfPod is what a pod asks for as the scheduler counts it: init containers, sidecars, pod-level
 // requests, resizes in progress and overhead. The pod itself counts as one.
 func OfPod(pod *v1.Pod) Vector {
-	return OfList(requestsOf(pod)).WithPods(1)
+	return OfList(ListOf(pod)).WithPods(1)
 }
 
-func requestsOf(pod *v1.Pod) v1.ResourceList {
+// ListOf is the same as a resource list, without the pod itself.
+func ListOf(pod *v1.Pod) v1.ResourceList {
 	return RequestsOf(pod, resourcehelper.PodResourcesOptions{
 		UseStatusResources: true,
 		InPlacePodLevelResourcesVerticalScalingEnabled: true,

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -76,7 +80,7 @@ func (instance *Instance) observe(from lists) {
 	o := &observation{Reading: &instance.Reading, unknown: map[string]int{}}
 	instance.Nodes = o.nodes(from.nodes)
 	instance.Objects = o.others(from.objects)
-	instance.Pods = o.pods(from.pods, instance.Nodes)
+	instance.Pods = o.countable(o.pods(from.pods, instance.Nodes), instance.Nodes)
 	for _, field := range slices.Sorted(maps.Keys(o.unknown)) {
 		instance.UnknownFields = append(instance.UnknownFields, UnknownField{field, o.unknown[field]})
 	}
@@ -98,11 +102,7 @@ func (o *observation) nodes(raw []json.RawMessage) []v1.Node {
 	nodes, places := make([]v1.Node, 0, len(raw)), map[string]int{}
 	for i := range raw {
 		var node v1.Node
-		if !o.decode("Node", i, raw[i], &node) || o.senseless("Node", i, raw[i], &node.ObjectMeta, amountsOfNode(&node)) {
-			continue
-		}
-		if !resources.CountableRoom(node.Status.Allocatable) || !resources.CountableRoom(node.Status.Capacity) {
-			o.leaveOut("Node", node.Name, "it has "+uncountable)
+		if !o.decode("Node", i, raw[i], &node) || o.senseless("Node", i, raw[i], &node.ObjectMeta, nil) {
 			continue
 		}
 		node.Namespace = ""
@@ -133,11 +133,7 @@ func (o *observation) pods(raw []json.RawMessage, nodes []v1.Node) []v1.Pod {
 		}
 		name := key(&pod)
 		if node := pod.Spec.NodeName; node != "" && !there[node] {
-			o.leaveOut("Pod", name, fmt.Sprintf("its node %q is not listed", node))
-			continue
-		}
-		if !resources.Countable(&pod) {
-			o.leaveOut("Pod", name, "it asks for "+uncountable)
+			o.leaveOut("Pod", name, fmt.Sprintf("its node %q is %s", node, o.missing(node)))
 			continue
 		}
 		if pod.UID == "" {
@@ -157,6 +153,76 @@ func (o *observation) pods(raw []json.RawMessage, nodes []v1.Node) []v1.Pod {
 		pods = append(pods, pod)
 	}
 	return pods
+}
+
+// missing is why a node is not there.
+func (o *observation) missing(node string) string {
+	if slices.ContainsFunc(o.LeftOut, func(one Remark) bool { return one.Object == "Node "+node }) {
+		return "left out"
+	}
+	return "not listed"
+}
+
+// countable leaves out the pods that ask for most, as few as possible, where all together ask for more than the scheduler
+// can add up: what those that run take is taken off their nodes. Then it leaves nodes no more of anything than it can
+// score, which is at least what all pods together ask for.
+func (o *observation) countable(pods []v1.Pod, nodes []v1.Node) []v1.Pod {
+	requests, totals := make(map[int]v1.ResourceList, len(pods)), resources.Totals{}
+	for i := range pods {
+		if !podutil.IsPodTerminal(&pods[i]) {
+			requests[i] = resources.ListOf(&pods[i])
+			totals.Add(requests[i])
+		}
+	}
+	left := sets.New[int]()
+	for _, name := range totals.Uncountable() {
+		most := slices.Collect(maps.Keys(requests))
+		slices.SortFunc(most, func(a, b int) int {
+			amount := requests[b][name]
+			return cmp.Or(amount.Cmp(requests[a][name]), cmp.Compare(a, b))
+		})
+		for _, i := range most {
+			if !slices.Contains(totals.Uncountable(), name) {
+				break
+			}
+			o.leaveOut("Pod", key(&pods[i]), "it asks for "+uncountable)
+			totals.Remove(requests[i])
+			takeOff(nodes, pods[i].Spec.NodeName, requests[i])
+			delete(requests, i)
+			left.Insert(i)
+		}
+	}
+	for i := range nodes {
+		status := &nodes[i].Status
+		status.Allocatable, status.Capacity = totals.Room(status.Allocatable), totals.Room(status.Capacity)
+	}
+	kept := make([]v1.Pod, 0, len(pods)-left.Len())
+	for i := range pods {
+		if !left.Has(i) {
+			kept = append(kept, pods[i])
+		}
+	}
+	return kept
+}
+
+// takeOff leaves the node what it has besides a pod.
+func takeOff(nodes []v1.Node, name string, requests v1.ResourceList) {
+	for i := range nodes {
+		if nodes[i].Name != name {
+			continue
+		}
+		room := nodes[i].Status.Allocatable
+		take := func(name v1.ResourceName, amount resource.Quantity) {
+			if free, has := room[name]; has {
+				free.Sub(amount)
+				room[name] = free
+			}
+		}
+		for name, amount := range requests {
+			take(name, amount)
+		}
+		take(v1.ResourcePods, *resource.NewQuantity(1, resource.DecimalSI))
+	}
 }
 
 func (o *observation) others(raw []json.RawMessage) []Object {
@@ -276,11 +342,6 @@ func namesIn(raw json.RawMessage, index int) (kind, name string) {
 		kind = "object"
 	}
 	return kind, name
-}
-
-func amountsOfNode(node *v1.Node) map[string]v1.ResourceList {
-	return map[string]v1.ResourceList{
-		"status.allocatable": node.Status.Allocatable, "status.capacity": node.Status.Capacity}
 }
 
 func amountsOfPod(pod *v1.Pod) map[string]v1.ResourceList {

@@ -25,12 +25,8 @@ func observed(nodes, pods, objects string) string {
 func TestAnObservedObjectThatMakesNoSenseIsLeftOutByName(t *testing.T) {
 	const selector = `{"matchExpressions":[{"key":"a","operator":"Around"}]}`
 	for name, row := range map[string]struct{ nodes, pods, objects, object, reason string }{
-		"negative room": {nodes: `{"metadata":{"name":"m"},"status":{"allocatable":{"cpu":"-1"}}}`,
-			object: "Node m", reason: "-1 is negative"},
 		"malformed room": {nodes: `{"metadata":{"name":"m"},"status":{"allocatable":{"cpu":"much"}}}`,
 			object: "Node m", reason: "quantities must match"},
-		"more than can be counted": {nodes: `{"metadata":{"name":"m"},"status":{"capacity":{"memory":"1Ei"}}}`,
-			object: "Node m", reason: "more of a resource than any machine has"},
 		"a request for more than can be counted": {
 			pods:   `{"metadata":{"name":"q"},"spec":{"nodeName":"n","containers":[{"resources":{"requests":{"memory":"7Ei"}}}]}}`,
 			object: "Pod default/q", reason: "more of a resource than any machine has"},
@@ -39,8 +35,8 @@ func TestAnObservedObjectThatMakesNoSenseIsLeftOutByName(t *testing.T) {
 		"a node twice":                  {nodes: observedNode, object: "Node n", reason: "the last one counts"},
 		"a pod on a node that is gone": {pods: `{"metadata":{"name":"q"},"spec":{"nodeName":"gone"}}`,
 			object: "Pod default/q", reason: `its node "gone" is not listed`},
-		"a pod on a node that is left out": {nodes: `{"metadata":{"name":"m"},"status":{"allocatable":{"cpu":"-1"}}}`,
-			pods: `{"metadata":{"name":"q"},"spec":{"nodeName":"m"}}`, object: "Pod default/q", reason: `its node "m" is not listed`},
+		"a pod on a node that is left out": {nodes: `{"metadata":{"name":"m"},"status":{"allocatable":{"cpu":"much"}}}`,
+			pods: `{"metadata":{"name":"q"},"spec":{"nodeName":"m"}}`, object: "Pod default/q", reason: `its node "m" is left out`},
 		"negative requests": {pods: `{"metadata":{"name":"q"},"spec":{"containers":[{"resources":{"requests":{"cpu":"-1"}}}]}}`,
 			object: "Pod q", reason: "-1 is negative"},
 		"a negative amount of the status": {
@@ -78,6 +74,77 @@ func TestAnObservedObjectThatMakesNoSenseIsLeftOutByName(t *testing.T) {
 				t.Errorf("the pod beside it should be in the snapshot: %s %s", answer.Error, answer.Snapshot)
 			}
 			expectLeftOut(t, answer.Reading, row.object, row.reason)
+		})
+	}
+}
+
+// Nodes offer what their device plugins say, which may be as much as 64 bits hold, or less than nothing once a plugin has
+// gone. A sum of the scheduler's that overflows would show room where there is none.
+func TestANodeIsANodeWhateverItHasOfAResource(t *testing.T) {
+	const (
+		node = `{"metadata":{"name":"m"},"status":{"allocatable":{"cpu":"9","memory":"9Gi","pods":"10",%s},"capacity":{%s}}}`
+		pod  = `{"metadata":{"name":"%s"},"spec":{"nodeName":"%s","containers":[{"name":"c","image":"i","resources":{"requests":{%s}}}]}}`
+	)
+	for name, row := range map[string]struct {
+		room, runs, waits string
+		placed            bool
+		leftOut           string
+	}{
+		"all that 64 bits hold": {room: `"example.com/x":"9223372036854775807"`, runs: `"example.com/x":"1"`,
+			waits: `"example.com/x":"1"`, placed: true},
+		"more than 64 bits hold": {room: `"example.com/x":"99999999999999999999E"`, waits: `"example.com/x":"5"`, placed: true},
+		"exponents":              {room: `"example.com/x":"1e18"`, runs: `"example.com/x":"1E17"`, waits: `"example.com/x":"1E"`},
+		"pods that ask for most of it": {room: `"example.com/x":"2E"`, runs: `"example.com/x":"1E"`,
+			waits: `"example.com/x":"1E"`, placed: true},
+		"memory":                 {room: `"memory":"7Ei"`, runs: `"memory":"1Gi"`, waits: `"memory":"1Gi"`, placed: true},
+		"less than nothing":      {room: `"example.com/x":"-1"`, waits: `"cpu":"1"`, placed: true},
+		"of which some is asked": {room: `"example.com/x":"-1"`, waits: `"example.com/x":"1"`},
+		"parts of a unit":        {room: `"memory":"1500m","example.com/x":"1n"`, waits: `"memory":"1200m","example.com/x":"1"`, placed: true},
+		"a pod that has taken nearly all": {room: `"memory":"7Ei"`, runs: `"memory":"7Ei"`, waits: `"memory":"1Ki"`,
+			leftOut: "Pod default/q"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			line := observed(fmt.Sprintf(node, row.room, row.room),
+				fmt.Sprintf(pod, "q", "m", row.runs)+","+fmt.Sprintf(pod, "r", "", `"cpu":"3",`+row.waits), "")
+			_, results := stream(t, line)
+			if got := results[0].Placements["default/r"]; (got == "m") != row.placed {
+				t.Errorf("the pod is on %q, want it on m: %t; %+v", got, row.placed, results[0])
+			}
+			answer := answerTo(t, line)
+			if !bytes.Contains(answer.Snapshot, []byte(`"name":"m"`)) {
+				t.Errorf("the node should be in the snapshot: %s %s", answer.Error, answer.Snapshot)
+			}
+			if row.leftOut != "" {
+				expectLeftOut(t, answer.Reading, row.leftOut, "more of a resource than any machine has")
+			} else if len(answer.LeftOut) > 0 {
+				t.Errorf("nothing should be left out: %+v", answer.LeftOut)
+			}
+		})
+	}
+}
+
+// No node lists a resource that a device class serves, so a proof that takes it for absent would be false.
+func TestPodsThatAskForDevicesByAResourceAreNotPlanned(t *testing.T) {
+	const (
+		class = `{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpus"},"spec":{%s}}`
+		pod   = `{"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"%s":"1"}}}]}}`
+		named = `"extendedResourceName":"example.com/gpu"`
+	)
+	for name, row := range map[string]struct {
+		spec, asked string
+		unsupported bool
+	}{
+		"by the name that the class gives it":      {named, "example.com/gpu", true},
+		"by the name of the class":                 {"", "deviceclass.resource.kubernetes.io/gpus", true},
+		"by the class's name where it has another": {named, "deviceclass.resource.kubernetes.io/gpus", true},
+		"that no class serves":                     {named, "example.com/fpga", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := answerTo(t, observed("", fmt.Sprintf(pod, row.asked), fmt.Sprintf(class, row.spec)))
+			want := `"device-class-resource ` + row.asked + `"`
+			if got := bytes.Contains(answer.Snapshot, []byte(want)); got != row.unsupported {
+				t.Errorf("unsupported for %s: %t, want %t: %s", want, got, row.unsupported, answer.Snapshot)
+			}
 		})
 	}
 }

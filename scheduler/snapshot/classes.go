@@ -34,8 +34,10 @@ type classes struct {
 	by         Classes
 	namespaces []*v1.Namespace
 	volumes    Volumes
-	budgets    *budgetIndex
-	found      map[string]*class
+	// devices says whether some node may give the extended resource as devices of a class.
+	devices func(name string) bool
+	budgets *budgetIndex
+	found   map[string]*class
 }
 
 func (c *classes) of(id string, pod *v1.Pod) *class {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -71,6 +72,11 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	class.VolumeNodeAffinity = volumes
 	if !known || !c.unlimited(of.Drivers) {
 		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(of.Requests.Extended)) {
+		if of.Requests.Extended[name] > 0 && c.devices(name) {
+			class.Unsupported = append(class.Unsupported, deviceClassResource+" "+name)
+		}
 	}
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}

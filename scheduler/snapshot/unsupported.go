@@ -20,6 +20,9 @@ const (
 	uncountable = "more-than-any-machine-has"
 	notText     = "bytes-that-are-no-text"
 	tooLarge    = "selectors-too-large"
+	// deviceClassResource and a name: an extended resource that a device class serves on nodes that do not list it. The
+	// scheduler makes a claim for devices then.
+	deviceClassResource = "device-class-resource"
 )
 
 // unsupported names what the pod needs beyond the contract.

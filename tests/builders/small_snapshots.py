@@ -7,6 +7,9 @@ from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 
+HUGE = [10**18, 2**63 - 1]
+"""Sums of these overflow; pods fill only a little of them."""
+
 
 @st.composite
 def tight_snapshots(draw: st.DrawFn, most_pods: int = 6) -> pb.Snapshot:
@@ -34,14 +37,17 @@ def tight_snapshots(draw: st.DrawFn, most_pods: int = 6) -> pb.Snapshot:
 def small_snapshots(
     draw: st.DrawFn, most_nodes: int = 3, most_pods: int = 6
 ) -> pb.Snapshot:
-    """Pods of 3 priorities, some replicas, some fixed, some nodes overcommitted."""
+    """Pods of 3 priorities, some replicas, some fixed, some nodes overcommitted.
+
+    Some nodes have as much as their device plugins claim.
+    """
     builder = SnapshotBuilder()
     names = [f"n{index}" for index in range(draw(st.integers(1, most_nodes)))]
     for name in names:
         builder.node(
             name,
             cpu_milli=draw(st.integers(1, 6)),
-            memory_bytes=draw(st.integers(2, 8)),
+            memory_bytes=draw(st.integers(2, 8) | st.sampled_from(HUGE)),
             pods=draw(st.integers(1, 4)),
         )
     classes: list[str] = []

@@ -31,6 +31,7 @@ from stowage_optimizer.constraints.shared_dimensions import (
     anti_affinity,
     port_dimensions,
 )
+from stowage_optimizer.model.node import LARGEST_TOTAL
 from stowage_optimizer.model.packing import Kind, Packing
 from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
@@ -100,7 +101,7 @@ class _Reduction:
         members = np.flatnonzero(in_play).astype(np.int32)
         present = np.unique(pods.class_number[members]).tolist()
         asked = {self.demands[pods.classes[number]] for number in present}
-        room, scaled = scale(self._room(~in_play), asked)
+        room, scaled = scale(self._room(in_play), asked)
         kinds, kind = self._kinds(members, scaled)
         tiers = {one.priority for one in kinds}
         return Packing(
@@ -196,6 +197,9 @@ class _Reduction:
     def _in_play(self) -> Flags:
         """Return by pod whether a plan may place, move or evict it."""
         pods = self.snapshot.pods
+        if not self.snapshot.nodes:
+            # Every pod waits, and no plan can place one: nothing is left to decide.
+            return np.zeros(len(pods), np.bool_)
 
         def of_class(names: Container[str]) -> Flags:
             flags = np.array([name in names for name in pods.classes], np.bool_)
@@ -204,8 +208,8 @@ class _Reduction:
         movable = np.array(pods.movable, np.bool_) & ~of_class(self.budgets.held)
         return ~of_class(self.refused) & (movable | ~pods.running)
 
-    def _room(self, staying: Flags) -> tuple[Amounts, ...]:
-        """Return what nodes have left beside the pods ``staying``."""
+    def _room(self, in_play: Flags) -> tuple[Amounts, ...]:
+        """Return what nodes have left beside the pods that are not ``in_play``."""
         pods = self.snapshot.pods
         room = [
             [
@@ -214,7 +218,7 @@ class _Reduction:
             ]
             for index, node in enumerate(self.snapshot.nodes)
         ]
-        here = staying & pods.running
+        here = ~in_play & pods.running
         counts = Counter(
             zip(self.home[here].tolist(), pods.class_number[here].tolist(), strict=True)
         )
@@ -230,10 +234,34 @@ class _Reduction:
             left = room[node]
             for dimension, amount in enumerate(amounts):
                 left[dimension] -= amount
-        # No pod that requests anything fits either way; the solver counts in 64 bits.
+        # The solver counts in 64 bits. No pod that requests anything fits either way,
+        # and no more is used of a node than all pods request.
+        most = self._largest_room(room, in_play)
         return tuple(
-            tuple(max(amount, LEAST_ROOM) for amount in amounts) for amounts in room
+            tuple(
+                min(max(amount, LEAST_ROOM), limit)
+                for amount, limit in zip(amounts, most, strict=True)
+            )
+            for amounts in room
         )
+
+    def _largest_room(self, room: list[list[int]], in_play: Flags) -> list[int]:
+        """Return what pods could fill of a node, where nodes have too much to add up.
+
+        Of the other dimensions a number that no node exceeds.
+        """
+        pods = self.snapshot.pods
+        counts = Counter(pods.class_number[in_play].tolist())
+        largest = []
+        for dimension, amounts in enumerate(zip(*room, strict=True)):
+            limit = max(0, *amounts)
+            if sum(max(0, amount) for amount in amounts) > LARGEST_TOTAL:
+                limit = sum(
+                    count * self.demands[pods.classes[number]][dimension]
+                    for number, count in counts.items()
+                )
+            largest.append(limit)
+        return largest
 
     def _refusals(self) -> Iterator[Refusal]:
         yield from self.snapshot.refusals

@@ -11,6 +11,9 @@ MEMORY = "memory_bytes"
 EPHEMERAL_STORAGE = "ephemeral_storage_bytes"
 PODS = "pods"
 
+LARGEST_TOTAL = 2**60
+"""The most of a resource that is added up: four times it fits into 64 bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:

@@ -32,6 +32,7 @@ type view struct {
 	namespaces corelisters.NamespaceLister
 	budgets    policylisters.PodDisruptionBudgetLister
 	volumes    volumes
+	devices    func() fwk.SharedDRAManager
 	workloads  workloads
 	now        func() time.Time
 	inFlight   *inFlight
@@ -63,6 +64,7 @@ func newView(handle fwk.Handle, args *PriorityOptimizerArgs, inFlight *inFlight)
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
+		devices:     handle.SharedDRAManager,
 		workloads:   newWorkloads(factory, args.EvictJobs),
 		now:         time.Now,
 		states:      map[string]nodeState{},
@@ -136,9 +138,16 @@ func (v *view) snapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	}
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: nodes, Pods: pods, Untried: untried, Budgets: budgets, Namespaces: namespaces,
-		Volumes: volumes, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
+		Volumes: volumes, ServedByDevices: v.servedByDevices, Workloads: v.workloads, Now: v.now(), Reserved: reserved, Held: v.held(), Labels: v.ownerLabels(),
 		Rules: rules, Cache: &v.cache,
 	}), nil
+}
+
+// servedByDevices says whether a device class serves the extended resource. There is no manager where the scheduler
+// allocates no devices.
+func (v *view) servedByDevices(name v1.ResourceName) bool {
+	manager := v.devices()
+	return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
 }
 
 // nodeState is the state of a node as it is in snapshots.

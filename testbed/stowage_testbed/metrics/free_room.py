@@ -65,4 +65,4 @@ class FreeRoom:
         if not others:
             return 0
         usable = np.any([self.fits(one) for one in others], axis=0)
-        return int(self.free[resource][~usable].sum())
+        return sum(self.free[resource][~usable].tolist())

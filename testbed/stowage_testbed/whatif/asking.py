@@ -189,9 +189,7 @@ class _Answer:
         # What the scheduler places as things are is a plan too.
         self._found = now if ranking.better(now, planned) else planned
         self._helped: Helped | None = None
-        unjudged = refused_classes(
-            snapshot, placing.refusals, judged.of_unread_namespaces
-        )
+        unjudged = refused_classes(snapshot, placing.refusals, judged.of_unread)
         self._unjudged = unjudged
         self._tiers = ranking.tiers(self._found, placing.plan)
         self._proof = proof_of(
@@ -203,7 +201,7 @@ class _Answer:
         return Aside(
             about=self._about(),
             classes=self._unjudged,
-            of_unread_namespaces=self._judged.of_unread_namespaces,
+            of_unread=self._judged.of_unread,
             limits=self._limits.words(),
             pairs=self._placing.pairs,
             dropped=self._placing.dropped,

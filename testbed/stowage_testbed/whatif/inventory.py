@@ -28,6 +28,10 @@ OF_DEVICES = frozenset(
 )
 """Without pods that claim devices, none of these is missed."""
 
+DEVICE_CLASS = "DeviceClass"
+IMPLICIT_DEVICES = "deviceclass.resource.kubernetes.io"
+"""What comes before a device class's name where a pod asks for it as a resource."""
+
 _Fields = dict[str, Any]
 """Fields to be dropped: ``None``, or what to drop of their parts; `_EACH` is each
 element of a list."""
@@ -127,12 +131,13 @@ def inventory_of(
                 f"there are no {plural} in what was read; what-if needs at least the "
                 "cluster's nodes and pods, of all namespaces"
             )
-    wanted = frozenset(_images_of(pods))
+    wanted, listed = frozenset(_images_of(pods)), listed_resources(nodes)
+    unlisted = any(unlisted_resource(pod, listed) for pod in pods)
     return Inventory(
         tuple(_with_images(node, wanted) for node in sorted(nodes, key=_name)),
         tuple(sorted(pods, key=_turn)),
         tuple(one for one in found.values() if one["kind"] in FURTHER),
-        tuple(dict.fromkeys(_unjudged(unread, pods))),
+        tuple(dict.fromkeys(_unjudged(unread, pods, unlisted=unlisted))),
         tuple(refused),
         _newest_version(nodes),
     )
@@ -150,12 +155,53 @@ def _newest_version(nodes: Iterable[Manifest]) -> str:
     )
 
 
-def _unjudged(unread: Iterable[str], pods: Iterable[Manifest]) -> Iterator[str]:
-    """Yield what cannot be judged without some kinds."""
+def _unjudged(
+    unread: Iterable[str], pods: Iterable[Manifest], *, unlisted: bool
+) -> Iterator[str]:
+    """Yield what cannot be judged without some kinds.
+
+    Parameters
+    ----------
+    unlisted
+        Whether pods ask for an extended resource that no node lists.
+    """
     claimed = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     for kind in unread:
-        if claimed or kind not in OF_DEVICES:
+        missed = kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
+        if claimed or missed:
             yield FURTHER[kind]
+
+
+def unlisted_resource(pod: Manifest, listed: frozenset[str]) -> str:
+    """Return an extended resource that the pod asks for and no node lists, or ""."""
+    spec = part_of(pod, "spec")
+    return next(
+        (
+            name
+            for kind in ("containers", "initContainers")
+            for container in elements(spec, kind)
+            for amounts in ("requests", "limits")
+            for name in part_of(part_of(container, "resources"), amounts)
+            if _is_extended(name) and name not in listed
+        ),
+        "",
+    )
+
+
+def listed_resources(nodes: Iterable[Manifest]) -> frozenset[str]:
+    """Return the resources of which some node lists more than nothing."""
+    return frozenset(
+        name
+        for node in nodes
+        for name, amount in part_of(part_of(node, "status"), "allocatable").items()
+        if str(amount) != "0"
+    )
+
+
+def _is_extended(name: str) -> bool:
+    domain, slash, _ = name.partition("/")
+    native = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
+    return bool(slash) and (not native or domain == IMPLICIT_DEVICES)
 
 
 def reduced(one: Manifest) -> Manifest:

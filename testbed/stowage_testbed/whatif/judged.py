@@ -9,16 +9,27 @@ from typing import Any
 
 from stowage_testbed.whatif.findings import Elsewhere
 from stowage_testbed.whatif.inventory import (
+    DEVICE_CLASS,
     FURTHER,
     Inventory,
     Manifest,
     elements,
+    listed_resources,
     part_of,
+    unlisted_resource,
 )
 from stowage_testbed.whatif.release import STOCK_NAME
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 """The one label of a namespace that is known without reading it."""
+
+SELECTS_NAMESPACES = (
+    "it selects namespaces by label, and what labels they have was not read"
+)
+ASKS_FOR_DEVICES = (
+    "it asks for {}, which no node lists, and whether a device class serves it was not "
+    "read"
+)
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FOREIGN = "not-judged/"
@@ -38,15 +49,15 @@ class JudgedPods:
         UIDs of the pods for which nobody may be evicted.
     nominated
         The node that pods which wait are promised, by UID.
-    of_unread_namespaces
-        UIDs of the pods that select namespaces by labels which were not read.
+    of_unread
+        Why pods cannot be judged since something was not read, by their UIDs.
     """
 
     pods: tuple[Manifest, ...]
     elsewhere: tuple[Elsewhere, ...]
     never_preempt: frozenset[str]
     nominated: Mapping[str, str]
-    of_unread_namespaces: frozenset[str]
+    of_unread: Mapping[str, str]
 
 
 def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods:
@@ -56,7 +67,6 @@ def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods
         name = _scheduler(pod)
         if name not in schedulers and _waits(pod):
             others[name] += 1
-    unread = FURTHER["Namespace"] in inventory.unread
     return JudgedPods(
         pods=tuple(_shown(pod, schedulers) for pod in inventory.pods),
         elsewhere=tuple(Elsewhere(*one) for one in sorted(others.items())),
@@ -70,10 +80,19 @@ def judged_pods(inventory: Inventory, schedulers: tuple[str, ...]) -> JudgedPods
             for pod in inventory.pods
             if (node := part_of(pod, "status").get("nominatedNodeName"))
         },
-        of_unread_namespaces=frozenset(
-            uid_of(pod) for pod in inventory.pods if unread and _selects_namespaces(pod)
-        ),
+        of_unread=dict(_of_unread(inventory)),
     )
+
+
+def _of_unread(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    unread, listed = inventory.unread, listed_resources(inventory.nodes)
+    for pod in inventory.pods:
+        if FURTHER["Namespace"] in unread and _selects_namespaces(pod):
+            yield uid_of(pod), SELECTS_NAMESPACES
+        elif FURTHER[DEVICE_CLASS] in unread:
+            resource = unlisted_resource(pod, listed)
+            if resource:
+                yield uid_of(pod), ASKS_FOR_DEVICES.format(resource)
 
 
 def _shown(pod: Manifest, schedulers: tuple[str, ...]) -> Manifest:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.findings import Proof, Tier
+from stowage_testbed.whatif.judged import SELECTS_NAMESPACES
 from stowage_testbed.whatif.outcome import Outcome
 
 TERMINATING = "terminating"
 """The rule for pods that are leaving; their room comes free."""
-
-SELECTS_NAMESPACES = (
-    "it selects namespaces by label, and what labels they have was not read"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +25,8 @@ class Aside:
         Which pods and which plans it was about.
     classes
         Pod classes that were not judged, and why.
-    of_unread_namespaces
-        UIDs of the pods that select namespaces by labels which were not read.
+    of_unread
+        Why pods cannot be judged since something was not read, by their UIDs.
     limits
         Limits on plans, in words.
     pairs
@@ -48,7 +45,7 @@ class Aside:
 
     about: str
     classes: Mapping[str, str]
-    of_unread_namespaces: frozenset[str] = frozenset()
+    of_unread: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
     pairs: int = 0
     dropped: int = 0
@@ -59,7 +56,7 @@ class Aside:
 
 
 def refused_classes(
-    snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: frozenset[str]
+    snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unread: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the pod classes that no plan contains, and why."""
     refused = {
@@ -72,7 +69,7 @@ def refused_classes(
             refused[one.id] = f"it needs {', '.join(one.unsupported)}"
     for pod in snapshot.pods:
         if pod.uid in unread:
-            refused[pod.class_id] = SELECTS_NAMESPACES
+            refused[pod.class_id] = unread[pod.uid]
     return refused
 
 
@@ -133,7 +130,9 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
     )
     for why, pods in held.items():
         yield f"{_count(pods, 'running pod')} that no plan could move: {why}"
-    selecting = sum(pod.uid in aside.of_unread_namespaces for pod in running)
+    selecting = sum(
+        aside.of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running
+    )
     if selecting:
         yield (
             f"{_count(selecting, 'running pod')} whose affinity selects namespaces, "

@@ -20,6 +20,7 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.simulate import Remark
 from stowage_testbed.whatif.inventory import (
+    DEVICE_CLASS,
     FURTHER,
     OF_DEVICES,
     Inventory,
@@ -65,6 +66,8 @@ def read_api(client: ApiClient) -> Inventory:
         except ApiUnreachableError as error:
             raise _gone(error.cause) from error
         except ApiRefusedError as error:
+            if kind == DEVICE_CLASS and error.status == HTTPStatus.NOT_FOUND:
+                continue  # a cluster that serves none has none
             if error.status not in UNAVAILABLE:
                 raise _gone(f"{error.status}: {error.body}") from error
             if kind not in FURTHER:

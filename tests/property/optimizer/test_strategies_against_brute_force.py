@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_plans import feasible
 from small_snapshots import small_snapshots, tight_snapshots
+from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, answer_to, finished_answer_to
 
 from benchmarks.agreement.related_pods import crowded_pods
@@ -195,13 +196,76 @@ def test_the_same_seed_and_steps_give_the_same_answer(
     assert (one.plan, one.message) == (other.plan, other.message)
 
 
+def _waiting() -> SnapshotBuilder:
+    return SnapshotBuilder().pod("p", cpu_milli=1).pod("q", cpu_milli=1)
+
+
+def _related(snapshot: pb.Snapshot) -> pb.Snapshot:
+    for one in snapshot.pod_classes:
+        one.required_pod_affinity.add(topology_key="zone")
+    return snapshot
+
+
+def _unsupported(snapshot: pb.Snapshot) -> pb.Snapshot:
+    for one in snapshot.pod_classes:
+        one.unsupported.append("volumes")
+    return snapshot
+
+
+EMPTY = {
+    "nothing": SnapshotBuilder().message,
+    "no nodes": _waiting().message,
+    "no nodes for related pods": _related(_waiting().message),
+    "no pods": SnapshotBuilder().node("n").message,
+    "no pods that a plan may place": _unsupported(_waiting().node("n").message),
+    "no room": _waiting().node("n", cpu_milli=0).message,
+}
+
+
+@pytest.mark.parametrize("objective", [pb.OBJECTIVE_PLACE, pb.OBJECTIVE_CONSOLIDATE])
+@pytest.mark.parametrize("what", EMPTY)
 @pytest.mark.parametrize("strategy", EVERY)
-def test_an_empty_cluster_is_no_accident(strategy: str) -> None:
-    """No nodes, no pods: nothing to do, and nothing to trip over."""
-    answer = answer_to(pb.Snapshot(id="empty"), strategy=strategy)
+def test_an_empty_problem_is_no_accident(
+    strategy: str, what: str, objective: pb.Objective
+) -> None:
+    """Nothing to do, and nothing to trip over."""
+    asked = pb.SolveOptions(strategy=strategy, objective=objective, workers=1)
+
+    answer = finished_answer_to(EMPTY[what], asked)
 
     assert answer.solution.empty
     assert answer.end_reason is EndReason.NO_IMPROVEMENT
+
+
+@pytest.mark.parametrize("strategy", EVERY)
+@pytest.mark.parametrize(
+    ("size", "asked", "runs", "placed"),
+    [
+        pytest.param(10**18, 1, 0, 2, id="a little of 1e18"),
+        pytest.param(2**63 - 1, 2**58, 1, 2, id="parts that no double holds exactly"),
+        pytest.param(2**63 - 1, 3, 2**63 - 7, 2, id="beside a pod that has the most"),
+        pytest.param(2**63 - 1, 3, 2**63 - 6, 1, id="beside a pod that has more"),
+    ],
+)
+def test_a_node_is_filled_whatever_it_has(
+    strategy: str, size: int, asked: int, runs: int, placed: int
+) -> None:
+    """Kubernetes takes any amount that fits into 64 bits; sums of them do not."""
+    builder = SnapshotBuilder()
+    for name in ("a", "b", "c"):
+        builder.node(name, extended={"x": size if name == "a" else 0})
+    builder.pod_class("waits", extended={"x": asked})
+    builder.pod_class("runs", extended={"x": runs}).unsupported.append("volumes")
+    builder.pod("p", of="waits").pod("q", of="waits").pod("r", of="runs", node="a")
+
+    plan = finished_answer_to(
+        builder.message, pb.SolveOptions(strategy=strategy, workers=1)
+    ).plan
+
+    if strategy == "boreas" and placed < 2:  # noqa: PLR2004 - all of a batch, or none
+        placed = 0
+    assert [one.node for one in plan.placements] == ["a"] * placed
+    assert verify_plan(builder.message, plan, pb.POLICY_STRICT) == []
 
 
 SEEDS = range(40)

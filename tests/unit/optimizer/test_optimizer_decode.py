@@ -107,8 +107,8 @@ CASES: list[tuple[Spoil, str]] = [
         "nodes[2].allocatable.memory_bytes: is negative (-1)",
     ),
     (
-        lambda s: s.nodes.add(name="n", allocatable=pb.Resources(pods=2**62)),
-        "nodes[2].allocatable.pods: is 4611686018427387904, above",
+        lambda s: setattr(s.pod_classes[0].requests, "cpu_milli", 2**62),
+        "pod_classes[0].requests.cpu_milli: is 4611686018427387904, above",
     ),
     (
         lambda s: s.nodes[0].taints.add(key="k", effect="Never"),
@@ -269,6 +269,21 @@ def test_only_those_who_ask_for_most_are_left_out_of_the_sum() -> None:
 
     unsupported = {one.id for one in snapshot.classes.values() if one.unsupported}
     assert unsupported == {message.pod_classes[0].id}
+
+
+def test_those_who_ask_for_most_of_several_resources_are_left_out_once() -> None:
+    """Who is left out for one resource is not missed in the sum of another."""
+    builder = SnapshotBuilder().node("n")
+    for name in ("a", "b"):
+        wanted = builder.pod_class(name).requests
+        wanted.cpu_milli = wanted.memory_bytes = 2**59
+        for index in range(3):
+            builder.pod(f"{name}{index}", of=name)
+
+    snapshot, _ = decoded(builder.message)
+
+    unsupported = [one.id for one in snapshot.classes.values() if one.unsupported]
+    assert len(unsupported) == 2
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "1_0", "", "x"])

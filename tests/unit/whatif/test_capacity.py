@@ -100,3 +100,28 @@ def test_an_overcommitted_node_does_not_take_from_others(snapshot: pb.Snapshot) 
     snapshot.pods.add(uid="4", class_id="web", node="g1")
 
     assert _of(snapshot, "cpu").free == 11000
+
+
+def test_room_for_pods_that_get_devices_elsewhere_is_not_stranded(
+    snapshot: pb.Snapshot,
+) -> None:
+    """No node lists what their device class serves; cores and memory are enough."""
+    del snapshot.pod_classes[0], snapshot.pods[0]
+    train = snapshot.pod_classes[0]
+    train.requests.extended["example.com/device"] = 1
+    assert _of(snapshot, "cpu").stranded == 19000
+
+    train.unsupported.append("device-class-resource example.com/device")
+
+    assert _of(snapshot, "cpu").stranded == 4000  # of the node without GPUs
+
+
+def test_what_all_nodes_have_together_may_be_more_than_64_bits_hold(
+    snapshot: pb.Snapshot,
+) -> None:
+    """Each of them may have nearly as much."""
+    for node in snapshot.nodes:
+        node.allocatable.extended[GPU] = 2**63 - 1
+
+    assert _of(snapshot, GPU).capacity == 3 * (2**63 - 1)
+    assert _of(snapshot, GPU).free == 3 * (2**63 - 1) - 1

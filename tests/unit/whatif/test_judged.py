@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from stowage_testbed.whatif.findings import Elsewhere
-from stowage_testbed.whatif.inventory import FURTHER, Inventory
+from stowage_testbed.whatif.inventory import FURTHER, Inventory, inventory_of
 from stowage_testbed.whatif.judged import NAMESPACE_NAME, judged_pods
 
 UNREAD = (FURTHER["Namespace"],)
@@ -55,5 +57,42 @@ def test_pods_that_ask_for_labels_nobody_read_are_known() -> None:
     )
 
     unread = judged_pods(Inventory(({},), pods, unread=UNREAD), ("mine",))
-    assert unread.of_unread_namespaces == {"near", "far"}
-    assert not judged_pods(Inventory(({},), pods), ("mine",)).of_unread_namespaces
+    assert unread.of_unread.keys() == {"near", "far"}
+    assert not judged_pods(Inventory(({},), pods), ("mine",)).of_unread
+
+
+GPU = "example.com/gpu"
+
+
+@pytest.mark.parametrize(
+    ("resource", "allocatable", "unread", "judged"),
+    [
+        (GPU, {}, ["DeviceClass"], False),
+        (GPU, {GPU: "0"}, ["DeviceClass"], False),
+        ("deviceclass.resource.kubernetes.io/gpus", {}, ["DeviceClass"], False),
+        (GPU, {GPU: "1"}, ["DeviceClass"], True),
+        (GPU, {}, [], True),
+        (GPU, {}, ["ResourceSlice"], True),
+        ("cpu", {}, ["DeviceClass"], True),
+        ("hugepages-2Mi", {}, ["DeviceClass"], True),
+    ],
+)
+def test_who_asks_for_what_an_unread_device_class_may_serve_is_not_judged(
+    resource: str, allocatable: dict[str, str], unread: list[str], *, judged: bool
+) -> None:
+    """No node lists such a resource, and yet nodes may have the devices."""
+    container = {"name": "c", "resources": {"requests": {resource: "1"}}}
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": allocatable}}
+    inventory = inventory_of(
+        [
+            {"kind": "Node", **node},
+            {"kind": "Pod", **a_pod("asks", containers=[container])},
+            {"kind": "Pod", **a_pod("plain", containers=[{"name": "c"}])},
+        ],
+        unread,
+    )
+
+    found = judged_pods(inventory, ("default-scheduler",)).of_unread
+
+    assert set(found) == (set() if judged else {"asks"})
+    assert (FURTHER["DeviceClass"] in inventory.unread) is not judged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -15,7 +15,12 @@ from stowage_optimizer.model.decode.shared import (
     decode_terms,
     within_range,
 )
-from stowage_optimizer.model.node import Resources, TaintEffect
+from stowage_optimizer.model.node import (
+    LARGEST_TOTAL,
+    Node,
+    Resources,
+    TaintEffect,
+)
 from stowage_optimizer.model.pod_class import (
     HostPort,
     PodAffinityTerm,
@@ -186,6 +191,10 @@ def _plain(message: pb.PodClass, requests: Resources) -> PodClass:
 
 def _pod_class(where: str, message: pb.PodClass, issues: Issues) -> PodClass:
     requests = decode_resources(f"{where}.requests", message.requests, issues)
+    for name, amount in requests.amounts().items():
+        if amount > LARGEST_TOTAL:
+            what = f"is {amount}, above the largest amount {LARGEST_TOTAL}"
+            issues.add(f"{where}.requests.{name}", what)
     plain = _plain(message, requests)
     if all(field.name in PLAIN for field, _ in message.ListFields()):
         return plain
@@ -253,14 +262,16 @@ def _toleration(where: str, message: pb.Toleration, issues: Issues) -> Toleratio
     return Toleration(message.key, operator, message.value, effect)
 
 
-LARGEST_TOTAL = 2**60
-"""Four times this still fits into 64 bits with a sign."""
-
-
 def within_totals(
-    class_ids: Iterable[str], classes: Mapping[str, PodClass], issues: Issues
+    class_ids: Iterable[str],
+    classes: Mapping[str, PodClass],
+    nodes: Sequence[Node],
+    issues: Issues,
 ) -> dict[str, PodClass]:
     """Return ``classes``; those whose pods request too much together are unsupported.
+
+    So much is too much that it, or as much on each node that has any as the pods could
+    fill there, is above `LARGEST_TOTAL`.
 
     The classes that request most are left out, as few as possible: they must not keep
     others from being planned.
@@ -281,15 +292,23 @@ def within_totals(
                 for name, amount in pod_class.requests.amounts().items()
             }
             totals.update(asked[class_id])
+    room: Counter[str] = Counter()
+    having: Counter[str] = Counter()
+    for node in nodes:
+        amounts = node.allocatable.amounts()
+        room.update(amounts)
+        having.update(name for name, amount in amounts.items() if amount)
     sound = dict(classes)
     for name, total in totals.items():
-        left = total
+        left, largest = sum(one.get(name, 0) for one in asked.values()), LARGEST_TOTAL
+        if room[name] > LARGEST_TOTAL:
+            largest //= having[name]
         by_amount = sorted(asked, key=lambda one: asked[one].get(name, 0))
-        while left > LARGEST_TOTAL:
+        while left > largest:
             class_id = by_amount.pop()
             left -= asked.pop(class_id).get(name, 0)
             own = Issues()
-            own.add("pods", f"request {total} of {name} together, over 2^60")
+            own.add("pods", f"request {total} of {name} together, over {largest}")
             why = issues.set_aside(own)
             sound[class_id] = replace(sound[class_id], unsupported=(why,))
     return sound

@@ -21,14 +21,11 @@ from stowage_optimizer.model.selectors import (
     parse_integer,
 )
 
-LARGEST_AMOUNT = 2**60
-"""The solver's own 64-bit arithmetic must not overflow."""
-
 _NAMES = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
 def decode_resources(where: str, message: pb.Resources, issues: Issues) -> Resources:
-    """Return the amounts of ``message``; amounts out of range are issues."""
+    """Return the amounts of ``message``; negative ones are issues."""
     amounts = (
         message.cpu_milli,
         message.memory_bytes,
@@ -36,7 +33,7 @@ def decode_resources(where: str, message: pb.Resources, issues: Issues) -> Resou
         message.pods,
     )
     # Nearly all are sound: where they stand is spelled out for the others only.
-    if min(amounts) < 0 or max(amounts) > LARGEST_AMOUNT:
+    if min(amounts) < 0:
         for name, amount in zip(_NAMES, amounts, strict=True):
             _check(f"{where}.{name}", amount, issues)
     extended = dict(message.extended) if len(message.extended) else {}
@@ -49,18 +46,14 @@ def decode_resources(where: str, message: pb.Resources, issues: Issues) -> Resou
 
 
 def within_range(message: pb.Resources) -> Resources:
-    """Return the amounts of ``message``, those out of range at the range's end."""
-
-    def clip(amount: int) -> int:
-        return min(max(0, amount), LARGEST_AMOUNT)
-
+    """Return the amounts of ``message``, nothing where they are negative."""
     return Resources(
-        clip(message.cpu_milli),
-        clip(message.memory_bytes),
-        clip(message.ephemeral_storage_bytes),
-        clip(message.pods),
+        max(0, message.cpu_milli),
+        max(0, message.memory_bytes),
+        max(0, message.ephemeral_storage_bytes),
+        max(0, message.pods),
         {
-            name: clip(amount)
+            name: max(0, amount)
             for name, amount in message.extended.items()
             if name and name not in _NAMES
         },
@@ -70,8 +63,6 @@ def within_range(message: pb.Resources) -> Resources:
 def _check(where: str, amount: int, issues: Issues) -> None:
     if amount < 0:
         issues.add(where, f"is negative ({amount})")
-    elif amount > LARGEST_AMOUNT:
-        issues.add(where, f"is {amount}, above the largest amount {LARGEST_AMOUNT}")
 
 
 NODE_NAME_FIELD = "metadata.name"

@@ -172,7 +172,7 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     names = {node.name for node in nodes}
     classes = decode_pod_classes(message.pod_classes, issues)
     pods = _pods(message.pods, classes, names, issues)
-    classes = within_totals(pods.class_id, classes, issues)
+    classes = within_totals(pods.class_id, classes, nodes, issues)
     pods, classes = _exempt_apart(pods, classes)
     budgets, spent = _budgets(message, issues)
     reservations, clipped = _reservations(message, names, issues)
