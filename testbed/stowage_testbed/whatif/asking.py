@@ -45,6 +45,9 @@ from stowage_testbed.whatif.release import LIMITS, Release
 
 ID, BUDGET = "whatif", "PodDisruptionBudget"
 
+GROUP_FIELD, GROUP_GATE = "schedulingGroup", "GenericWorkload"
+"""By which a pod names its group, and the gate that it takes."""
+
 BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 """Of a scheduler's process, whose garbage would otherwise be four times what it holds.
 """
@@ -155,12 +158,23 @@ def new_verifier(
     objects = len(instance.pods) + len(instance.nodes) + len(instance.objects)
     return SchedulerVerifier(
         profile,
-        feature_gates=release.feature_gates,
+        feature_gates=_gates_of(release, instance),
         environment={"GOMEMLIMIT": str(BASE_BYTES + BYTES_PER_OBJECT * objects)},
         way_out="what-if has no option for that: ask about a part of the cluster, as "
         "with the nodes of one pool and their pods in a file for --file",
         minor=minor,
     )
+
+
+def _gates_of(release: Release, instance: Instance) -> str:
+    """Return the release's feature gates, and the one that the cluster itself shows.
+
+    An API server whose gate is off drops the field.
+    """
+    in_group = any(part_of(pod, "spec").get(GROUP_FIELD) for pod in instance.pods)
+    if not in_group or GROUP_GATE in release.feature_gates:
+        return release.feature_gates
+    return ",".join(filter(None, (release.feature_gates, f"{GROUP_GATE}=true")))
 
 
 class _Answer:
@@ -308,6 +322,8 @@ class _Answer:
         return dict.fromkeys(remark for one in asked for remark in one.awaiting)
 
     def _not_judged(self, emptying: Proposal) -> Iterator[NotJudged]:
+        for refusal in (*self._placing.refusals, *emptying.refusals):
+            yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
         yield from _without_price(self._snapshot)
         if self._is_of_another_minor():
             minor, version = self._inventory.minor, self._inventory.version
@@ -329,8 +345,6 @@ class _Answer:
                 f"passed over in {unknown.objects} objects",
             )
         for proposal in (self._placing, emptying):
-            for refusal in proposal.refusals:
-                yield NotJudged(refusal.reason, refusal.subject, refusal.detail)
             for objection in proposal.objections:
                 yield NotJudged(
                     "a plan that the scheduler's plugins refused", "", objection

@@ -14,6 +14,9 @@ from stowage_testbed.whatif.outcome import Outcome
 TERMINATING = "terminating"
 """The rule for pods that are leaving; their room comes free."""
 
+UNSUPPORTED = "unsupported"
+"""Not a rule of the cluster: the pod needs what no plan can give."""
+
 
 @dataclass(frozen=True, slots=True)
 class Aside:
@@ -126,7 +129,8 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
     held = Counter(
         aside.classes[pod.class_id]
         for pod in running
-        if pod.movable and pod.class_id in aside.classes
+        if (pod.movable or pod.immovable_reason == UNSUPPORTED)
+        and pod.class_id in aside.classes
     )
     for why, pods in held.items():
         yield f"{_count(pods, 'running pod')} that no plan could move: {why}"
