@@ -28,7 +28,13 @@ def empty(environment: ReleaseEnvironment) -> None:
     apps = AppsV1Api(environment.client)
     for name in SIZES_GB:
         apps.delete_namespaced_replica_set(name, "default")
-    _until(environment, "the pods to be gone", lambda on: not on)
+    # Those that are still ending, too: they take room from the next test's pods.
+    wait_until(
+        "the pods to be gone",
+        lambda: environment.core.list_namespaced_pod("default").items,
+        lambda pods: not pods,
+        timeout_s=HANG_S,
+    )
 
 
 def nodes(environment: ReleaseEnvironment) -> dict[str, str]:
