@@ -72,15 +72,18 @@ def make_case(seed: int, time_limit_s: float = 2.0) -> Case:
         snapshot.forbidden_pairs.add(
             class_id=rng.choice(classes).id, node=rng.choice(snapshot.nodes).name
         )
-    if seed % HUGE == 0:
-        # What device plugins and simulators of nodes offer, up to all that fits.
-        node = rng.choice(snapshot.nodes)
-        node.allocatable.memory_bytes = rng.choice([10**18, 2**60 + 1, 2**63 - 1])
-        node.allocatable.cpu_milli = rng.choice([9000, 2**63 - 1])
     options = pb.SolveOptions(time_limit_s=time_limit_s, deterministic=True)
     if seed % 3 == 0:
         _add_limits(options, rng)
+    _enlarge(rng.choice(snapshot.nodes).allocatable, seed, rng)
     return Case(snapshot, options)
+
+
+def _enlarge(room: pb.Resources, seed: int, rng: Random) -> None:
+    """Offer what device plugins and simulators of nodes do, up to all that fits."""
+    if seed % HUGE == 0:
+        room.memory_bytes = rng.choice([10**18, 2**60 + 1, 2**63 - 1])
+        room.cpu_milli = rng.choice([9000, 2**63 - 1])
 
 
 def _add_pod(
