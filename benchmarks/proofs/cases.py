@@ -68,20 +68,20 @@ def make_case(seed: int, time_limit_s: float = 2.0) -> Case:
     for index in range(rng.choice([1, 1, 2])):
         _add_pod(snapshot, f"p{index}", rng.choice([*classes, *classes[2:]]))
     _add_budgets(snapshot, rng)
-    if _chance(rng, 0.1):
-        snapshot.forbidden_pairs.add(
-            class_id=rng.choice(classes).id, node=rng.choice(snapshot.nodes).name
-        )
-    if seed % HUGE == 0:
-        # What device plugins and simulators of nodes offer, up to all that fits.
-        node = rng.choice(snapshot.nodes)
-        node.allocatable.memory_bytes = rng.choice([10**18, 2**60 + 1, 2**63 - 1])
-        node.allocatable.cpu_milli = rng.choice([9000, 2**63 - 1])
+    _forbid_some(snapshot, rng)
     options = pb.SolveOptions(time_limit_s=time_limit_s, deterministic=True)
     if seed % 3 == 0:
         _add_limits(options, rng)
     _exempt_some(snapshot, rng)
+    _enlarge(rng.choice(snapshot.nodes).allocatable, seed, rng)
     return Case(snapshot, options)
+
+
+def _enlarge(room: pb.Resources, seed: int, rng: Random) -> None:
+    """Offer what device plugins and simulators of nodes do, up to all that fits."""
+    if seed % HUGE == 0:
+        room.memory_bytes = rng.choice([10**18, 2**60 + 1, 2**63 - 1])
+        room.cpu_milli = rng.choice([9000, 2**63 - 1])
 
 
 def _add_pod(
@@ -161,6 +161,14 @@ def _add_budgets(snapshot: pb.Snapshot, rng: Random) -> None:
                 selector=pb.LabelSelector(match_labels=labels),
                 disruptions_allowed=rng.choice([0, 1, 1, 1, 1, 1, 1, 2, 3]),
             )
+
+
+def _forbid_some(snapshot: pb.Snapshot, rng: Random) -> None:
+    if _chance(rng, 0.1):
+        snapshot.forbidden_pairs.add(
+            class_id=rng.choice(snapshot.pod_classes).id,
+            node=rng.choice(snapshot.nodes).name,
+        )
 
 
 def _exempt_some(snapshot: pb.Snapshot, rng: Random) -> None:

@@ -23,7 +23,9 @@ from stowage_testbed.simulate import (
     Simulator,
     find_profile,
 )
-from stowage_testbed.whatif.inventory import Inventory
+from stowage_testbed.whatif.asking import PlanLimits, findings_of
+from stowage_testbed.whatif.findings import NOT_JUDGED, TOO_LARGE
+from stowage_testbed.whatif.inventory import Inventory, inventory_of
 from stowage_testbed.whatif.reading import read_files
 
 NORMAL, NODES = 1000, 20
@@ -104,3 +106,53 @@ def test_odd_objects_keep_no_other_from_being_placed(
 
     waits = [pod for pod in placed.pending() if pod.startswith("normal/")]
     assert waits == []
+
+
+GPU, IMPLICIT = "example.com/gpu", "deviceclass.resource.kubernetes.io/gpus"
+CLASS: dict[str, Any] = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpus"},
+    "spec": {"extendedResourceName": GPU},
+}
+NO_CLASS = {**CLASS, "spec": {}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "classes", "unread", "verdict"),
+    [
+        pytest.param(GPU, [CLASS], [], NOT_JUDGED, id="a class serves it"),
+        pytest.param(IMPLICIT, [NO_CLASS], [], NOT_JUDGED, id="by the class's name"),
+        pytest.param(GPU, [], ["DeviceClass"], NOT_JUDGED, id="classes not listed"),
+        pytest.param(GPU, [NO_CLASS], [], TOO_LARGE, id="no class serves it"),
+    ],
+)
+def test_nothing_is_proved_of_pods_that_may_get_devices(
+    profile: Path,
+    asked: str,
+    classes: list[dict[str, Any]],
+    unread: list[str],
+    verdict: str,
+) -> None:
+    """No node lists what a device class serves; cores and memory are not stranded."""
+    amounts = {"cpu": "1", asked: "1"}
+    container = {"name": "c", "resources": {"requests": amounts, "limits": amounts}}
+    node = {"cpu": "8", "memory": "8Gi", "pods": "10"}
+    metadata = {"name": "p", "namespace": "default"}
+    inventory = inventory_of(
+        [
+            {
+                "kind": "Node",
+                "metadata": {"name": "n"},
+                "status": {"allocatable": node},
+            },
+            {"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}},
+            *classes,
+        ],
+        unread,
+    )
+
+    found = findings_of(inventory, profile, PlanLimits())
+
+    assert [one.verdict for one in found.left] == [verdict]
+    assert found.proved is (verdict == TOO_LARGE)
