@@ -80,7 +80,9 @@ def make_validator() -> Draft202012Validator:
     types = Draft202012Validator.TYPE_CHECKER.redefine(
         "integer", lambda _, value: type(value) is int
     )
-    validator = extend(Draft202012Validator, type_checker=types)
+    validator: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call] # as in its stubs
+        Draft202012Validator, type_checker=types
+    )
     return validator(make_strict_schema(), format_checker=formats)
 
 

@@ -209,11 +209,11 @@ def _exempt_apart(
         if class_id in classes:
             apart[class_id] = name = _unused(f"{class_id} (not ready)", classes)
             classes[name] = replace(classes[class_id], id=name, exempt_of=class_id)
-    class_id = [
+    class_ids = [
         apart.get(one, one) if goes_so else one
         for one, goes_so in zip(pods.class_id, goes, strict=True)
     ]
-    return replace(pods, class_id=class_id), classes
+    return replace(pods, class_id=class_ids), classes
 
 
 def _unused(name: str, classes: Mapping[str, PodClass]) -> str:
