@@ -198,8 +198,7 @@ CLAIMS = {
             pod("web-2", 1, "b"),
         ),
         found=lambda found: (
-            not found.emptied
-            and {"a", "b"} <= {one.subject for one in found.not_judged}
+            not found.emptied and ["a", "b"] == [one.name for one in found.irremovable]
         ),
     ),
 }
