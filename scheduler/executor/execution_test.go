@@ -79,7 +79,7 @@ func TestWavesNeverExceedCapacityAndAlwaysEnd(t *testing.T) {
 	for _, races := range []bool{false, true} {
 		for _, atOnce := range []int{0, 1, 2} {
 			circles := 0
-			for seed := range plansUnderWay(t, 1500) {
+			for seed := range plansUnderWay(t, 500) {
 				c, of := randomPlan(t, rand.New(rand.NewPCG(seed, 1)))
 				c.races = races
 
