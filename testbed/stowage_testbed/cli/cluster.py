@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from enum import StrEnum
 from typing import Annotated
 
 import typer
-import yaml
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli.main import Minor, app
@@ -25,8 +23,6 @@ from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_c
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
 
-DEFAULT_NODES = "count=3,cpu=4,memory=16Gi"
-
 RESOLUTION_S = 15
 """Between two looks at the pods' usage, as metrics-server's own manifests have it."""
 
@@ -37,19 +33,9 @@ Nodes = Annotated[
         metavar="SPEC",
         help="Nodes to create, as in prefix=gpu,count=3,cpu=4,memory=8Gi,pods=20,"
         "label.disk=ssd,taint.gpu=yes:NoSchedule,resource.nvidia.com/gpu=4,zones=a|b; "
-        f"may be repeated. Without it {DEFAULT_NODES}.",
+        "may be repeated.",
     ),
 ]
-
-
-class SchedulerChoice(StrEnum):
-    """What places the pods of a cluster that is brought up by hand."""
-
-    STOCK = "stock"
-    STOWAGE = "stowage"
-    NONE = "none"
-
-
 Metrics = Annotated[
     bool,
     typer.Option(
@@ -67,17 +53,6 @@ BackendName = Annotated[
 ]
 
 
-SchedulerName = Annotated[
-    SchedulerChoice,
-    typer.Option(
-        "--scheduler",
-        help="What places the pods: the stock kube-scheduler, Stowage's chart with its "
-        "optimiser, or nothing, as `stowage run --cluster` and a scheduler of yours "
-        "need it.",
-    ),
-]
-
-
 @app.command()
 def up(
     name: Name = "stowage",
@@ -85,7 +60,6 @@ def up(
     nodes: Nodes = None,
     port: Port = None,
     metrics: Metrics = False,
-    scheduler: SchedulerName = SchedulerChoice.STOCK,
     backend: BackendName = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
     page: Annotated[
@@ -94,25 +68,23 @@ def up(
     ] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
-    pools = parse_node_specs(nodes or [DEFAULT_NODES])
+    pools = parse_node_specs(nodes or ())
     cluster = _cluster(name, port, backend, kubernetes, metrics=metrics)
     started_s = time.monotonic()
     with ending_cleanly():
         try:
             cluster.up()
-            count = _add_nodes(cluster, pools)
-            next_command = _install_scheduler(cluster, scheduler)
+            count = _add_nodes(cluster, pools) if pools else 0
             cluster.keep()
         except BaseException:
             take_down(cluster)
             raise
     took_s = time.monotonic() - started_s
     typer.echo(
-        f"cluster {name} of Kubernetes {cluster.minor} is up with {count} nodes and "
-        f"{_SCHEDULED[scheduler]} after {took_s:.1f} s"
+        f"cluster {name} of Kubernetes {cluster.minor} is up with {count} nodes after "
+        f"{took_s:.1f} s"
     )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
-    typer.echo(f"  {next_command}")
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
         from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
@@ -169,40 +141,6 @@ def _cluster(
         )
     return KwokBinaryCluster(
         name, api_port=port, minor=minor, resolution_s=RESOLUTION_S
-    )
-
-
-_SCHEDULED = {
-    SchedulerChoice.STOCK: "the stock scheduler",
-    SchedulerChoice.STOWAGE: "Stowage's scheduler and optimiser",
-    SchedulerChoice.NONE: "no scheduler",
-}
-
-
-def _install_scheduler(cluster: Cluster, scheduler: SchedulerChoice) -> str:
-    """Have the scheduler serve; return what installs the chart by hand beside it."""
-    # Only this command needs it, and it takes long to import.
-    from stowage_testbed.helm.install import CHART, install_release  # noqa: PLC0415
-    from stowage_testbed.helm.values import STOCK, values_by_hand  # noqa: PLC0415
-
-    if scheduler is SchedulerChoice.STOWAGE:
-        install_release(cluster, profile="optimizer", optimizer_enabled=True)
-        return "kubectl get packingplans --watch"
-    if scheduler is SchedulerChoice.STOCK:
-        install_release(
-            cluster,
-            profile="default",
-            optimizer_enabled=False,
-            values={"rbac": {"allowPreemption": True}},
-            namespace=STOCK,
-            name=STOCK,
-        )
-    chart, values = cluster.workdir / "chart", cluster.workdir / "chart-values.yaml"
-    chart.symlink_to(CHART)
-    values.write_text(yaml.safe_dump(values_by_hand(cluster)), "utf-8")
-    return (
-        f"helm install stowage {chart} --values {values} --namespace stowage-system "
-        "--create-namespace"
     )
 
 

@@ -24,12 +24,7 @@ from stowage_testbed.helm.diagnosis import (
 )
 from stowage_testbed.helm.release import Release, last_lines
 from stowage_testbed.helm.serving import await_serving
-from stowage_testbed.helm.values import (
-    RELEASE,
-    merge_values,
-    testbed_values,
-    values_refused,
-)
+from stowage_testbed.helm.values import merge_values, testbed_values, values_refused
 from stowage_testbed.optimizer_service.compiled import compile_optimizer
 
 RELEASE_TIMEOUT_S = 180.0
@@ -56,7 +51,7 @@ def install_release(
     optimizer_enabled: bool,
     values: Mapping[str, object] | None = None,
     namespace: str = "stowage-system",
-    name: str = RELEASE,
+    name: str = "stowage",
     timeout_s: float = RELEASE_TIMEOUT_S,
     chart: Path = CHART,
 ) -> Release:
@@ -73,7 +68,7 @@ def install_release(
         installed.
     """
     needed = testbed_values(
-        cluster, profile=profile, optimizer_enabled=optimizer_enabled, release=name
+        cluster, profile=profile, optimizer_enabled=optimizer_enabled
     )
     if optimizer_enabled and not cluster.release_location.containers:
         compile_optimizer()

@@ -21,20 +21,10 @@ SCHEDULER_NAME = "default-scheduler"
 nobody."""
 
 
-RELEASE = "stowage"
-"""The name of the release that scenarios install."""
-
-STOCK = "kube-scheduler"
-"""Name and namespace of the release that is the stock scheduler of a cluster by hand.
-"""
-
-
 def testbed_values(
-    cluster: Cluster, *, profile: str, optimizer_enabled: bool, release: str
+    cluster: Cluster, *, profile: str, optimizer_enabled: bool
 ) -> Values:
-    """Return the values that a release needs here, whatever else is asked for.
-
-    Releases of different names can run side by side.
+    """Return the values that the testbed needs, whatever else is asked for.
 
     Raises
     ------
@@ -55,20 +45,7 @@ def testbed_values(
     }
     if where.containers:
         return merge_values(needed, _in_containers(where.api_server_url))
-    return merge_values(needed, _as_processes(cluster, release))
-
-
-def values_by_hand(cluster: Cluster) -> Values:
-    """Return what ``helm install`` needs besides the chart's defaults.
-
-    Raises as `testbed_values` does.
-    """
-    needed = testbed_values(
-        cluster, profile="", optimizer_enabled=True, release="by-hand"
-    )
-    for chosen in ("profile", "schedulerName"):
-        del needed[chosen]
-    return needed
+    return merge_values(needed, _as_processes(cluster))
 
 
 def _in_containers(api_server: str) -> Values:
@@ -91,17 +68,14 @@ def _program_of(cluster: Cluster, name: str) -> Path:
     return kept
 
 
-def _as_processes(cluster: Cluster, release: str) -> Values:
+def _as_processes(cluster: Cluster) -> Values:
     """Return what a release needs whose containers are processes of this machine."""
-    mounts = cluster.workdir / "mnt"
-    if release != RELEASE:
-        mounts /= release
     return {
         "apiServer": {"url": api_server_url(cluster.kubeconfig)},
         "scheduler": {
             "command": [str(_program_of(cluster, "stowage-scheduler"))],
             "bindAddress": LOOPBACK,
-            "securePort": port_beside(f"{cluster.name}-{release}"),
+            "securePort": port_beside(cluster.name),
         },
         "optimizer": {
             "command": [str(_optimizer_command())],
@@ -110,7 +84,7 @@ def _as_processes(cluster: Cluster, release: str) -> Values:
             "probes": {"periodSeconds": 30, "timeoutSeconds": 30},
         },
         "paths": {
-            part: str(mounts / part)
+            part: str(cluster.workdir / "mnt" / part)
             for part in ("config", "credentials", "socket", "temporary")
         },
     }

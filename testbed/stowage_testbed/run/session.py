@@ -6,14 +6,11 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stowage_testbed.api.objects import Objects
-from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.cluster.supervision import supervised
-from stowage_testbed.helm.values import STOCK
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.cluster_needs import make_cluster
 from stowage_testbed.run.context import RunContext
@@ -34,7 +31,7 @@ def open_cluster(
     Raises
     ------
     InputError
-        The named cluster is of another minor than the request's, or has a scheduler.
+        The named cluster is of another minor than the request's.
     RunEndedError
         The block cannot go on, as `supervised` says.
     """
@@ -42,7 +39,6 @@ def open_cluster(
         if request.cluster is not None:
             cluster = existing_cluster(request.cluster)
             cluster.check_minor(request.minor)
-            _refuse_stock_scheduler(cluster)
             with supervised(cluster, request.folders):
                 yield cluster
             return
@@ -65,16 +61,6 @@ def open_cluster(
         finally:
             with stopwatch.step("cluster down"):
                 _end(cluster, request, listener)
-
-
-def _refuse_stock_scheduler(cluster: Cluster) -> None:
-    with cluster.api_client() as api:
-        deployments = Objects(api).list_all("Deployment", STOCK)
-    if deployments:
-        raise InputError(
-            f"cluster {cluster.name} has the stock scheduler, which would place the "
-            "pods of scenarios; bring one up without: stowage up NAME --scheduler none"
-        )
 
 
 @contextmanager

@@ -15,12 +15,10 @@ from pathlib import Path
 import pytest
 from amounts import size
 
-from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
@@ -31,8 +29,6 @@ from stowage_testbed.cluster.components import (
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.listing import find_cluster, purge_clusters
 from stowage_testbed.cluster.processes import processes_of
-from stowage_testbed.scenario.manifests import make_controllers
-from stowage_testbed.scenario.model import Workload
 from stowage_testbed.toolchain import choose_minor
 
 pytestmark = pytest.mark.e2e
@@ -145,8 +141,7 @@ def test_by_hand_nothing_but_the_cache_is_written(
         return run.stdout
 
     made = stowage("up", name, "--nodes", "count=2,cpu=4,memory=8Gi")
-    up = f"cluster {name} of Kubernetes {choose_minor()} is up with 2 nodes"
-    assert f"{up} and the stock scheduler" in made
+    assert f"cluster {name} of Kubernetes {choose_minor()} is up with 2 nodes" in made
     assert Path(stowage("kubeconfig", name).strip()).is_file()
     assert find_cluster(name).state == "up"
     assert name not in purge_clusters()
@@ -156,42 +151,13 @@ def test_by_hand_nothing_but_the_cache_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("scheduler", ["stock", "stowage"])
-def test_a_cluster_by_hand_schedules(name: str, scheduler: str) -> None:
-    """Whoever knows kind applies a Deployment and looks at its pods."""
-    subprocess.run([*STOWAGE, "up", name, "--scheduler", scheduler], check=True)
-    cluster = existing_cluster(name)
-    with cluster.api_client() as api:
-        objects = Objects(api)
-        workload = Workload(name="web", kind="Deployment", replicas=3)
-        for manifest in make_controllers(workload, "default"):
-            objects.create(manifest)
-        wait_until(
-            "the pods to run",
-            lambda: [one["status"] for one in objects.list_all("Pod", "default")],
-            lambda seen: [one.get("phase") for one in seen] == ["Running"] * 3,
-            timeout_s=HANG_S,
-        )
-    run = subprocess.run(
-        [*STOWAGE, "run", "paper/figure-1", "--cluster", name],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    subprocess.run([*STOWAGE, "down", name], check=True)
-    refused = "stowage up NAME --scheduler none" in run.stderr
-    assert (run.returncode != 0, refused) == (scheduler == "stock",) * 2, run.stderr
-    assert nothing_is_left(name)
-
-
 def test_a_cluster_is_brought_up_and_shown(name: str) -> None:
     """Until Ctrl-C, which ends the page and leaves the cluster."""
     with subprocess.Popen(
         [*STOWAGE, "up", name, "--page"], stdout=subprocess.PIPE, text=True
     ) as shown:
         assert shown.stdout is not None
-        said = [shown.stdout.readline() for _ in range(4)]
+        said = [shown.stdout.readline() for _ in range(3)]
         shown.send_signal(signal.SIGINT)
         assert shown.wait(HANG_S) == 0
 

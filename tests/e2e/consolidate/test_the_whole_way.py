@@ -121,7 +121,11 @@ def test_the_commands_of_the_guide_lead_to_the_saving(
     way, said = commands(), list[str]()
     assert len(way) <= MOST
     values = tmp_path / "processes.yaml"
-    values.write_text(yaml.safe_dump(release_values.values_by_hand(cluster)), "utf-8")
+    needed = release_values.testbed_values(
+        cluster, profile="optimizer", optimizer_enabled=True
+    )
+    needed.pop("schedulerName", None)
+    values.write_text(yaml.safe_dump(needed), "utf-8")
     compile_optimizer()
 
     for written in way:

@@ -25,7 +25,6 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "One"], "'One' cannot name a cluster"),
         (["up", "--nodes", "cpu=-1,memory=1Gi"], "--nodes 'cpu=-1,memory=1Gi': cpu"),
         (["up"], "run: stowage tools install"),
-        (["up", "--scheduler", "none"], "run: stowage tools install"),
         (["down", "one"], "no cluster 'one'"),
         (["kubeconfig"], "run: stowage up stowage"),
     ],

@@ -40,7 +40,6 @@ from stowage_testbed.compare.arms.serving import own_folder, serving
 from stowage_testbed.helm.command import run_helm
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.values import (
-    RELEASE,
     Values,
     merge_values,
     testbed_values,
@@ -206,10 +205,7 @@ class StowageArm:
             },
         }
         needed = testbed_values(
-            cluster,
-            profile=self.profile,
-            optimizer_enabled=_with_optimizer(profile),
-            release=RELEASE,
+            cluster, profile=self.profile, optimizer_enabled=_with_optimizer(profile)
         )
         return merge_values(merge_values(needed, own), self.values)
 
