@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -53,6 +55,23 @@ BackendName = Annotated[
 ]
 
 
+class Scheduler(StrEnum):
+    """What places the pods of a cluster that is brought up by hand."""
+
+    STOCK = "stock"
+    STOWAGE = "stowage"
+    NONE = "none"
+
+
+SchedulerName = Annotated[
+    Scheduler,
+    typer.Option(
+        help="What places the pods: kube-scheduler with its defaults, the chart with "
+        "its optimiser, or nothing, for a scheduler of your own."
+    ),
+]
+
+
 @app.command()
 def up(
     name: Name = "stowage",
@@ -62,6 +81,7 @@ def up(
     metrics: Metrics = False,
     backend: BackendName = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
+    scheduler: SchedulerName = Scheduler.STOCK,
     page: Annotated[
         bool,
         typer.Option("--page", help="Then show it in a browser until Ctrl-C."),
@@ -74,6 +94,7 @@ def up(
     with ending_cleanly():
         try:
             cluster.up()
+            values_file = _start_scheduler(cluster, scheduler)
             count = _add_nodes(cluster, pools) if pools else 0
             cluster.keep()
         except BaseException:
@@ -85,6 +106,8 @@ def up(
         f"{took_s:.1f} s"
     )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+    if values_file:
+        typer.echo(f"  helm values for this cluster: {values_file}")
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
         from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
@@ -142,6 +165,25 @@ def _cluster(
     return KwokBinaryCluster(
         name, api_port=port, minor=minor, resolution_s=RESOLUTION_S
     )
+
+
+def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
+    """Start what places pods; return the values for installing the chart by hand."""
+    # Only this command needs them, and they take long to import.
+    from stowage_testbed.cluster.stock_scheduler import (  # noqa: PLC0415
+        start_stock_scheduler,
+    )
+    from stowage_testbed.helm.install import install_release  # noqa: PLC0415
+    from stowage_testbed.helm.values import write_values  # noqa: PLC0415
+
+    if scheduler is Scheduler.STOWAGE:
+        install_release(cluster, profile="optimizer", optimizer_enabled=True)
+        return None
+    if scheduler is Scheduler.NONE:
+        return write_values(cluster, {})
+    start_stock_scheduler(cluster)
+    # The stock scheduler serves the pods that name nobody.
+    return write_values(cluster, {"schedulerName": "stowage"})
 
 
 def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:
