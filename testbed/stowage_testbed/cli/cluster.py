@@ -16,6 +16,7 @@ from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
+from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
 from stowage_testbed.cluster.interruption import (
     ending_cleanly,
     take_down,
@@ -107,7 +108,10 @@ def up(
     )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
     if values_file:
-        typer.echo(f"  helm values for this cluster: {values_file}")
+        typer.echo(
+            f"  helm install stowage {values_file.with_name('chart')} --namespace "
+            f"stowage-system --create-namespace --values {values_file}"
+        )
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
         from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
@@ -131,6 +135,9 @@ def list_() -> None:
         owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
         port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"
         typer.echo(f"{entry.name:30} {port:16} {entry.state}{owner}")
+        if entry.state != "leftover" and has_ended(entry.workdir, SCHEDULER):
+            log = log_file(entry.workdir, SCHEDULER)
+            typer.echo(f"  {SCHEDULER} has ended, and no pod is placed; its log: {log}")
 
 
 @app.command()
@@ -168,22 +175,24 @@ def _cluster(
 
 
 def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
-    """Start what places pods; return the values for installing the chart by hand."""
+    """Start what places pods; return the values to install the chart with."""
     # Only this command needs them, and they take long to import.
     from stowage_testbed.cluster.stock_scheduler import (  # noqa: PLC0415
         start_stock_scheduler,
     )
-    from stowage_testbed.helm.install import install_release  # noqa: PLC0415
-    from stowage_testbed.helm.values import write_values  # noqa: PLC0415
+    from stowage_testbed.helm.install import (  # noqa: PLC0415
+        install_release,
+        prepare_install,
+    )
 
     if scheduler is Scheduler.STOWAGE:
         install_release(cluster, profile="optimizer", optimizer_enabled=True)
         return None
     if scheduler is Scheduler.NONE:
-        return write_values(cluster, {})
+        return prepare_install(cluster, {})
     start_stock_scheduler(cluster)
     # The stock scheduler serves the pods that name nobody.
-    return write_values(cluster, {"schedulerName": "stowage"})
+    return prepare_install(cluster, {"schedulerName": "stowage"})
 
 
 def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:

@@ -48,18 +48,6 @@ def testbed_values(
     return merge_values(needed, _as_processes(cluster))
 
 
-def write_values(cluster: Cluster, over: Mapping[str, object]) -> Path:
-    """Write the values with which `helm install` works on the cluster by hand.
-
-    ``over`` go over those that the testbed needs. Returns the file. Raises as
-    `testbed_values` does.
-    """
-    needed = testbed_values(cluster, profile="optimizer", optimizer_enabled=True)
-    file = cluster.workdir / "helm-values.yaml"
-    file.write_text(yaml.safe_dump(merge_values(needed, over)), "utf-8")
-    return file
-
-
 def _in_containers(api_server: str) -> Values:
     """Return what a release in containers needs besides."""
     # The images are on the node already; there may be no registry.
