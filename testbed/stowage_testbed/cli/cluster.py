@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from stowage_testbed.cluster.backend import CANNOT, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.claim import remove_cluster
+from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file
 from stowage_testbed.cluster.interruption import (
     ending_cleanly,
     take_down,
@@ -53,6 +56,23 @@ BackendName = Annotated[
 ]
 
 
+class Scheduler(StrEnum):
+    """What places the pods of a cluster that is brought up by hand."""
+
+    STOCK = "stock"
+    STOWAGE = "stowage"
+    NONE = "none"
+
+
+SchedulerName = Annotated[
+    Scheduler,
+    typer.Option(
+        help="What places the pods: kube-scheduler with its defaults, the chart with "
+        "its optimiser, or nothing, for a scheduler of your own."
+    ),
+]
+
+
 @app.command()
 def up(
     name: Name = "stowage",
@@ -62,6 +82,7 @@ def up(
     metrics: Metrics = False,
     backend: BackendName = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
+    scheduler: SchedulerName = Scheduler.STOCK,
     page: Annotated[
         bool,
         typer.Option("--page", help="Then show it in a browser until Ctrl-C."),
@@ -74,6 +95,7 @@ def up(
     with ending_cleanly():
         try:
             cluster.up()
+            values_file = _start_scheduler(cluster, scheduler)
             count = _add_nodes(cluster, pools) if pools else 0
             cluster.keep()
         except BaseException:
@@ -85,6 +107,11 @@ def up(
         f"{took_s:.1f} s"
     )
     typer.echo(f"  export KUBECONFIG={cluster.kubeconfig}")
+    if values_file:
+        typer.echo(
+            f"  helm install stowage {values_file.with_name('chart')} --namespace "
+            f"stowage-system --create-namespace --values {values_file}"
+        )
     if page:
         # Its web server takes long to import, and most clusters are brought up without.
         from stowage_testbed.cli.page_session import show_page  # noqa: PLC0415
@@ -108,6 +135,9 @@ def list_() -> None:
         owner = f" by process {entry.owner_pid}" if entry.owner_pid else ""
         port = f"127.0.0.1:{entry.api_port}" if entry.api_port else "-"
         typer.echo(f"{entry.name:30} {port:16} {entry.state}{owner}")
+        if entry.state != "leftover" and has_ended(entry.workdir, SCHEDULER):
+            log = log_file(entry.workdir, SCHEDULER)
+            typer.echo(f"  {SCHEDULER} has ended, and no pod is placed; its log: {log}")
 
 
 @app.command()
@@ -142,6 +172,27 @@ def _cluster(
     return KwokBinaryCluster(
         name, api_port=port, minor=minor, resolution_s=RESOLUTION_S
     )
+
+
+def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
+    """Start what places pods; return the values to install the chart with."""
+    # Only this command needs them, and they take long to import.
+    from stowage_testbed.cluster.stock_scheduler import (  # noqa: PLC0415
+        start_stock_scheduler,
+    )
+    from stowage_testbed.helm.install import (  # noqa: PLC0415
+        install_release,
+        prepare_install,
+    )
+
+    if scheduler is Scheduler.STOWAGE:
+        install_release(cluster, profile="optimizer", optimizer_enabled=True)
+        return None
+    if scheduler is Scheduler.NONE:
+        return prepare_install(cluster, {})
+    start_stock_scheduler(cluster)
+    # The stock scheduler serves the pods that name nobody.
+    return prepare_install(cluster, {"schedulerName": "stowage"})
 
 
 def _add_nodes(cluster: Cluster, pools: list[NodePool]) -> int:

@@ -18,6 +18,7 @@ CONTROLLER_MANAGER = "kube-controller-manager"
 KWOK = "kwok-controller"
 HOST_PODS = "hostpods"
 METRICS_SERVER = "metrics-server"
+SCHEDULER = "kube-scheduler"
 
 CONTROL_PLANE = (ETCD, API_SERVER, CONTROLLER_MANAGER, KWOK)
 """In the order of their dependence: the first that ended is the cause."""

@@ -15,12 +15,13 @@ from stowage_testbed.cluster.components import (
     CONTROL_PLANE,
     HOST_PODS,
     METRICS_SERVER,
+    SCHEDULER,
     component_process,
     was_started,
 )
 from stowage_testbed.cluster.processes import belongs_to
 
-WATCHED = (*CONTROL_PLANE, METRICS_SERVER, HOST_PODS)
+WATCHED = (*CONTROL_PLANE, SCHEDULER, METRICS_SERVER, HOST_PODS)
 """In the order of their dependence: of several that ended the first is the cause."""
 
 

@@ -81,6 +81,19 @@ def install_release(
     return release
 
 
+def prepare_install(cluster: Cluster, values: Mapping[str, object]) -> Path:
+    """Put the chart and its values for `helm install` by hand into a cluster's folder.
+
+    ``values`` go over those that the testbed needs. Returns their file, beside which
+    the chart is. Raises as `testbed_values` does.
+    """
+    needed = testbed_values(cluster, profile="optimizer", optimizer_enabled=True)
+    file = cluster.workdir / "helm-values.yaml"
+    file.write_text(yaml.safe_dump(merge_values(needed, values)), "utf-8")
+    file.with_name("chart").symlink_to(CHART)
+    return file
+
+
 def uninstall_release(
     release: Release, *, timeout_s: float = RELEASE_TIMEOUT_S
 ) -> None:

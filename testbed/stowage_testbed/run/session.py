@@ -10,6 +10,7 @@ from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
+from stowage_testbed.cluster.stock_scheduler import check_no_scheduler
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.cluster_needs import make_cluster
@@ -32,6 +33,8 @@ def open_cluster(
     ------
     InputError
         The named cluster is of another minor than the request's.
+    StowageError
+        It has the stock scheduler, beside which nothing can be measured.
     RunEndedError
         The block cannot go on, as `supervised` says.
     """
@@ -39,6 +42,7 @@ def open_cluster(
         if request.cluster is not None:
             cluster = existing_cluster(request.cluster)
             cluster.check_minor(request.minor)
+            check_no_scheduler(cluster)
             with supervised(cluster, request.folders):
                 yield cluster
             return

@@ -23,6 +23,7 @@ from stowage_testbed.cluster.components import (
     API_SERVER,
     CONTROLLER_MANAGER,
     KWOK,
+    SCHEDULER,
     component_process,
     pid_file,
 )
@@ -189,3 +190,30 @@ def test_components_that_gave_up_waiting_are_started_again(name: str) -> None:
                 nodes = create_nodes(api, [NodePool("node", 1, size(1000, 2**30))])
 
     assert nodes == ["node-0"]
+
+
+def test_a_cluster_by_hand_has_the_stock_scheduler(name: str) -> None:
+    """It lives with the cluster, is named when it dies, and bars a second one."""
+
+    def stowage(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*STOWAGE, *arguments], capture_output=True, text=True, check=False
+        )
+
+    stowage("up", name, "--nodes", "count=1,cpu=4,memory=8Gi")
+    workdir = layout.clusters_folder() / name
+    scheduler = component_process(workdir, SCHEDULER)
+    assert scheduler is not None
+    refused = stowage("run", "paper/figure-1", "--cluster", name)
+    assert f"stowage up {name} --scheduler none" in refused.stdout + refused.stderr
+    scheduler.kill()
+    wait_until(
+        f"{SCHEDULER} to end",
+        lambda: component_process(workdir, SCHEDULER),
+        lambda process: process is None,
+        timeout_s=HANG_S,
+    )
+    assert f"{SCHEDULER} has ended" in stowage("list").stdout
+    stowage("down", name)
+
+    assert nothing_is_left(name)

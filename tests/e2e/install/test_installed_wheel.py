@@ -68,7 +68,7 @@ def test_a_scenario_is_run_by_its_name(
 ) -> None:
     """Scenarios, chart, tools and optimiser come with the package."""
     name = f"installed-{secrets.token_hex(3)}"
-    up = installed.run("stowage", "up", name, cwd=empty_folder)
+    up = installed.run("stowage", "up", name, "--scheduler", "none", cwd=empty_folder)
     try:
         run = installed.run(
             "stowage", "run", "paper/figure-1", "--cluster", name, cwd=empty_folder

@@ -40,6 +40,15 @@ def test_a_fault_is_a_known_error_and_leaves_nothing(
     assert [path.name for path in clusters.glob("[!.]*")] == []
 
 
+@pytest.mark.usefixtures("clusters")
+def test_an_unknown_scheduler_is_refused_with_the_choices() -> None:
+    """Who mistypes one should not have to look for the page that lists them."""
+    result = CliRunner().invoke(app, ["up", "--scheduler", "other"])
+
+    assert result.exit_code == 2
+    assert all(name in result.output for name in ("stock", "stowage", "none"))
+
+
 def test_a_port_in_use_is_refused_at_once(clusters: Path) -> None:
     """The API server would say so only in its log, seconds later."""
     with socket.socket() as holder:
