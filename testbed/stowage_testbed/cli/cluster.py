@@ -26,6 +26,8 @@ from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_c
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.cluster.node_spec import parse_node_specs
 
+DEFAULT_NODES = "count=3,cpu=4,memory=16Gi"
+
 RESOLUTION_S = 15
 """Between two looks at the pods' usage, as metrics-server's own manifests have it."""
 
@@ -36,7 +38,7 @@ Nodes = Annotated[
         metavar="SPEC",
         help="Nodes to create, as in prefix=gpu,count=3,cpu=4,memory=8Gi,pods=20,"
         "label.disk=ssd,taint.gpu=yes:NoSchedule,resource.nvidia.com/gpu=4,zones=a|b; "
-        "may be repeated.",
+        f"may be repeated. Without it {DEFAULT_NODES}, unless --scheduler is none.",
     ),
 ]
 Metrics = Annotated[
@@ -89,7 +91,8 @@ def up(
     ] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
-    pools = parse_node_specs(nodes or ())
+    usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
+    pools = parse_node_specs(nodes or usual)
     cluster = _cluster(name, port, backend, kubernetes, metrics=metrics)
     started_s = time.monotonic()
     with ending_cleanly():

@@ -14,6 +14,7 @@ from offline import OFFLINE
 
 from docs.tooling.command_blocks import CommandBlock, command_blocks, missing, pages
 from stowage_testbed.base import layout
+from stowage_testbed.toolchain import choose_minor, tool_path
 
 pytestmark = pytest.mark.e2e
 
@@ -72,10 +73,11 @@ def environment(home: Path) -> dict[str, str]:
     kept = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "TMPDIR", "GOFLAGS", *OFFLINE)
     variables = {key: os.environ[key] for key in kept if key in os.environ}
     programs = Path(sys.executable).parent
+    kubectl = tool_path("kubectl", choose_minor()).parent
     return {
         **variables,
         "HOME": str(home),
-        "PATH": f"{programs}:{variables.get('PATH', '/usr/bin:/bin')}",
+        "PATH": f"{programs}:{kubectl}:{variables.get('PATH', '/usr/bin:/bin')}",
         # The tools are built; nothing else of the reader's home is.
         "STOWAGE_CACHE": str(layout.cache_folder()),
         "COLUMNS": "200",
