@@ -198,7 +198,7 @@ CLAIMS = {
             pod("web-2", 1, "b"),
         ),
         found=lambda found: (
-            not found.emptied and ["a", "b"] == [one.name for one in found.irremovable]
+            not found.emptied and [one.name for one in found.irremovable] == ["a", "b"]
         ),
     ),
 }
