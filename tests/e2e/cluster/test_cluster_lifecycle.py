@@ -158,7 +158,7 @@ def test_a_cluster_is_brought_up_and_shown(name: str) -> None:
         [*STOWAGE, "up", name, "--page"], stdout=subprocess.PIPE, text=True
     ) as shown:
         assert shown.stdout is not None
-        said = [shown.stdout.readline() for _ in range(3)]
+        said = [shown.stdout.readline() for _ in range(4)]
         shown.send_signal(signal.SIGINT)
         assert shown.wait(HANG_S) == 0
 
