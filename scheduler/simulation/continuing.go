@@ -149,6 +149,10 @@ func (t *turns) takeAll(pods []v1.Pod) ([]*v1.Pod, error) {
 		if !ok || current.Spec.NodeName != "" {
 			continue // the plan has placed it
 		}
+		if lacksItsGroup(current) {
+			t.found.Reasons[key(current)] = withoutItsGroup
+			continue
+		}
 		minor.Delete(t.run.scheduler.SchedulingQueue, klog.Background(), current)
 		waiting = append(waiting, current)
 	}

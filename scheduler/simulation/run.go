@@ -20,6 +20,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
 const (
@@ -258,7 +260,11 @@ func (r *run) storePod(pod *v1.Pod) error {
 	if err := r.api.Create(podResource, pod, pod.Namespace); err != nil {
 		return err
 	}
-	return r.api.pods.wait(r.ctx)
+	if err := r.api.pods.wait(r.ctx); err != nil {
+		return err
+	}
+	r.leaveToItsGroup(pod)
+	return nil
 }
 
 // settle lets the scheduler work until its queue is empty, every event has been handled, and no pod has to be replaced.
@@ -336,6 +342,24 @@ func (r *run) endBackOff() bool {
 // isInGroup says whether the scheduler tries the pod together with others.
 func isInGroup(pod *v1.Pod) bool {
 	return pod.Spec.SchedulingGroup != nil && utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload)
+}
+
+// withoutItsGroup is why no member of a pod group is tried by a scheduler that does not know of groups: it would place
+// them one by one.
+const withoutItsGroup = "it is in a pod group, and the scheduler's feature gate GenericWorkload is off: its group was not tried"
+
+// lacksItsGroup says whether the scheduler would try a pod alone that its cluster's scheduler tries with its group: an API
+// server drops the field where the feature is off.
+func lacksItsGroup(pod *v1.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.Spec.SchedulingGroup != nil && !isInGroup(pod)
+}
+
+// leaveToItsGroup keeps the scheduler from trying such a pod.
+func (r *run) leaveToItsGroup(pod *v1.Pod) {
+	if lacksItsGroup(pod) {
+		minor.Delete(r.scheduler.SchedulingQueue, klog.Background(), pod)
+		r.reasons[key(pod)] = withoutItsGroup
+	}
 }
 
 // attempt tries what is at the head of the queue and reports whether a pod was bound.

@@ -182,6 +182,9 @@ func (s *Simulator) restart(parent context.Context, r *run) error {
 			return err
 		}
 	}
+	for _, pod := range r.queued() {
+		r.leaveToItsGroup(pod)
+	}
 	return nil
 }
 

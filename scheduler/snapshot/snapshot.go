@@ -342,6 +342,24 @@ func (s *Snapshot) InUse(after map[types.UID]string) map[string]int {
 	return count
 }
 
+// KeptInUse are the nodes that are in use in every plan: those that may not be removed, and those with a pod that would not
+// go with its node and that a rule of the cluster keeps there for good.
+func (s *Snapshot) KeptInUse() sets.Set[string] {
+	kept := sets.New[string]()
+	for name, node := range s.Nodes {
+		if node.IrremovableReason != "" {
+			kept.Insert(name)
+		}
+	}
+	for _, pod := range s.Pods {
+		stays := pod.Node != "" && pod.atRest != "" && pod.atRest != Unsupported && pod.Immovable != Terminating
+		if stays && !GoesWithItsNode(pod.Object) {
+			kept.Insert(pod.Node)
+		}
+	}
+	return kept
+}
+
 // nodeOf is the pod's node, also while its binding is still under way.
 func nodeOf(pod *v1.Pod, reserved map[types.UID]string) string {
 	if pod.Spec.NodeName != "" {

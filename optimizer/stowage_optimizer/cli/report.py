@@ -11,19 +11,22 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 FEW_POINTS = 2
 """A curve of its two ends repeats what the other tables show."""
 
+UNSUPPORTED = "unsupported"
+"""Why a pod stays that no rule keeps: a plan cannot say what it needs."""
+
 SHOWN_POINTS = 10
 """About so many points of a curve are shown."""
 
 
 def report(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> str:
     """Return the last update of a solve as text for a terminal."""
+    return "\n\n".join(_sections(snapshot, update))
+
+
+def _sections(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> Iterator[str]:
     names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
-    return "\n\n".join(_sections(names, update))
-
-
-def _sections(names: dict[str, str], update: pb.SolveUpdate) -> Iterator[str]:
     plan = update.plan
-    yield _headline(update)
+    yield _headline(snapshot, update)
     if plan.tiers:
         yield _tiers(plan)
     changes = [
@@ -55,16 +58,28 @@ def _few(plan: pb.Plan) -> list[pb.GainPoint]:
     return [*points[:-1:stride], points[-1]]
 
 
-def _headline(update: pb.SolveUpdate) -> str:
+def _headline(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> str:
     plan = update.plan
     reason = pb.EndReason.Name(update.end_reason).removeprefix("END_REASON_")
     proof = "proved optimal" if plan.optimal else "not proved optimal"
+    if plan.optimal and (pods := _left_alone(snapshot, update)):
+        proof = f"proved best but for {pods} pods that were left alone"
     text = (
         f"{reason} in {update.durations.total_s:.3f} s, {proof}: "
         f"{len(plan.placements)} placed, {len(plan.moves)} moved, "
         f"{len(plan.evictions)} evicted"
     )
     return f"{text}\n{update.message}" if update.message else text
+
+
+def _left_alone(snapshot: pb.Snapshot, update: pb.SolveUpdate) -> int:
+    """Count the pods of refused classes that no rule keeps: a proof skips them."""
+    refused = {one.subject.removeprefix("class ") for one in update.refusals}
+    return sum(
+        pod.class_id in refused
+        and (not pod.node or pod.movable or pod.immovable_reason == UNSUPPORTED)
+        for pod in snapshot.pods
+    )
 
 
 def _tiers(plan: pb.Plan) -> str:

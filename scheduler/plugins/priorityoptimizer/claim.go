@@ -43,9 +43,8 @@ const (
 	messageConsolidated = "no plan for the scope that keeps to the rules leaves fewer or cheaper nodes in use, or the same with fewer moves"
 )
 
-// The optimiser's refusals that are no news: the snapshot counts the pods with unsupported needs, and a budget is a rule of
-// the cluster.
-var knownRefusals = sets.New("unsupported", "disruption-budget")
+// budgetRefusal is no news: a budget is a rule of the cluster.
+const budgetRefusal = "disruption-budget"
 
 // claim is what the session has proved so far.
 func (s *solveSession) claim() claim {
@@ -91,9 +90,15 @@ func claimOf(seen *snapshot.Snapshot, answer *optimizerclient.Answer, moveLimit 
 
 // leaveRefused leaves aside what the optimiser refused beyond what the snapshot says.
 func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
+	counted := sets.New[string]() // the snapshot counts the pods of these
+	for _, class := range seen.Message.PodClasses {
+		if len(class.Unsupported) > 0 {
+			counted.Insert("class " + class.Id)
+		}
+	}
 	refused := sets.New[string]()
 	for _, one := range refusals {
-		if !knownRefusals.Has(one.Reason) {
+		if one.Reason != budgetRefusal && !counted.Has(one.Subject) {
 			refused.Insert(one.Subject)
 		}
 	}

@@ -273,7 +273,8 @@ func (s *solveSession) largestFirst(moves []plan.Step) []*snapshot.Pod {
 }
 
 // describeConsolidation puts into the status what the plan saves. The bounds are the optimiser's, less the nodes outside
-// of the scope that are in use, which its counts include.
+// of the scope that are in use, which its counts include. Where its problem lacks something of the cluster's, they are
+// what the cluster's rules keep in use.
 func (s *solveSession) describeConsolidation(checked *plan.Plan) {
 	in, about := s.answer.Plan.GetNodesInUse(), s.record.Status.Consolidation
 	before, beforeMicros, outside := s.inUse(nil)
@@ -284,12 +285,24 @@ func (s *solveSession) describeConsolidation(checked *plan.Plan) {
 		about.HourlyPriceBefore, about.HourlyPriceAfter = packingplan.Price(beforeMicros), packingplan.Price(afterMicros)
 		about.HourlyPriceLowerBound = packingplan.Price(in.GetPriceLowerBoundMicros())
 	}
+	if narrowed := s.asideOfConsolidation(); len(narrowed.aside) > 0 {
+		nodes, micros, _ := s.count(s.snapshot.KeptInUse())
+		about.NodesLowerBound, about.MovesLowerBound = nodes, 0
+		if beforeMicros > 0 {
+			about.HourlyPriceLowerBound = packingplan.Price(micros)
+		}
+	}
 	about.CountSaving(false)
 }
 
 // inUse counts the nodes of the scope in use after the changes, what they cost, and the other nodes in use.
 func (s *solveSession) inUse(after map[types.UID]string) (nodes int32, micros int64, outside int32) {
-	for name := range s.snapshot.InUse(after) {
+	return s.count(sets.KeySet(s.snapshot.InUse(after)))
+}
+
+// count counts those of the nodes that are in the scope, what they cost, and the others.
+func (s *solveSession) count(names sets.Set[string]) (nodes int32, micros int64, outside int32) {
+	for name := range names {
 		node := s.snapshot.Nodes[name]
 		if node.Outside {
 			outside++
@@ -301,9 +314,22 @@ func (s *solveSession) inUse(after map[types.UID]string) (nodes int32, micros in
 	return nodes, micros, outside
 }
 
+// asideOfConsolidation is a claim that names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
+func (s *solveSession) asideOfConsolidation() claim {
+	made := claim{consolidates: true, irremovable: s.irremovable()}
+	for _, one := range s.snapshot.AsideOfRunning() {
+		made.aside = append(made.aside, one.String())
+	}
+	if s.moveLimit != nil {
+		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
+	}
+	made.leaveRefused(s.snapshot, s.answer.Refusals)
+	return made
+}
+
 // consolidationClaim is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer moves do.
 func (s *solveSession) consolidationClaim() claim {
-	made := claim{consolidates: true, irremovable: s.irremovable()}
+	made := s.asideOfConsolidation()
 	in := s.answer.Plan.GetNodesInUse()
 	if in != nil {
 		least := in.After == in.LowerBound
@@ -312,13 +338,6 @@ func (s *solveSession) consolidationClaim() claim {
 		}
 		made.solved = least && s.foundMoves == int(in.MovesLowerBound)
 	}
-	for _, one := range s.snapshot.AsideOfRunning() {
-		made.aside = append(made.aside, one.String())
-	}
-	if s.moveLimit != nil {
-		made.aside = append(made.aside, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *s.moveLimit))
-	}
-	made.leaveRefused(s.snapshot, s.answer.Refusals)
 	unworthy, stuck := 0, 0
 	if about := s.record.Status.Consolidation; about != nil {
 		for i := range about.Nodes {

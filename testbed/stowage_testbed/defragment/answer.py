@@ -32,12 +32,19 @@ from stowage_testbed.defragment.rehearsal import (
 from stowage_testbed.defragment.scope import Scope
 from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Simulator, Verification
+from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.allowance import Allowance
 from stowage_testbed.whatif.findings import NotJudged
-from stowage_testbed.whatif.in_use import emptied_by, irremovable_nodes, nodes_in_use
+from stowage_testbed.whatif.in_use import (
+    emptied_by,
+    irremovable_nodes,
+    nodes_in_use,
+    nodes_kept_in_use,
+)
 from stowage_testbed.whatif.inventory import Inventory, part_of
 from stowage_testbed.whatif.judged import uid_of
 from stowage_testbed.whatif.kept import KeptPods
+from stowage_testbed.whatif.proof import refused_classes, unjudged_running
 from stowage_testbed.whatif.proposing import Proposal
 from stowage_testbed.whatif.release import STOCK_NAME
 
@@ -188,7 +195,7 @@ class Answer:
             idle_nodes=len(scope.idle),
             before=scope.bill(scope.used),
             after=scope.bill((scope.used - gone) | opened),
-            least=scope.least(self.proposal.plan.nodes_in_use) if known else Bill(0, 0),
+            least=self._least() if known else Bill(0, 0),
             emptied=emptied,
             opened=tuple(sorted(opened)),
             making_room=tuple(
@@ -206,6 +213,23 @@ class Answer:
             in_time=self.proposal.in_time,
             irremovable=irremovable_nodes(scope.snapshot, scope.names),
         )
+
+    def _least(self) -> Bill:
+        """Return what is proved, also where not all plans were judged.
+
+        Then only rules of the cluster are sure to keep nodes in use.
+        """
+        scope = self.scope
+        if not self.proposal.pairs and not any(self._unjudged()):
+            return scope.least(self.proposal.plan.nodes_in_use)
+        return scope.bill(nodes_kept_in_use(scope.snapshot) & scope.names)
+
+    def _unjudged(self) -> Iterator[str]:
+        """Yield the running pods of the scope that plans leave alone, in words."""
+        refused = refused_classes(
+            self.scope.snapshot, self.proposal.refusals, {}
+        )
+        return unjudged_running(self.scope.snapshot, refused, self.scope.names)
 
     def _opened(self) -> frozenset[str]:
         leaving = {uid for one in self._leaving for uid in one.pods}
@@ -237,8 +261,12 @@ class Answer:
     def _aside(self) -> Iterator[str]:
         if pairs := self.proposal.pairs:
             yield f"{pairs:,} placements that a plugin refused within a plan"
-        if refusals := len(self.proposal.refusals):
-            yield f"{refusals:,} workloads or objects that were not judged"
+        yield from self._unjudged()
+        others = sum(
+            not one.subject.startswith("class ") for one in self.proposal.refusals
+        )
+        if others:
+            yield f"{count(others, 'object')} that could not be judged"
 
     def _not_judged(self) -> Iterator[NotJudged]:
         for kind in self.inventory.unread:

@@ -176,7 +176,7 @@ def limits_of(found: Defragmentation) -> Iterator[str]:
     yield from irremovable_in_words(found.irremovable)
     if found.kept:
         rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
-        yield f"Running pods that stay by a rule: {first_of(rules, 2 * REASONS)}."
+        yield f"Running pods that stay: {first_of(rules, 2 * REASONS)}."
     reasons = tuple(dict.fromkeys(one.reason for one in found.not_judged))
     if reasons:
         yield f"Not judged: {first_of(reasons, REASONS)}."

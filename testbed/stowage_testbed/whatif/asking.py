@@ -32,13 +32,19 @@ from stowage_testbed.whatif.in_use import (
     emptied_by,
     irremovable_nodes,
     leaving_in_turn,
+    nodes_kept_in_use,
 )
 from stowage_testbed.whatif.inventory import FURTHER, Inventory, part_of
 from stowage_testbed.whatif.judged import JudgedPods, judged_pods, uid_of
 from stowage_testbed.whatif.kept import KeptPods, Workloads
 from stowage_testbed.whatif.lifted import Bounds, Helped, helped, lifted
 from stowage_testbed.whatif.outcome import Outcome, Ranking, curve, outcome_of
-from stowage_testbed.whatif.proof import Aside, proof_of, refused_classes
+from stowage_testbed.whatif.proof import (
+    Aside,
+    proof_of,
+    refused_classes,
+    unjudged_running,
+)
 from stowage_testbed.whatif.proposing import Proposal, Proposer, policy_of
 from stowage_testbed.whatif.reading import NO_BUDGETS
 from stowage_testbed.whatif.release import LIMITS, Release
@@ -205,10 +211,14 @@ class _Answer:
         self._helped: Helped | None = None
         unjudged = refused_classes(snapshot, placing.refusals, judged.of_unread)
         self._unjudged = unjudged
-        self._tiers = ranking.tiers(self._found, placing.plan)
+        tiers = ranking.tiers(self._found, placing.plan)
         self._proof = proof_of(
-            snapshot, placing.plan, self._found, self._tiers, self._aside()
+            snapshot, placing.plan, self._found, tiers, self._aside()
         )
+        if self._proof.others:
+            # A limit that is proved of a part of the problem is none of the cluster.
+            tiers = ranking.tiers(self._found, pb.Plan())
+        self._tiers = tiers
 
     def _aside(self) -> Aside:
         unread = self._inventory.unread
@@ -272,7 +282,7 @@ class _Answer:
         snapshot, found, fewer = self._snapshot, self._found, emptying.plan
         names = {pod.uid: f"{pod.namespace}/{pod.name}" for pod in snapshot.pods}
         known = fewer.HasField("nodes_in_use")
-        in_use = fewer.nodes_in_use
+        in_use, least = fewer.nodes_in_use, self._least_in_use(emptying)
         running = sum(bool(pod.node) for pod in snapshot.pods)
         workloads = Workloads(
             snapshot, self._proof, self._unjudged, self._judged.nominated
@@ -295,7 +305,7 @@ class _Answer:
             room=rooms(snapshot),
             used_nodes=in_use.before if known else None,
             needed_nodes=in_use.after if known else None,
-            fewest_nodes=in_use.lower_bound if known else None,
+            fewest_nodes=least.lower_bound if known else None,
             emptied=emptied_by(snapshot, fewer),
             consolidating_moves=len(fewer.moves),
             not_judged=tuple(dict.fromkeys(self._not_judged(emptying))),
@@ -303,13 +313,32 @@ class _Answer:
             hourly_price=HourlyPrice(
                 in_use.price_before_micros,
                 in_use.price_after_micros,
-                in_use.price_lower_bound_micros,
+                least.price_lower_bound_micros,
             )
             if in_use.price_before_micros
             else None,
             irremovable=irremovable_nodes(
                 snapshot, {node.name for node in snapshot.nodes}
             ),
+        )
+
+    def _least_in_use(self, emptying: Proposal) -> pb.NodesInUse:
+        """Return what is proved of the cluster, also where not all plans were judged.
+
+        Then only rules of the cluster are sure to keep nodes in use.
+        """
+        snapshot = self._snapshot
+        refused = refused_classes(
+            snapshot, emptying.refusals, self._judged.of_unread
+        )
+        if not emptying.pairs and not any(unjudged_running(snapshot, refused)):
+            return emptying.plan.nodes_in_use
+        kept = nodes_kept_in_use(snapshot)
+        prices = (
+            one.hourly_price_micros for one in snapshot.nodes if one.name in kept
+        )
+        return pb.NodesInUse(
+            lower_bound=len(kept), price_lower_bound_micros=sum(prices)
         )
 
     def _left_out(self) -> dict[Remark, None]:

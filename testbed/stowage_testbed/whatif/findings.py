@@ -32,7 +32,8 @@ class Move:
 class Tier:
     """The pods of a priority and above: how many have a node now, and by the plan.
 
-    ``at_most`` is the proved limit on that, given what the tiers above got.
+    ``at_most`` is the proved limit on that, given what the tiers above got; where
+    something else than limits on plans was left aside, it is all pods that there are.
     """
 
     priority: int
@@ -92,6 +93,11 @@ class Proof:
     about: str
     not_about: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """What else was left aside."""
+        return tuple(one for one in self.not_about if one not in self.limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,12 @@ from stowage_testbed.whatif.findings import IrremovableNode
 GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 """Why a pod may not be moved that keeps no node in use, as the optimiser counts."""
 
+TERMINATING = "terminating"
+"""The rule for pods that are leaving; their room comes free."""
+
+UNSUPPORTED = "unsupported"
+"""Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs."""
+
 
 def nodes_in_use(
     snapshot: pb.Snapshot, goes: Mapping[str, str] | None = None
@@ -44,6 +50,18 @@ def irremovable_nodes(
         IrremovableNode(node.name, node.irremovable_reason)
         for node in snapshot.nodes
         if node.irremovable_reason and node.name in names
+    )
+
+
+def nodes_kept_in_use(snapshot: pb.Snapshot) -> frozenset[str]:
+    """Return the nodes that rules of the cluster keep in use, whatever pods move."""
+    leaves = {*GOES_WITH_ITS_NODE, TERMINATING, UNSUPPORTED}
+    return frozenset(
+        node.name for node in snapshot.nodes if node.irremovable_reason
+    ) | frozenset(
+        pod.node
+        for pod in snapshot.pods
+        if pod.node and not pod.movable and pod.immovable_reason not in leaves
     )
 
 

@@ -180,9 +180,9 @@ class Workloads:
         a plan that places one would be better.
         """
         proof = self._proof
-        if proof.not_about != proof.limits:
-            others = [one for one in proof.not_about if one not in proof.limits]
-            return OPEN, f"the best plan places none; this leaves aside {others[0]}"
+        if proof.others:
+            aside = proof.others[0]
+            return OPEN, f"the best plan places none; this leaves aside {aside}"
         if proof.limits:
             return LIMITED, f"no plan {' '.join(proof.limits)} places more: proved"
         if self._highest is not None and self._highest >= priority:

@@ -8,14 +8,9 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.whatif.findings import Proof, Tier
+from stowage_testbed.whatif.in_use import TERMINATING, UNSUPPORTED
 from stowage_testbed.whatif.judged import SELECTS_NAMESPACES
 from stowage_testbed.whatif.outcome import Outcome
-
-TERMINATING = "terminating"
-"""The rule for pods that are leaving; their room comes free."""
-
-UNSUPPORTED = "unsupported"
-"""Not a rule of the cluster: the pod needs what no plan can give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +71,34 @@ def refused_classes(
     return refused
 
 
+def unjudged_running(
+    snapshot: pb.Snapshot,
+    refused: Mapping[str, str],
+    nodes: frozenset[str] | None = None,
+) -> Iterator[str]:
+    """Yield, in words, the running pods that no plan moves although no rule keeps them.
+
+    Plans that would move them were not judged, so a proof says nothing of these.
+
+    Parameters
+    ----------
+    refused
+        The pod classes that no plan contains, and why.
+    nodes
+        Only pods on these count; ``None`` is all.
+    """
+    held = Counter(
+        refused[pod.class_id]
+        for pod in snapshot.pods
+        if pod.node
+        and (nodes is None or pod.node in nodes)
+        and pod.class_id in refused
+        and (pod.movable or pod.immovable_reason == UNSUPPORTED)
+    )
+    for why, pods in held.items():
+        yield f"{_count(pods, 'running pod')} that no plan could move: {why}"
+
+
 def proof_of(
     snapshot: pb.Snapshot,
     plan: pb.Plan,
@@ -126,14 +149,7 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
             if unjudged > 1
             else "1 pod that waits and was not judged"
         )
-    held = Counter(
-        aside.classes[pod.class_id]
-        for pod in running
-        if (pod.movable or pod.immovable_reason == UNSUPPORTED)
-        and pod.class_id in aside.classes
-    )
-    for why, pods in held.items():
-        yield f"{_count(pods, 'running pod')} that no plan could move: {why}"
+    yield from unjudged_running(snapshot, aside.classes)
     selecting = sum(
         aside.of_unread.get(pod.uid) == SELECTS_NAMESPACES for pod in running
     )

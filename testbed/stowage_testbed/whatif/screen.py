@@ -80,7 +80,13 @@ def _waiting(found: Findings) -> Iterator[str]:
         late = f"were not placed{within} in time; nothing is proved."
         yield f"{left[NOT_FOUND]:>7,} {late}"
     if left[NOT_JUDGED]:
-        yield f"{left[NOT_JUDGED]:>7,} were not judged."
+        reasons = dict.fromkeys(
+            one.reason.removeprefix(f"{NOT_JUDGED}: ")
+            for one in found.left
+            if one.verdict == NOT_JUDGED
+        )
+        why = f": {first_of(tuple(reasons), 1)}" if any(reasons) else ""
+        yield f"{left[NOT_JUDGED]:>7,} were not judged{why}."
     yield from _gain(found)
 
 
@@ -103,16 +109,15 @@ def _proof(found: Findings) -> str:
         return f"the best found{_within(found)} in time; more may be possible."
     if found.proved:
         return "proved: no plan places more, nor as many with less."
-    if proof.not_about == proof.limits:
+    if not proof.others:
         return f"proved: no plan{_within(found)} places more, nor as many with less."
     return f"the best found{_within(found)}; that it is the best is not proved."
 
 
 def _left_aside(found: Findings) -> Iterator[str]:
     proof = found.proof
-    others = [one for one in proof.not_about if one not in proof.limits]
-    if others and proof.holds:
-        yield f"        It leaves aside {first_of(others, 1)}."
+    if proof.others and proof.holds:
+        yield f"        It leaves aside {first_of(proof.others, 1)}."
 
 
 def _within(found: Findings) -> str:
@@ -238,7 +243,7 @@ def _reasons(left: Sequence[StillPending]) -> Iterator[str]:
 def _kept(found: Findings) -> Iterator[str]:
     if found.kept:
         rules = [f"{one.pods:,} {one.rule}" for one in found.kept]
-        yield f"Running pods that stay by a rule: {first_of(rules, REASONS)}."
+        yield f"Running pods that stay: {first_of(rules, REASONS)}."
 
 
 def _not_judged(found: Findings) -> Iterator[str]:
