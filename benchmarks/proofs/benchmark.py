@@ -11,7 +11,12 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
-from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
+from benchmarks.proofs.verdict import (
+    Verdict,
+    judge,
+    judge_over_volumes,
+    judge_through_scheduler,
+)
 from stowage_testbed.base.journal import Journal
 from stowage_testbed.simulate import SchedulerVerifier, find_profile
 from stowage_testbed.text.figure import Figure
@@ -29,6 +34,9 @@ OPTIMISER, SCHEDULER = "optimiser", "scheduler"
 """Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
 makes the snapshot of."""
 
+VOLUMES = "scheduler over volumes"
+"""The same, where volumes go with the pods of a class."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -37,7 +45,7 @@ class Piece:
     Parameters
     ----------
     asked
-        `OPTIMISER` or `SCHEDULER`.
+        `OPTIMISER`, `SCHEDULER` or `VOLUMES`.
     first
         Number of the first one.
     worse
@@ -118,7 +126,8 @@ def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
         yield lambda seed: judge(seed, strategy)
         return
     with SchedulerVerifier(find_profile("deterministic")) as verifier:
-        yield lambda seed: judge_through_scheduler(seed, strategy, verifier)
+        judge_one = judge_over_volumes if asked == VOLUMES else judge_through_scheduler
+        yield lambda seed: judge_one(seed, strategy, verifier)
 
 
 def figures(pieces: list[Piece]) -> list[Figure]:

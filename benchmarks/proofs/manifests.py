@@ -117,6 +117,16 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
     return made
 
 
+def with_ephemeral_volume(pod: Manifest) -> Manifest:
+    """Return a pod with a volume that is made for it, and goes with it."""
+    claim = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
+    return {**pod, "spec": {**pod["spec"], "volumes": [volume]}}
+
+
 def _terms(terms: Any) -> Manifest:
     return {
         "requiredDuringSchedulingIgnoredDuringExecution": [

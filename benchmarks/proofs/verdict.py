@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.proofs.cases import make_case
-from benchmarks.proofs.manifests import question_of
+from benchmarks.proofs.manifests import question_of, with_ephemeral_volume
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
@@ -65,6 +65,37 @@ def judge_through_scheduler(
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
     return _verdict(Oracle(case), plan, said.proved, faults)
+
+
+def judge_over_volumes(
+    seed: int, strategy: str, verifier: SchedulerVerifier
+) -> Verdict:
+    """Return what is claimed of case ``seed``, if volumes go with the pods of a class.
+
+    Such a pod can move as without one, but no plan contains it: a claim about the
+    cluster has to leave it aside. Limits of tiers are about the snapshot.
+    """
+    case = make_case(seed)
+    case.options.strategy = strategy
+    question = question_of(case)
+    classes = {one.class_id for one in case.snapshot.pods if one.node and one.movable}
+    if not classes:
+        return Verdict(best=True, proved=False, faults=())
+    chosen = sorted(classes)[seed % len(classes)]
+    of = {pod.uid for pod in case.snapshot.pods if pod.class_id == chosen}
+    pods = tuple(
+        with_ephemeral_volume(pod) if pod["metadata"]["uid"] in of else pod
+        for pod in question.instance.pods
+    )
+    question = replace(question, instance=replace(question.instance, pods=pods))
+    plan = _answer(verifier.verify(question).snapshot, case.options)
+    (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
+    oracle = Oracle(case)
+    best, reached = oracle.best, oracle.value(oracle.outcome(plan))
+    faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
+    if said.proved and reached < best:
+        faults.append(f"it is said to be proved: {reached}, {best} can be")
+    return Verdict(reached == best, said.proved, tuple(faults))
 
 
 def _verdict(oracle: Oracle, plan: pb.Plan, proved: bool, faults: list[str]) -> Verdict:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -88,6 +89,9 @@ func oddVolumes(g generator, pod *v1.Pod) {
 			v1.VolumeSource{HostPath: &v1.HostPathVolumeSource{Path: "/"}},
 			v1.VolumeSource{CSI: &v1.CSIVolumeSource{Driver: "example.com"}},
 			v1.VolumeSource{NFS: &v1.NFSVolumeSource{Server: "s", Path: "/"}},
+			v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{VolumeClaimTemplate: &v1.PersistentVolumeClaimTemplate{
+				Spec: v1.PersistentVolumeClaimSpec{AccessModes: []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce},
+					Resources: v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}}}}},
 			v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{
 				ClaimName: oneOf(g, "claim-0", "claim-0", "claim-1", "claim-2", "missing", "unbound")}})})
 	}

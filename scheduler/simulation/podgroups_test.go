@@ -71,6 +71,44 @@ func TestPodGroupsArePlacedAsTheSchedulerDoes(t *testing.T) {
 	}
 }
 
+// A scheduler that knows of no groups would place their pods one by one, and that is told as what fits.
+func TestNoMemberOfAPodGroupIsPlacedWithoutItsGroup(t *testing.T) {
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, false)
+	members := func() simulation.Instance {
+		return simulation.Instance{ID: "gang", Nodes: nodes(2, 1000, gib), Pods: []v1.Pod{
+			pod("member-0", 600, 1, memberOf("gang")), pod("member-1", 600, 1, memberOf("gang")), pod("alone", 100, 1)}}
+	}
+	check := func(t *testing.T, placements, reasons map[string]string) {
+		t.Helper()
+		if placements["default/alone"] == "" {
+			t.Error("the pod without a group should have a node")
+		}
+		for _, name := range []string{"default/member-0", "default/member-1"} {
+			if placements[name] != "" || !strings.Contains(reasons[name], "pod group") {
+				t.Errorf("%s is on %q: %s", name, placements[name], reasons[name])
+			}
+		}
+	}
+	for _, profile := range []string{"default", "deterministic"} {
+		for _, arrival := range []simulation.Arrival{simulation.InTurn, simulation.AtOnce} {
+			t.Run(profile+" "+string(arrival), func(t *testing.T) {
+				instance := members()
+				instance.Arrival = arrival
+				result := place(t, profile, instance)
+				check(t, result.Placements, result.Reasons)
+			})
+		}
+	}
+	t.Run("asked what fits", func(t *testing.T) {
+		answer, err := simulatorOf(t, profileFolder+"/deterministic.yaml").Answer(t.Context(),
+			simulation.Question{Instance: members(), Continue: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, answer.Continued.Placements, answer.Continued.Reasons)
+	})
+}
+
 // The scheduler waits for a pod in its queue, and knows nothing of the process's signals.
 func TestACancelledRunEndsWhileTheSchedulerWaitsForAPod(t *testing.T) {
 	simulator := simulatorOf(t, profileFolder+"/deterministic.yaml")

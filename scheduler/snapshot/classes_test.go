@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -234,6 +235,17 @@ func TestClaimsThatAreOpenAreUnsupported(t *testing.T) {
 	}
 	if class := onlyClass(nil, mounting("anywhere")); len(class.Unsupported) != 1 {
 		t.Errorf("without volumes: unsupported = %v", class.Unsupported)
+	}
+}
+
+// The claim is owned by the pod and goes with it, so the volume that is there says nothing of where a replacement may run.
+func TestVolumesThatGoWithTheirPodAreNamedAsSuch(t *testing.T) {
+	class := onlyClass(theDisks(), func(pod *v1.Pod) {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, v1.Volume{Name: "scratch", VolumeSource: v1.VolumeSource{
+			Ephemeral: &v1.EphemeralVolumeSource{}}})
+	})
+	if !slices.Equal(class.Unsupported, []string{"ephemeral-volumes"}) || len(class.VolumeNodeAffinity) != 0 {
+		t.Errorf("unsupported = %v, node affinity %v", class.Unsupported, class.VolumeNodeAffinity)
 	}
 }
 

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -10,9 +12,12 @@ import (
 
 // What pods need beyond the contract. No plan contains such pods.
 const (
-	openVolumes    = "volumes"
-	resourceClaims = "resource-claims"
-	podGroup       = "pod-group"
+	openVolumes = "volumes"
+	// ephemeralVolumes go with their pod. Where a replacement's volume could be made, the storage class, the driver and its
+	// capacity say.
+	ephemeralVolumes = "ephemeral-volumes"
+	resourceClaims   = "resource-claims"
+	podGroup         = "pod-group"
 	// Kubernetes accepts what the scheduler then cannot read; the scheduler reports that on the pod itself.
 	unreadableNodeAffinity = "node-affinity-that-the-scheduler-cannot-read"
 	unreadablePodSelector  = "pod-selector-that-the-scheduler-cannot-read"
@@ -33,7 +38,8 @@ func unsupported(pod *v1.Pod) []string {
 			needs = append(needs, need)
 		}
 	}
-	add(openVolumes, hasOpenVolumes(pod))
+	add(openVolumes, hasVolume(pod, bindsToNodes))
+	add(ephemeralVolumes, hasVolume(pod, func(source *v1.VolumeSource) bool { return source.Ephemeral != nil }))
 	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0)
 	add(podGroup, IsInGroup(pod))
 	add(unreadableNodeAffinity, !readableNodes(pod.Spec.Affinity))
@@ -45,13 +51,8 @@ func unsupported(pod *v1.Pod) []string {
 // IsInGroup says whether the pod belongs to a pod group, all or none of whose pods are placed.
 func IsInGroup(pod *v1.Pod) bool { return pod.Spec.SchedulingGroup != nil }
 
-func hasOpenVolumes(pod *v1.Pod) bool {
-	for i := range pod.Spec.Volumes {
-		if bindsToNodes(&pod.Spec.Volumes[i].VolumeSource) {
-			return true
-		}
-	}
-	return false
+func hasVolume(pod *v1.Pod, of func(*v1.VolumeSource) bool) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume v1.Volume) bool { return of(&volume.VolumeSource) })
 }
 
 // readableNodes says whether the scheduler can read every term. Kubernetes accepts Gt with a value that is not a number.
@@ -93,7 +94,7 @@ func readable(selector *metav1.LabelSelector) bool {
 func bindsToNodes(source *v1.VolumeSource) bool {
 	free := source.ConfigMap != nil || source.Secret != nil || source.EmptyDir != nil ||
 		source.Projected != nil || source.DownwardAPI != nil || source.HostPath != nil ||
-		source.NFS != nil || source.Image != nil ||
+		source.NFS != nil || source.Image != nil || source.Ephemeral != nil ||
 		source.CSI != nil || source.PersistentVolumeClaim != nil // looked up when the snapshot is taken
 	return !free
 }

@@ -22,6 +22,23 @@ func needy(owner string) *v1.Pod {
 	return pod
 }
 
+// scratched has a volume that goes with it.
+func scratched(owner string) *v1.Pod {
+	pod := testPod(owner, 1, 0)
+	pod.Spec.Volumes = []v1.Volume{{Name: "scratch", VolumeSource: v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}}}
+	return pod
+}
+
+func onNode(pod *v1.Pod) *v1.Pod {
+	pod.Spec.NodeName, pod.Status.Phase = "n1", v1.PodRunning
+	return pod
+}
+
+func ofDaemonSet(pod *v1.Pod) *v1.Pod {
+	pod.OwnerReferences[0].Kind = "DaemonSet"
+	return pod
+}
+
 // The optimiser proves something of the problem that it was given. What is told of it must hold of the cluster, or name
 // the smaller problem; and a bound of a smaller problem is none.
 func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
@@ -65,7 +82,14 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 			answer: optimal(placed), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
 		"an untried pod":     {untried: []*v1.Pod{testPod("more", 1, 0)}, answer: optimal(placed), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
 		"an unsupported pod": {more: []*v1.Pod{needy("more")}, answer: refusing("unsupported", "class x"), want: "optimal for 1 of 2", reason: reasonLeftAside, bound: 3},
-		"a known refusal":    {answer: refusing("disruption-budget", "budget x"), want: messageProved, reason: reasonProved, bound: 1},
+		"an unsupported pod that runs": {more: []*v1.Pod{onNode(scratched("more"))}, answer: optimal(nil),
+			want:   "optimal for 1 of 1 waiting pods; left aside: 1 running pods that stay, since they need what no plan can give",
+			reason: reasonLeftAside},
+		"an unsupported pod that a rule keeps": {more: []*v1.Pod{onNode(ofDaemonSet(scratched("more")))}, answer: optimal(nil),
+			want: messageProved, reason: reasonProved},
+		"a class that only the optimiser finds unsupported": {answer: refusing("unsupported", "class x"),
+			want: "optimal for 1 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
+		"a known refusal": {answer: refusing("disruption-budget", "budget x"), want: messageProved, reason: reasonProved, bound: 1},
 		"a strategy's refusal": {answer: refusing("kept-away", "pod default/waits"),
 			want: "optimal for 0 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
 		"only untried pods": {then: func(s *solveSession) { s.snapshot.Drop("waits") }, want: "optimal for 0 of 1", reason: reasonLeftAside},

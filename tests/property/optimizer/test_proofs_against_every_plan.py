@@ -11,6 +11,7 @@ from benchmarks.proofs.benchmark import (
     OPTIMISER,
     PIECE,
     SCHEDULER,
+    VOLUMES,
     Piece,
     measure,
 )
@@ -24,7 +25,7 @@ def piece(number: int, asked: str = OPTIMISER) -> Piece:
     return measure(number * PIECE, "lexicographic", asked)
 
 
-@pytest.mark.parametrize("asked", [OPTIMISER, SCHEDULER])
+@pytest.mark.parametrize("asked", [OPTIMISER, SCHEDULER, VOLUMES])
 @pytest.mark.parametrize("number", range(PIECES))
 def test_no_claim_is_refuted_and_no_plan_breaks_a_rule(number: int, asked: str) -> None:
     """What is said to be proved is said of the cluster, not of a part of it."""

@@ -277,6 +277,42 @@ def test_a_plan_that_is_best_of_a_part_is_not_proved_of_the_whole(
     ]
 
 
+@pytest.mark.parametrize("need", ["ephemeral-volumes", "resource-claims", "pod-group"])
+def test_a_running_pod_that_no_plan_can_describe_narrows_every_claim(
+    world: World, need: str
+) -> None:
+    """No rule of the cluster keeps it: a plan that moves it was never judged."""
+    nothing(world, optimal=True)
+    world.snapshot.pod_classes.add(id="needy", namespace="ns", unsupported=[need])
+    home = world.snapshot.pods[0]
+    home.class_id, home.movable, home.immovable_reason = "needy", False, "unsupported"
+    world.emptying.nodes_in_use.before = world.emptying.nodes_in_use.after = 1
+    world.emptying.nodes_in_use.lower_bound = 1
+
+    told = found(world)
+
+    assert not told.proved
+    assert told.proof.not_about == (
+        f"1 running pod that no plan could move: it needs {need}",
+    )
+    assert {one.verdict for one in told.left} == {OPEN}
+    assert told.tiers == (Tier(9, 0, 0, 1), Tier(0, 1, 1, 3))
+    assert (told.used_nodes, told.needed_nodes, told.fewest_nodes) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("rule", ["daemonset", "opted-out", "disruption-budget"])
+def test_a_running_pod_that_a_rule_keeps_narrows_no_claim(
+    world: World, rule: str
+) -> None:
+    """It would stay whatever plans could describe."""
+    nothing(world, optimal=True)
+    world.snapshot.pod_classes.add(id="needy", namespace="ns", unsupported=["volumes"])
+    home = world.snapshot.pods[0]
+    home.class_id, home.movable, home.immovable_reason = "needy", False, rule
+
+    assert found(world).proved
+
+
 def test_room_that_pods_are_about_to_leave_is_no_proof_against_others(
     world: World,
 ) -> None:
