@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
 import psutil
@@ -68,6 +69,8 @@ def _interrupt_component(context: StepContext, step: Interrupt, component: str) 
     with context.run.observer.patient(step.for_s + HANG_S):
         try:
             _take_away(step, [process])
+            if component in {ETCD, API_SERVER}:
+                _end_kwok(cluster.workdir)
         except EndingInterrupt:
             raise  # the cluster is gone
         except BaseException:
@@ -75,6 +78,18 @@ def _interrupt_component(context: StepContext, step: Interrupt, component: str) 
             cluster.start_again()
             raise
         cluster.start_again()
+
+
+def _end_kwok(workdir: Path) -> None:
+    """End kwok, which reads all pods when it is started again.
+
+    A kubelet tries again what the API server refused meanwhile. kwok gives up where the
+    answer is 500, as it is without etcd (``shouldRetry`` in its
+    ``pkg/kwok/controllers/utils.go``).
+    """
+    kwok = component_process(workdir, KWOK)
+    if kwok is not None:
+        _kill(kwok)
 
 
 def _list_dependents(component: str) -> tuple[str, ...]:
