@@ -15,6 +15,8 @@ export GOLANGCI_LINT_CACHE := $(STOWAGE_CACHE)/golangci-lint
 export MYPY_CACHE_DIR := $(STOWAGE_CACHE)/mypy
 export RUFF_CACHE_DIR := $(STOWAGE_CACHE)/ruff
 export CGO_ENABLED := 0
+# Where it is set, each of the many commands that tests start compiles its modules anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 # As the tools are built: what tests and tools have in common is compiled once.
 export GOFLAGS := -mod=readonly -gcflags=all=-dwarf=false
 

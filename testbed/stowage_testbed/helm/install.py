@@ -142,6 +142,9 @@ def _upgrade(
     arguments = ["upgrade", release.name, str(chart), "--install"]
     arguments += ["--namespace", release.namespace, "--values", str(values_file)]
     arguments += ["--timeout", f"{timeout_s}s", "--history-max", "3"]
+    # Reading the schema takes Helm longer than all the rest. Tests of the chart install
+    # it as users do, with that.
+    arguments.append("--disable-openapi-validation")
     done = run_helm(release.cluster, arguments, timeout_s)
     if _INTERRUPTED in done.stderr:
         # A Helm that was killed leaves its lock behind, which nobody else can hold.
