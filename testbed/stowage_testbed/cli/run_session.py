@@ -10,6 +10,7 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.whole_file import write_whole
+from stowage_testbed.cli.main import FAILED
 from stowage_testbed.report.bundle import Bundle, write_json
 from stowage_testbed.report.document import make_run_document
 from stowage_testbed.report.evidence import EvidenceWriter
@@ -81,7 +82,11 @@ class RunSession(Listener):
             self._progress.close()
         if outcome.error:
             return outcome.error_code
-        return 0 if outcome.passed else 1
+        if outcome.passed:
+            return 0
+        failed = [one for one in outcome.outcomes if not one.passed]
+        refused = failed and all(one.refused for one in failed)
+        return InputError.exit_code if refused else FAILED
 
     def _make_writers(self, shown: Listener) -> Listener:
         evidence = EvidenceWriter(self._bundle.folder, shown.say)

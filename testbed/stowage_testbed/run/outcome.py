@@ -114,6 +114,8 @@ class ScenarioOutcome:
         The PackingPlans, in order.
     error
         Why the scenario could not be carried through; empty if it was.
+    refused
+        Whether the API server does not take what the scenario writes.
     skipped
         What the cluster lacks that the scenario needs; empty if it was run.
     durations_s
@@ -133,6 +135,7 @@ class ScenarioOutcome:
     evidence: Mapping[str, str] = field(default_factory=dict)
     plans: tuple[ObservedPlan, ...] = ()
     error: str = ""
+    refused: bool = False
     skipped: str = ""
     durations_s: Mapping[str, float] = field(default_factory=dict)
 

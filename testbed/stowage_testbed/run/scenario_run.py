@@ -139,6 +139,7 @@ def _complete(
         window=steps.window,
         recovery=steps.recovery,
         evidence=steps.evidence,
+        refused=steps.refused,
     )
     record = make_window_record(steps)
     if not steps.harness.is_judged:

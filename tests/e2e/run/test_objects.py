@@ -103,6 +103,20 @@ def test_a_field_of_a_pod_that_the_server_does_not_know_is_refused(
 
     outcome = environment.play(head + text.replace("sorted, web", "sorted, picky, web"))
 
-    assert not outcome.steps
+    assert outcome.refused and not outcome.steps
     assert "workload picky: the API server refused" in outcome.error
     assert 'unknown field "spec.template.spec.nodeSelektor"' in outcome.error
+
+
+def test_a_field_that_the_server_would_drop_is_refused(
+    environment: StepEnvironment,
+) -> None:
+    """Without its group each member of a gang is placed alone, and nothing says so."""
+    text = PLAIN % ("ConfigMap", "data: {}")
+    head = "  - {name: gang, cpu: 10m, pod: {schedulingGroup: {podGroupName: g}}}\n"
+
+    outcome = environment.play(head + text.replace("sorted, web", "sorted, gang, web"))
+
+    assert outcome.refused and not outcome.steps
+    assert "workload gang: the API server would drop" in outcome.error
+    assert "spec.template.spec.schedulingGroup" in outcome.error

@@ -29,7 +29,7 @@ from stowage_testbed.scenario.check import CheckResult
 from stowage_testbed.scenario.manifests import make_controllers
 from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.objects import ObjectSpec
-from stowage_testbed.scenario.steps.action import Step
+from stowage_testbed.scenario.steps.action import Step, join_names
 from stowage_testbed.scenario.steps.demand import Demand
 
 MALFORMED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
@@ -50,6 +50,8 @@ class StepContext:
         How many pods bursts have made of each workload, for the names of the next.
     untried
         Objects that the server has not looked at yet.
+    refused
+        Whether the server says that an object or a workload is none of this cluster's.
     is_planned
         Whether an optimiser has served.
     noted_changes, noted_window
@@ -72,6 +74,7 @@ class StepContext:
     checks: list[CheckResult] = field(default_factory=list)
     evidence: dict[str, str] = field(default_factory=dict)
     untried: list[ObjectSpec] = field(init=False)
+    refused: bool = False
     is_planned: bool = False
     noted_changes: int = 0
     noted_window: Window | None = None
@@ -144,16 +147,24 @@ class StepContext:
             self._offer(item.in_namespace(kind, self.namespace), dry_run=dry_run)
 
     def _offer(self, manifest: Manifest, *, dry_run: bool) -> None:
+        asked = apply_overrides(manifest, self.harness.pod_overrides)
         try:
-            self.objects.create(
-                apply_overrides(manifest, self.harness.pod_overrides),
-                strict=True,
-                dry_run=dry_run,
-            )
+            made = self.objects.create(asked, strict=True, dry_run=dry_run)
         except ApiRefusedError as error:
-            # What else is refused now may be allowed when other objects are there.
-            if not dry_run or error.status in MALFORMED:
+            if not dry_run:
                 raise
+            # What else is refused now may be allowed when other objects are there.
+            if error.status in MALFORMED:
+                self.refused = True
+                raise
+            return
+        dropped = list(_list_dropped(asked.get("spec"), made.get("spec"), "spec"))
+        if dry_run and dropped:
+            self.refused = True
+            raise StowageError(
+                f"the API server would drop {join_names(dropped)}: the feature gate of "
+                "that is off in this cluster; remove it"
+            )
 
     @property
     def namespace(self) -> str:
@@ -251,11 +262,25 @@ class StepContext:
         )
 
 
+def _list_dropped(asked: object, made: object, path: str) -> Iterator[str]:
+    """Yield the fields of an object that the server left out."""
+    if isinstance(asked, dict) and isinstance(made, dict):
+        for name, value in asked.items():
+            if name in made:
+                yield from _list_dropped(value, made[name], f"{path}.{name}")
+            elif value:  # the server leaves out what is empty
+                yield f"{path}.{name}"
+    elif isinstance(asked, list) and isinstance(made, list):
+        if len(asked) == len(made):  # else the server added some of its own
+            for number, (one, other) in enumerate(zip(asked, made, strict=True)):
+                yield from _list_dropped(one, other, f"{path}[{number}]")
+
+
 @contextmanager
 def _say_where(place: str) -> Iterator[None]:
     """Say of a refusal where the object is written."""
     try:
         yield
-    except ApiRefusedError as error:
+    except StowageError as error:
         error.args = (f"{place}: {error}",)
         raise
