@@ -34,7 +34,7 @@ WHOLE_EVERY = 4
 FIRST_STEP, LAST_STEP = 0.1, 0.02
 """How far prices go, in units of the least objective; it falls geometrically."""
 
-TIED_STEP = 0.1
+TIED_STEP = 0.5
 """How much shorter steps of the prices of requirements are: tiers share their pods."""
 
 MOMENTUM, MEMORY, DAMPING = 0.8, 0.98, 0.05

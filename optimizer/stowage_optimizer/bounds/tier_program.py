@@ -17,7 +17,14 @@ from stowage_optimizer.bounds.generation import LAST_S, Generation
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import Linear, Scope, make_scope, phases, weighted
+from stowage_optimizer.bounds.scope import (
+    WEIGHT,
+    Linear,
+    Scope,
+    make_scope,
+    phases,
+    weighted,
+)
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
 
@@ -178,8 +185,26 @@ class TierProgram:
         if found is None and self.left_s() > LAST_S:
             nothing = np.zeros(len(self.scope.count))
             needs = np.zeros(len(self._sum.scope.requirements))
-            return Duals(nothing, nothing, needs)
-        return found
+            found = Duals(nothing, nothing, needs)
+        return None if found is None else self._hold_others(found)
+
+    def _hold_others(self, start: Duals) -> Duals:
+        """Price a move in the tiers above like a pod of this one.
+
+        Those that run there then stay at home, as most of them do, and their own prices
+        pay for it. From a price of nothing the way there is long.
+        """
+        scope = self._sum.scope
+        of_moves = [one.phase is Phase.DISRUPT for one in scope.requirements]
+        if not any(of_moves):
+            return start
+        last = int(np.flatnonzero(of_moves)[-1])  # it is about all tiers above
+        row = scope.requirements[last]
+        all_run = scope.running == scope.count
+        requirement = start.requirement.copy()
+        requirement[last] += WEIGHT
+        more = np.where(all_run, WEIGHT * (row.running + row.stays), 0)
+        return Duals(start.pod + more, start.run, requirement)
 
     @staticmethod
     def _near(value: float, bound: int) -> bool:
