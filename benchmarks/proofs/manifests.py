@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -117,7 +118,7 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
     return made
 
 
-def with_ephemeral_volume(pod: Manifest) -> Manifest:
+def with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
     """Return a pod with a volume that is made for it, and goes with it."""
     claim = {
         "accessModes": ["ReadWriteOnce"],

@@ -226,9 +226,7 @@ class Answer:
 
     def _unjudged(self) -> Iterator[str]:
         """Yield the running pods of the scope that plans leave alone, in words."""
-        refused = refused_classes(
-            self.scope.snapshot, self.proposal.refusals, {}
-        )
+        refused = refused_classes(self.scope.snapshot, self.proposal.refusals, {})
         return unjudged_running(self.scope.snapshot, refused, self.scope.names)
 
     def _opened(self) -> frozenset[str]:

@@ -328,15 +328,11 @@ class _Answer:
         Then only rules of the cluster are sure to keep nodes in use.
         """
         snapshot = self._snapshot
-        refused = refused_classes(
-            snapshot, emptying.refusals, self._judged.of_unread
-        )
+        refused = refused_classes(snapshot, emptying.refusals, self._judged.of_unread)
         if not emptying.pairs and not any(unjudged_running(snapshot, refused)):
             return emptying.plan.nodes_in_use
         kept = nodes_kept_in_use(snapshot)
-        prices = (
-            one.hourly_price_micros for one in snapshot.nodes if one.name in kept
-        )
+        prices = (one.hourly_price_micros for one in snapshot.nodes if one.name in kept)
         return pb.NodesInUse(
             lower_bound=len(kept), price_lower_bound_micros=sum(prices)
         )

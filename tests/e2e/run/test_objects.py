@@ -103,7 +103,8 @@ def test_a_field_of_a_pod_that_the_server_does_not_know_is_refused(
 
     outcome = environment.play(head + text.replace("sorted, web", "sorted, picky, web"))
 
-    assert outcome.refused and not outcome.steps
+    assert outcome.refused
+    assert not outcome.steps
     assert "workload picky: the API server refused" in outcome.error
     assert 'unknown field "spec.template.spec.nodeSelektor"' in outcome.error
 
@@ -117,6 +118,7 @@ def test_a_field_that_the_server_would_drop_is_refused(
 
     outcome = environment.play(head + text.replace("sorted, web", "sorted, gang, web"))
 
-    assert outcome.refused and not outcome.steps
+    assert outcome.refused
+    assert not outcome.steps
     assert "workload gang: the API server would drop" in outcome.error
     assert "spec.template.spec.schedulingGroup" in outcome.error

@@ -270,10 +270,10 @@ def _list_dropped(asked: object, made: object, path: str) -> Iterator[str]:
                 yield from _list_dropped(value, made[name], f"{path}.{name}")
             elif value:  # the server leaves out what is empty
                 yield f"{path}.{name}"
-    elif isinstance(asked, list) and isinstance(made, list):
-        if len(asked) == len(made):  # else the server added some of its own
-            for number, (one, other) in enumerate(zip(asked, made, strict=True)):
-                yield from _list_dropped(one, other, f"{path}[{number}]")
+    elif isinstance(asked, list) and isinstance(made, list) and len(asked) == len(made):
+        # Where there are more, the server has added some of its own.
+        for number, (one, other) in enumerate(zip(asked, made, strict=True)):
+            yield from _list_dropped(one, other, f"{path}[{number}]")
 
 
 @contextmanager
