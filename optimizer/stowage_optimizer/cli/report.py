@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from tabulate import tabulate
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.pods import UNSUPPORTED
 
 FEW_POINTS = 2
 """A curve of its two ends repeats what the other tables show."""
-
-UNSUPPORTED = "unsupported"
-"""Why a pod stays that no rule keeps: a plan cannot say what it needs."""
 
 SHOWN_POINTS = 10
 """About so many points of a curve are shown."""

@@ -20,6 +20,9 @@ Numbers = NDArray[np.int32]
 TERMINATING = "terminating"
 """Reason why a pod that is being deleted may not be moved."""
 
+UNSUPPORTED = "unsupported"
+"""Reason why a pod stays that no rule keeps: a plan cannot say what it needs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:

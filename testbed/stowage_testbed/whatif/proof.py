@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.text.lines import count
 from stowage_testbed.whatif.findings import Proof, Tier
 from stowage_testbed.whatif.in_use import TERMINATING, UNSUPPORTED
 from stowage_testbed.whatif.judged import SELECTS_NAMESPACES
@@ -96,7 +97,7 @@ def unjudged_running(
         and (pod.movable or pod.immovable_reason == UNSUPPORTED)
     )
     for why, pods in held.items():
-        yield f"{_count(pods, 'running pod')} that no plan could move: {why}"
+        yield f"{count(pods, 'running pod')} that no plan could move: {why}"
 
 
 def proof_of(
@@ -155,7 +156,7 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
     )
     if selecting:
         yield (
-            f"{_count(selecting, 'running pod')} whose affinity selects namespaces, "
+            f"{count(selecting, 'running pod')} whose affinity selects namespaces, "
             "the labels of which were not read"
         )
     leaving = sum(pod.immovable_reason == TERMINATING for pod in running)
@@ -167,7 +168,7 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
         )
     if aside.dropped:
         yield (
-            f"{_count(aside.dropped, 'waiting pod')} with preemptionPolicy Never, for "
+            f"{count(aside.dropped, 'waiting pod')} with preemptionPolicy Never, for "
             "which plans would have evicted others"
         )
     if aside.alike and found.disruptions:
@@ -180,8 +181,4 @@ def _left_aside(snapshot: pb.Snapshot, found: Outcome, aside: Aside) -> Iterator
         (aside.unknown, "field", "that the scheduler does not know"),
     ):
         if number:
-            yield f"{_count(number, what)} {why}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+            yield f"{count(number, what)} {why}"

@@ -158,8 +158,10 @@ class StepContext:
                 self.refused = True
                 raise
             return
+        if not dry_run:
+            return
         dropped = list(_list_dropped(asked.get("spec"), made.get("spec"), "spec"))
-        if dry_run and dropped:
+        if dropped:
             self.refused = True
             raise StowageError(
                 f"the API server would drop {join_names(dropped)}: the feature gate of "
