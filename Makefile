@@ -140,54 +140,20 @@ bench-fleets: $(READY) $(COMPILED) ## Measure plans of fleets: 40 minutes (SMOKE
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).
 	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
-.PHONY: bench-virtual-time
-bench-virtual-time: $(READY) ## Measure a day of 100,000 arrivals on 500 nodes in virtual time: five minutes (SMOKE=1: seconds).
-	@python -m benchmarks virtual-time --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
-
-.PHONY: bench-policy
-bench-policy: setup ## Try a packing policy on three days of 200 nodes beside the descheduler: two hours (SMOKE=1: a minute); resumable.
-	@python -m benchmarks policy-day --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
-
-.PHONY: bench-compare
-bench-compare: setup ## Compare all schedulers: 40 minutes (FULL=1: hours, SMOKE=1: a minute); resumable.
-	@stowage tools install --group compare
-	@stowage tools install --group metrics
-	@python -m benchmarks compare --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
-
 .PHONY: upstream
 upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler_perf: 40 minutes (SHORT=1: ten, FULL=1: 5,000 nodes, hours); resumable.
 	@python -m benchmarks upstream --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(SHORT),short,$(if $(FULL),full,default))) $(PROFILE:%=--profile %)
-
-.PHONY: upstream-tests
-upstream-tests: $(READY) ## Run upstream's integration tests of the scheduler with the plugins: hours; resumable (ONLY=preemption).
-	@python -m benchmarks upstream-tests --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 
 .PHONY: upstream-e2e
 upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of scheduling on fake nodes: an hour; resumable (ONLY=hostPort).
 	@stowage tools install --quiet
 	@python -m benchmarks upstream-e2e --results $(RESULTS) $(if $(ONLY),--only "$(ONLY)") $(PROFILE:%=--profile %)
 
-.PHONY: bench-first-run
-bench-first-run: $(READY) ## Measure a first make e2e with an empty cache, gone afterwards: ten minutes, 6 GB (RELEASED=1: from a mirror of releases on loopback).
-	@python -m benchmarks first-run --results $(RESULTS) $(if $(RELEASED),--released) $(ONLY:%=--scenario %)
-
-.PHONY: bench-invariants
-bench-invariants: $(READY) ## Measure the invariants over 50,000 pods: three minutes (FULL=1: more moves, SMOKE=1: seconds).
-	@python -m benchmarks invariants --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(ROUNDS:%=--rounds %)
-
 .PHONY: bench-live
 bench-live: setup ## Measure plans on live clusters to 5,000 nodes: an hour (FULL=1: hours, SMOKE=1: minutes); resumable; PART=case, rate, ...
 	@python -m benchmarks live --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %) $(if $(ONLY),--only "$(ONLY)")
-
-.PHONY: bench-page
-bench-page: $(READY) ## Measure the live page of 5,000 nodes and 50,000 pods in Chromium: four minutes (FULL=1: an hour, SMOKE=1: seconds).
-	@python -m benchmarks page --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
-
-.PHONY: bench-backends
-bench-backends: setup images ## Measure what kwok-binary and kind cost side by side: three minutes.
-	@python -m benchmarks docker -- python -m benchmarks backends --results $(RESULTS) $(ROUNDS:%=--rounds %)
 
 .PHONY: reproduce-quick
 reproduce-quick: setup ## Rebuild the paper's evaluation: 10 instances a cell at 1 s, within the hour; resumable; WORKERS=2.
@@ -205,10 +171,10 @@ reproduce-boreas: setup ## Deploy the scenes of Boreas on a real cluster, the pa
 	  --results $(RESULTS)/reproduce-boreas --figures $(RESULTS)/reproduce-boreas.json
 
 .PHONY: reproduce-scorecache
-reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedulers: 25 minutes; resumable; shares its runs with bench-compare.
+reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedulers: 25 minutes; resumable.
 	@stowage tools install --group compare
 	@stowage tools install --group metrics
-	@stowage reproduce scorecache --results $(RESULTS)/compare --figures $(RESULTS)/reproduce-scorecache.json
+	@stowage reproduce scorecache --results $(RESULTS)/reproduce-scorecache --figures $(RESULTS)/reproduce-scorecache.json
 
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour and a half (TRIES=1: minutes); resumable; SEED=7 for other dice.

@@ -14,7 +14,6 @@ from benchmarks.optimizer.scope import EVERY_PART
 from benchmarks.optimizer.scope import Part as OptimizerPart
 from benchmarks.scope import ScopeName, find_scope
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
-from stowage_testbed.cli.scenario import SCENARIOS
 from stowage_testbed.cluster import backend
 from stowage_testbed.toolchain import install_tools
 
@@ -93,36 +92,6 @@ def score_cache(
 
 
 @app.command()
-def virtual_time(
-    *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
-) -> None:
-    """Measure how long a day of arrivals takes in virtual time, without a cluster."""
-    from benchmarks.virtual_time.benchmark import (  # noqa: PLC0415
-        SCOPES,
-        run_benchmark,
-    )
-
-    def act() -> str:
-        install_tools(TOOLS)
-        return run_benchmark(SCOPES[scope], results, say)
-
-    run_command(act)
-
-
-@app.command()
-def policy_day(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
-    """Try a packing policy on made days, beside the descheduler, without a cluster."""
-    from benchmarks.policy_day.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
-    from stowage_testbed.policyday.descheduler import TOOL  # noqa: PLC0415
-
-    def act() -> str:
-        install_tools((*TOOLS, TOOL))
-        return run_benchmark(SCOPES[scope], results, say)
-
-    run_command(act)
-
-
-@app.command()
 def upstream(
     *,
     scope: Annotated[
@@ -149,29 +118,6 @@ def upstream(
 
 
 @app.command()
-def upstream_tests(
-    *,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option(help="Run with this profile; may be given more than once."),
-    ] = None,
-    only: Annotated[
-        str, typer.Option(help="Run packages only whose folders have these words.")
-    ] = "",
-    results: Results = RESULTS,
-) -> None:
-    """Run upstream's integration tests of the scheduler with Stowage's plugins."""
-    from benchmarks.upstream.integration import USUAL, run_tests  # noqa: PLC0415
-    from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
-
-    def act() -> str:
-        install_tools(("etcd",))
-        return run_tests(choose_profiles(profile or USUAL)[1:], only, results, say)
-
-    run_command(act)
-
-
-@app.command()
 def upstream_e2e(
     *,
     profile: Annotated[
@@ -188,66 +134,6 @@ def upstream_e2e(
     from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
 
     run_command(lambda: run_specs(choose_profiles(profile), only, results, say))
-
-
-@app.command()
-def compare(
-    *,
-    scope: Scope = ScopeName.DEFAULT,
-    folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
-    results: Results = RESULTS,
-) -> None:
-    """Compare all schedulers in bursts and recoveries; say what measuring costs.
-
-    Needs the tools of the groups compare and metrics. Comparisons that are there
-    already are resumed: remove <results>/compare to start again.
-    """
-    from benchmarks.comparison.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.comparison.scope import SCOPES  # noqa: PLC0415
-
-    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), folder, results, say))
-
-
-@app.command()
-def backends(
-    *,
-    rounds: Annotated[int, typer.Option(min=1, help="Clusters of each kind.")] = 3,
-    results: Results = RESULTS,
-) -> None:
-    """Compare what the kinds of cluster cost: time until ready, and memory.
-
-    Needs a Docker engine: `make bench-backends` brings one.
-    """
-    from benchmarks.backends import run_benchmark  # noqa: PLC0415
-    from stowage_testbed.images.docker_engine import check_engine  # noqa: PLC0415
-
-    def act() -> str:
-        check_engine()
-        return run_benchmark(rounds, results, say)
-
-    run_command(act)
-
-
-@app.command()
-def first_run(
-    *,
-    scenarios: Annotated[
-        list[str] | None, typer.Option("--scenario", help="Only these; all without.")
-    ] = None,
-    released: Annotated[
-        bool,
-        typer.Option(help="From a mirror of releases on loopback, not Go modules."),
-    ] = False,
-    results: Results = RESULTS,
-) -> None:
-    """Measure a first `make e2e`: an empty cache, a clone of the last commit."""
-    from benchmarks.first_run import run_benchmark  # noqa: PLC0415
-
-    def act() -> str:
-        chosen = scenarios or [str(SCENARIOS)]
-        return run_benchmark(chosen, results, say, released=released)
-
-    run_command(act)
 
 
 @app.command()
@@ -268,27 +154,6 @@ def docker(
     from benchmarks.engine.command import become  # noqa: PLC0415
 
     run_command(lambda: become(command, optional=optional))
-
-
-@app.command()
-def invariants(
-    *,
-    scope: Scope = ScopeName.DEFAULT,
-    rounds: Annotated[int, typer.Option(min=1, help="Times each is checked.")] = 3,
-    results: Results = RESULTS,
-) -> None:
-    """Measure what checking the invariants of a large run costs; needs no cluster."""
-    from benchmarks.invariants.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
-
-    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), rounds, results, say))
-
-
-@app.command()
-def page(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
-    """Measure the live page of a made cluster: first picture, frames, memory."""
-    from benchmarks.live_page.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
-
-    run_command(lambda: run_benchmark(SCOPES[scope], results, say))
 
 
 @app.command()
@@ -406,31 +271,6 @@ def soak(
     left_out_s = WARM_UP_S if warm_up_s is None else warm_up_s
     asked = Soak(hours * 3600, nodes, chosen, left_out_s, results)
     run_command(lambda: run_soak(asked, say))
-
-
-@app.command()
-def record_bursts(
-    file: Annotated[Path, typer.Argument(help="Compressed JSON lines, one a burst.")],
-    *,
-    nodes: Annotated[int, typer.Option(help="Equal nodes, of 110 pods each.")] = 5,
-    replicas: Annotated[int, typer.Option(help="Pods of a burst.")] = 200,
-    rounds: Annotated[int, typer.Option(help="How many bursts.")] = 40,
-    arm: Annotated[str, typer.Option(help="Name of the scheduler.")] = "stowage",
-) -> None:
-    """Keep measured bursts of one scheduler, as the tests of statistics need them."""
-    from benchmarks.harness.burst import burst_environment  # noqa: PLC0415
-    from benchmarks.harness.runs import (  # noqa: PLC0415
-        recorded_bursts,
-        write_recordings,
-    )
-
-    def act() -> str:
-        with burst_environment(nodes) as environment:
-            bursts = recorded_bursts(environment, replicas, arm, rounds)
-            write_recordings(file, bursts)
-        return f"{rounds} bursts in {file}"
-
-    run_command(act)
 
 
 if __name__ == "__main__":

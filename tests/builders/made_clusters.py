@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from kubernetes import client
+from made_objects import Handler, MadeCluster
 from served_api import served_api
 
-from benchmarks.live_page.made_cluster import Handler, MadeCluster
 from stowage_testbed.live.server import LiveServer, serving
 from stowage_testbed.live.watching import LiveWatch
 

@@ -217,13 +217,13 @@ def scorecache(
         bool, typer.Option("--full", help="The paper's periods: hours, not minutes.")
     ] = False,
     folder: Annotated[Path, typer.Option(help="Folder of the scenarios.")] = SCENARIOS,
-    results: Folder = RESULTS / "compare",
+    results: Folder = RESULTS / "reproduce-scorecache",
     figures: Figures = None,
 ) -> None:
     """Rebuild the score cache's evaluation: a burst, and recoveries, by five arms.
 
-    Needs the tools of the groups compare and metrics. What `make bench-compare` has
-    in the same folder is taken as it is.
+    Needs the tools of the groups compare and metrics. Comparisons that the folder
+    has already are taken as they are.
     """
     from stowage_testbed.cluster.interruption import ending_cleanly  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.scorecache.rebuilding import (  # noqa: PLC0415

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from made_day import Day, make_day
 from typer.testing import CliRunner
 
-from benchmarks.virtual_time.day import Day, make_day
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 from stowage_testbed.simulate import find_profile

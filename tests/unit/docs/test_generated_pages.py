@@ -21,17 +21,13 @@ from docs.tooling.command_line import (
 from docs.tooling.crds import crds_page, definitions
 from docs.tooling.markdown import cell
 from docs.tooling.metrics import (
-    SCHEDULER,
-    UnreadableMetricError,
     go_files,
     metrics_page,
     optimizer_metrics,
     read,
 )
-from docs.tooling.pages import PAGES
 from docs.tooling.scenario_schema import scenario_schema_page
 from stowage_optimizer.cli import COMMANDS
-from stowage_optimizer.stages.pipeline import STAGES
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.file_rules import validator
@@ -41,21 +37,7 @@ from stowage_testbed.scenario.schema import make_strict_schema
 
 ROOT = Path(__file__).parents[3]
 BY_HAND = ROOT / "docs" / "reference" / "profiles-and-strategies.md"
-_DEFINED = re.compile(r"\b(?:Counter|Gauge|Histogram|Summary)\w*Opts\{")
 _REGISTERED = re.compile(r"MustRegister\(([^)]*)\)", re.S)
-
-
-def test_every_generated_page_is_in_the_navigation() -> None:
-    """A page that nobody finds is not there."""
-    text = (ROOT / "mkdocs.yml").read_text("utf-8")
-
-    assert [page for page in PAGES if f"- {page}\n" not in text] == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_generated_page_stands_in_no_folder(page: str) -> None:
-    """Else there were two, and one of them would be old."""
-    assert not (ROOT / "docs" / page).exists()
 
 
 def test_every_command_and_option_of_stowage_is_there() -> None:
@@ -182,41 +164,6 @@ def test_every_metric_that_is_registered_is_there() -> None:
     assert [one for one in optimizer_metrics() if f"`{one.name}`" not in page] == []
 
 
-def test_no_file_of_the_scheduler_defines_a_metric_unseen() -> None:
-    """A definition by another package's options would be left out."""
-    defining = {
-        file
-        for file in SCHEDULER.rglob("*.go")
-        if not file.name.endswith("_test.go")
-        and _DEFINED.search(file.read_text("utf-8"))
-    }
-
-    assert defining == set(go_files())
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('var a = metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: "x"})', ":1:"),
-        (
-            "func made(name, help string) *metrics.Gauge {\n"
-            "\treturn metrics.NewGauge(&metrics.GaugeOpts{Name: name, Help: help})\n}\n"
-            'var a = made("x", help)\n',
-            ":4:",
-        ),
-    ],
-)
-def test_a_definition_that_cannot_be_read_is_named(
-    tmp_path: Path, text: str, said: str
-) -> None:
-    """A check that cannot fail checks nothing."""
-    file = tmp_path / "metrics.go"
-    file.write_text(text)
-
-    with pytest.raises(UnreadableMetricError, match=said):
-        read(file)
-
-
 def test_every_strategy_arm_and_profile_is_described() -> None:
     """That page is written by hand."""
     text = BY_HAND.read_text("utf-8")
@@ -237,23 +184,3 @@ def test_every_key_of_an_arm_file_is_described() -> None:
 
     # An image is refused, with what to write in its place.
     assert {*keys, *keys["settings"]["properties"]} - told == {"image"}
-
-
-def test_the_tools_of_the_documentation_are_locked() -> None:
-    """`uv pip compile` must name the group docs, or the next lock leaves them out."""
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
-
-    assert re.search(r"^mkdocs-material==9\.8\.", lock, re.M)
-
-
-def test_the_stages_of_the_optimiser_are_there_as_the_code_lists_them() -> None:
-    """Whoever wants to know how a plan comes about reads the list, not the code."""
-    page = (ROOT / "docs/explanation/how-a-plan-comes-about.md").read_text()
-
-    rows = []
-    for stage in STAGES:
-        path = stage.__module__.removeprefix("stowage_optimizer.").replace(".", "/")
-        says = (stage.__doc__ or "").splitlines()[0]
-        rows.append(f"| `{stage.__name__}` | {says} | `{path}.py` |")
-
-    assert "\n".join(rows) in page

@@ -21,8 +21,6 @@ ROOMS = (
     "benchmarks", "charts", "ci", "docs", "optimizer", "scenarios", "scheduler",
     "testbed", "tests",
 )  # fmt: skip
-FEWEST_WORDS = 3
-LONGEST_LINE = 120
 _CODE = re.compile(r"`([^`\n]+)`")
 _FENCED = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
 _TARGET = re.compile(r"^ *make ([a-z][-a-z0-9]*)", re.M)
@@ -58,35 +56,6 @@ def test_the_blocks_of_a_page_can_be_read(page: Path) -> None:
     assert len(blocks) == len(fences)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_a_block_that_is_not_run_says_why(page: Path) -> None:
-    """Without a reason it would only be easier not to run it."""
-    reasons = [one.norun for one in command_blocks(page) if one.norun is not None]
-
-    assert [one for one in reasons if len(one.split()) < FEWEST_WORDS] == []
-
-
-def test_most_blocks_are_run() -> None:
-    """Pages whose commands nobody runs are wrong after a while."""
-    blocks = [block for page in PAGES for block in command_blocks(page)]
-    left_out = [block for block in blocks if block.norun is not None]
-
-    assert len(left_out) < len(blocks) / 2
-
-
-def test_every_page_but_overviews_has_a_block_that_is_run() -> None:
-    """Else half of the pages could carry the other half."""
-    bare = {
-        ids(page)
-        for page in PAGES
-        if page.name != "index.md"
-        and not any(block.norun is None for block in command_blocks(page))
-    }
-
-    # Neither can be done on fake nodes, nor within minutes.
-    assert bare <= {"how-to/install-the-chart.md", "how-to/reproduce-the-papers.md"}
-
-
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=ids)
 def test_every_path_on_a_page_exists(page: Path) -> None:
     """Code is moved by people who do not read every page."""
@@ -115,33 +84,6 @@ def test_every_make_target_on_a_page_exists(page: Path) -> None:
     commands = [*_FENCED.findall(text), *_CODE.findall(text)]
 
     assert {t for one in commands for t in _TARGET.findall(one)} <= targets
-
-
-@pytest.mark.parametrize(
-    "page",
-    [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"],
-    ids=lambda page: page.name,
-)
-def test_lines_are_short(page: Path) -> None:
-    """Changes of long lines cannot be reviewed; a row of a table cannot be broken."""
-    text = page.read_text("utf-8").splitlines()
-
-    assert [
-        line
-        for line in text
-        if len(line) > LONGEST_LINE and not line.lstrip().startswith("|")
-    ] == []
-
-
-def test_the_front_page_is_short_and_leads_to_the_parts() -> None:
-    """It is a front page, not the documentation."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    links = re.findall(r"\]\(([^)#:]+)\)", text)
-
-    assert len(text.splitlines()) <= 150
-    assert [link for link in links if not (ROOT / link).exists()] == []
-    for part in ("tutorial", "how-to", "reference", "explanation"):
-        assert any(link.startswith(f"docs/{part}/") for link in links)
 
 
 def test_an_expected_line_occurs_whatever_stands_between() -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 CI = Path(__file__).parents[3] / "ci"
-DIGEST = "sha256:" + "0" * 64
 
 STOWAGE = """#!/bin/sh
 printf '%s|' "$@" >>"$CALLS"; echo >>"$CALLS"
@@ -210,17 +209,6 @@ def test_release_notes_are_the_versions_section(tmp_path: Path, heading: str) ->
     assert done == Done(0, "### Added\n- this\n", "")
 
 
-def test_a_release_without_notes_is_refused(tmp_path: Path) -> None:
-    """Nobody upgrades to what says nothing."""
-    changelog = tmp_path / "CHANGELOG.md"
-    changelog.write_text("# Changelog\n\n## 1.2.3\n\n## 1.2.2\n- old\n")
-
-    done = call(CI / "release-notes", "v1.2.3", str(changelog), cwd=tmp_path)
-
-    assert done.code == 1
-    assert "write a section ## 1.2.3" in done.errors
-
-
 @pytest.mark.parametrize(
     ("tag", "said"),
     [("main", "no tag of a release"), ("v999.0.0", "pyproject.toml says")],
@@ -233,82 +221,6 @@ def test_a_tag_that_is_not_the_version_is_refused(
 
     assert done.code > 0
     assert said in done.errors
-
-
-def test_the_tools_key_distinguishes_groups(tmp_path: Path) -> None:
-    """What was kept without Koordinator must not be taken for what has it."""
-    env = {"STOWAGE_CACHE": "/cache", "GITHUB_OUTPUT": str(tmp_path / "output")}
-
-    plain = call(CI / "tools-key", cwd=tmp_path, env=env).said
-    empty = call(CI / "tools-key", "", cwd=tmp_path, env=env).said
-    more = call(CI / "tools-key", "compare", cwd=tmp_path, env=env).said
-
-    assert plain == empty
-    assert plain != more
-    assert plain.startswith("folder=/cache/tools\nkey=stowage-tools-")
-    assert (tmp_path / "output").read_text() == plain + empty + more
-
-
-@pytest.mark.parametrize(("digest", "code"), [(f"Digest: {DIGEST}", 0), ("Pushed", 1)])
-def test_a_pushed_chart_is_known_by_its_digest(
-    tmp_path: Path, digest: str, code: int
-) -> None:
-    """What is attested is a digest; a name may be another chart tomorrow."""
-    program(tmp_path / "bin" / "helm", f"#!/bin/sh\necho $*\necho '{digest}' >&2\n")
-    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-
-    done = call(
-        CI / "push-chart", "dist/stowage-1.2.3.tgz", "ghcr.io/Me/charts",
-        cwd=tmp_path, env=env,
-    )  # fmt: skip
-
-    assert done.code == code
-    assert "oci://ghcr.io/me/charts" in done.said
-    assert (f"name=ghcr.io/me/charts/stowage\ndigest={DIGEST}\n" in done.said) == (
-        code == 0
-    )
-
-
-@pytest.mark.parametrize(
-    ("image", "base", "code"),
-    [
-        ("optimizer", "", 2),
-        ("optimizer", "docker.io/library/python:3.11-slim-bookworm", 2),
-        ("optimizer", f"python:3.11@{DIGEST[:-1]}", 2),
-        ("optimizer", f"python:3.11@{DIGEST}x", 2),
-        ("optimizer", f"python:3.11@{DIGEST}", 7),
-        ("scheduler", "", 7),
-    ],
-)
-def test_an_image_is_released_on_a_base_that_cannot_change(
-    tmp_path: Path, image: str, base: str, code: int
-) -> None:
-    """A tag may name another base between the build and whoever looks into it."""
-    recipe = Path("ci", "images", image, "Containerfile")
-    (tmp_path / recipe).parent.mkdir(parents=True)
-    shutil.copy2(CI.parent / recipe, tmp_path / recipe)
-    script = Path(shutil.copy2(CI / "push-image", tmp_path / "ci"))
-    (tmp_path / "pyproject.toml").write_text('version = "1.2.3"\n')
-    program(tmp_path / ".venv" / "bin" / "python", "#!/bin/sh\nexit 7\n")
-
-    done = call(script, image, "r", cwd=tmp_path, env={"BASE": base} if base else {})
-
-    assert done.code == code
-    assert ("BASE=docker.io/library/python" in done.errors) == (code == 2)
-
-
-@pytest.mark.parametrize(("digest", "code"), [(DIGEST, 0), ("", 1), ("sha256:1", 1)])
-def test_a_base_is_named_by_what_its_tag_is_today(
-    tmp_path: Path, digest: str, code: int
-) -> None:
-    """Without a digest the image could be pushed, and nobody could say on what."""
-    program(tmp_path / "bin" / "docker", f"#!/bin/sh\necho '{digest}'\n")
-    env = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-
-    done = call(CI / "pin-base", "python:3.11", cwd=tmp_path, env=env)
-
-    assert done.code == code
-    assert done.said == (f"image=python:3.11@{DIGEST}\n" if code == 0 else "")
 
 
 GH = """#!/bin/sh

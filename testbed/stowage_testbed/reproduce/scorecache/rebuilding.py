@@ -47,7 +47,7 @@ def rebuild(
 ) -> str:
     """Compare what has not been compared yet, and return what a terminal shows.
 
-    Comparisons of `make bench-compare` in the folder ``results`` are resumed. The
+    Comparisons in the folder ``results`` are resumed. The
     figures go to a file, as JSON; ``say`` receives a line for each run.
     """
     tables: list[Table] = []

@@ -1,23 +1,18 @@
 """An API server that only lists and watches nodes and pods that are made up.
 
-Real ones of that size take an hour to fill. Run it as a module: it prints its port and
-serves until it is ended.
+Real ones of that size take an hour to fill.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-
-import yaml
 
 from stowage_testbed.base.clock import SystemClock
 
@@ -203,31 +198,3 @@ def _discovery() -> dict[str, Any]:
     ]
     version = {"version": "v1", "resources": resources}
     return {"items": [{"metadata": {"name": ""}, "versions": [version]}]}
-
-
-def write_kubeconfig(port: int, folder: Path) -> Path:
-    """Write a kubeconfig of the server into a folder, and return its path."""
-    content = {
-        "clusters": [
-            {"name": "made", "cluster": {"server": f"http://127.0.0.1:{port}"}}
-        ],
-        "users": [{"name": "made", "user": {}}],
-        "contexts": [{"name": "made", "context": {"cluster": "made", "user": "made"}}],
-        "current-context": "made",
-    }
-    path = folder / "kubeconfig.yaml"
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    return path
-
-
-def serve(nodes: int, pods: int, events_per_s: float) -> None:
-    """Serve until the process is ended."""
-    Handler.cluster = MadeCluster(nodes, pods, events_per_s)
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    print(http.server_port, flush=True)  # noqa: T201
-    http.serve_forever()
-
-
-if __name__ == "__main__":
-    serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))

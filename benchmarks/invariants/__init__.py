@@ -1,1 +1,0 @@
-"""What it takes to check the invariants of a large run: seconds and memory."""

@@ -1,1 +1,0 @@
-"""The live page of a large cluster, in a browser."""

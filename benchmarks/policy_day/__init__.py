@@ -1,1 +1,0 @@
-"""A packing policy on made days, beside the descheduler."""

@@ -1,1 +1,0 @@
-"""A day of arrivals in virtual time."""
