@@ -237,7 +237,7 @@ test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 
 .PHONY: test-python
 test-python: test-tools ## Run the Python tests, with chart, property and end-to-end tests (PYTEST_ARGS).
-	@pytest --numprocesses 2 -m "not nightly" $(PYTEST_ARGS)
+	@pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not nightly" $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-tools ## Run the tests of Go and of Python, whatever the other half says, on the tools of `make e2e` and kubectl.
@@ -248,7 +248,7 @@ test-all: further-tools ## Run all tests: also those of other schedulers, contai
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
 	@$(MAKE) --no-print-directory --keep-going test-go-race SHUFFLE=1
 	@for minor in $(OTHER_MINORS); do $(MAKE) --no-print-directory test-go SHUFFLE=1 KUBERNETES="$$minor"; done
-	@export HYPOTHESIS_PROFILE=random; python -m benchmarks docker --optional -- pytest --numprocesses 2 $(PYTEST_ARGS)
+	@export HYPOTHESIS_PROFILE=random; python -m benchmarks docker --optional -- pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 	@export HYPOTHESIS_PROFILE=random; for round in 2 3 4 5; do pytest --quiet --numprocesses 2 tests/property; done
 
 .PHONY: coverage

@@ -42,8 +42,12 @@ def tools_folder() -> Path:
 
 
 def clusters_folder() -> Path:
-    """Return the folder of the live clusters' work directories, one a cluster."""
-    return cache_folder() / "clusters"
+    """Return the folder of the live clusters' work directories, one a cluster.
+
+    ``STOWAGE_CLUSTERS`` names another folder of the cache: what runs there neither
+    sees nor removes the clusters of others.
+    """
+    return cache_folder() / (os.environ.get("STOWAGE_CLUSTERS") or "clusters")
 
 
 def images_folder() -> Path:
