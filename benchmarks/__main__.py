@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -252,25 +251,21 @@ def agreement(
 def soak(
     *,
     hours: Annotated[float, typer.Option(min=0.01, help="How long it runs.")] = 2 / 3,
-    nodes: Annotated[int, typer.Option(min=10, help="Fake nodes.")] = 300,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="All is drawn from it; random without."),
-    ] = None,
+    seed: Seed = 1,
     warm_up_s: Annotated[
-        float | None,
+        float,
         typer.Option(min=0, help="Of each process; not counted for what grows."),
-    ] = None,
+    ] = 900.0,
     results: Results = RESULTS,
 ) -> None:
-    """Run mixed load and faults for long, and look for what grows."""
-    from benchmarks.soak.benchmark import Soak, run_soak  # noqa: PLC0415
-    from benchmarks.soak.slopes import WARM_UP_S  # noqa: PLC0415
+    """Try faults one after the other for long, and look for what grows."""
+    from benchmarks.faults.soak import run_soak  # noqa: PLC0415
 
-    chosen = secrets.randbelow(1 << 32) if seed is None else seed
-    left_out_s = WARM_UP_S if warm_up_s is None else warm_up_s
-    asked = Soak(hours * 3600, nodes, chosen, left_out_s, results)
-    run_command(lambda: run_soak(asked, say))
+    def act() -> str:
+        install_tools(backend.TOOLS[backend.Backend.KWOK_BINARY])
+        return run_soak(hours, seed, warm_up_s, results, say)
+
+    run_command(act)
 
 
 if __name__ == "__main__":

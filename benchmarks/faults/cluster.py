@@ -50,16 +50,23 @@ VALUES: Mapping[str, Any] = {
 
 @dataclass(slots=True)
 class FaultCluster:
-    """The cluster, and what is installed on it."""
+    """The cluster, what is installed on it, and values of every release there."""
 
     run: RunContext
+    always: Mapping[str, Any]
     _values: Mapping[str, Any] | None = None
     _release: Release | None = field(default=None)
+
+    @property
+    def release(self) -> Release:
+        """The release that serves now."""
+        assert self._release is not None  # noqa: S101 - `release_for` was called
+        return self._release
 
     def release_for(self, fault: Fault) -> Release:
         """Return the release as a fault needs it; it serves."""
         optimizer = make_optimizer_values(fault.scenario.optimizer)
-        values = merge_values(VALUES, optimizer)
+        values = merge_values(merge_values(VALUES, self.always), optimizer)
         further = KINDS[fault.settings.do].values(self.run.cluster)
         values = merge_values(values, further)
         if self._release is None or values != self._values:
@@ -74,7 +81,7 @@ class FaultCluster:
 
 @contextmanager
 def open_fault_cluster(
-    name: str, folders: tuple[Path, ...] = ()
+    name: str, folders: tuple[Path, ...] = (), always: Mapping[str, Any] | None = None
 ) -> Iterator[FaultCluster]:
     """Yield a fault cluster of that name, which is gone afterwards.
 
@@ -96,6 +103,5 @@ def open_fault_cluster(
         Observer(api) as observer,
         observer.patient(PATIENCE_S),
     ):
-        yield FaultCluster(
-            RunContext(cluster, api, observer, tag=name[-4:], lasting=False)
-        )
+        run = RunContext(cluster, api, observer, tag=name[-4:], lasting=False)
+        yield FaultCluster(run, always or {})

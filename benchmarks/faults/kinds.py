@@ -49,6 +49,10 @@ def _nothing(_fault_context: FaultContext) -> None:
     """Do nothing at this point."""
 
 
+def _no_values(_cluster: Cluster) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class FaultKind:
     """One fault.
@@ -68,7 +72,7 @@ class FaultKind:
     inject: Callable[[FaultContext], None]
     before: Callable[[FaultContext], None] = _nothing
     after: Callable[[FaultContext], None] = _nothing
-    values: Callable[[Cluster], Mapping[str, Any]] = lambda _cluster: {}
+    values: Callable[[Cluster], Mapping[str, Any]] = _no_values
 
 
 KINDS: dict[str, FaultKind] = {

@@ -1,11 +1,10 @@
-"""What is sampled during a soak: memory, goroutines, descriptors, objects, heap."""
+"""What a soak samples: memory, goroutines, descriptors, and objects in etcd."""
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
 
@@ -14,9 +13,8 @@ from kubernetes import client
 from prometheus_client.parser import text_string_to_metric_families
 from urllib3.exceptions import HTTPError
 
-from benchmarks.live.meter import fetch, read_metrics, scheduler_url
-from benchmarks.soak.pieces import SAMPLES, write_sample
-from benchmarks.soak.slopes import Point
+from benchmarks.faults.slopes import Point
+from benchmarks.live.meter import read_metrics, scheduler_url
 from stowage_testbed.api.client import send
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.components import API_SERVER, component_process
@@ -27,10 +25,8 @@ MIB = 1024**2
 EVENTS = "events"
 """They go by themselves, but only after an hour."""
 
+INTERVAL_S = 10.0
 JOIN_TIMEOUT_S = 60.0
-PROFILES = 8
-"""Heap profiles of the scheduler in a soak; two say by their difference what grew."""
-
 GO_METRICS = {
     "go_goroutines": ("goroutines of the scheduler", 1),
     "go_gc_heap_live_bytes": ("live heap of the scheduler", MIB),
@@ -46,34 +42,27 @@ OBJECTS_OF = "objects in etcd: "
 
 
 class Sampler:
-    """Samples from entering to leaving, in a thread; each sample is on disk at once.
+    """Samples from entering to leaving, in a thread.
 
     Parameters
     ----------
-    release, api
-        Whose processes, and the API server that counts its objects.
-    length_s, interval_s
-        Seconds of the piece, and between two samples.
-    folder
-        Where they are written, and heap profiles.
+    release
+        Returns the release that serves now.
+    api
+        The API server that counts its objects.
+
+    Attributes
+    ----------
+    points
+        What was sampled so far, by name.
     """
 
-    def __init__(
-        self,
-        release: Release,
-        api: client.ApiClient,
-        length_s: float,
-        interval_s: float,
-        folder: Path,
-    ) -> None:
-        self._release, self._api = release, api
-        self._interval_s, self._folder = interval_s, folder
-        self._url = scheduler_url(release)
+    def __init__(self, release: Callable[[], Release], api: client.ApiClient) -> None:
+        self._serving, self._api = release, api
         self._clock, self._over = ReceiptClock(), threading.Event()
         self._began = self._clock.now()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
-        self._profile_interval_s = length_s / PROFILES
-        self._profiles = list[Path]()
+        self.points: defaultdict[str, list[Point]] = defaultdict(list)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -94,34 +83,26 @@ class Sampler:
         return self._clock.now().seconds_since(self._began)
 
     def _run(self) -> None:
-        while not self._over.wait(self._interval_s):
+        while not self._over.wait(INTERVAL_S):
+            self._release = self._serving()
             for name, life, value in self._sample():
-                point = Point(self.length_s, life, value)
-                write_sample(self._folder / SAMPLES, name, point)
+                self.points[name].append(Point(self.length_s, life, value))
 
     def _sample(self) -> Iterator[tuple[str, int, float]]:
         """Yield name, life and value of what can be read; a fault hides the rest."""
         yield from self._of_processes()
         try:
             pid = self._release.process_ids().get("scheduler", 0)
-            for sample in read_metrics(self._url):
+            for sample in read_metrics(scheduler_url(self._release)):
                 if sample.name in GO_METRICS:
                     name, unit = GO_METRICS[sample.name]
                     yield name, pid, sample.value / unit
-            self._keep_profile(pid)
             objects = self._objects()
             yield ALL_OBJECTS, 0, objects.total()
             for resource, count in objects.items():
                 yield f"{OBJECTS_OF}{resource}", 0, count
         except (OSError, HTTPError, StowageError):
             return
-
-    def _keep_profile(self, pid: int) -> None:
-        if self.length_s < len(self._profiles) * self._profile_interval_s:
-            return
-        file = self._folder / f"heap-{self.length_s:06.0f}-{pid}.pb.gz"
-        file.write_bytes(fetch(f"{self._url}/debug/pprof/heap"))
-        self._profiles.append(file)
 
     def _of_processes(self) -> Iterator[tuple[str, int, float]]:
         server = component_process(self._release.cluster.workdir, API_SERVER)

@@ -22,8 +22,7 @@ PART_S = 60.0
 
 WARM_UP_S = 900.0
 """What a life is left to fill its caches and pools: the optimiser's memory climbs for a
-quarter of an hour after a start, and stays flat then (300 nodes, two cores). Meanwhile
-plans in etcd become as many as `historyLimit` keeps: 20, with one or two a turn."""
+quarter of an hour after a start, and stays flat then (300 nodes, two cores)."""
 
 LEAST_FREEDOM = 1.0
 S_AN_HOUR = 3600.0

@@ -1,1 +1,0 @@
-"""Hours of mixed load and faults on one cluster: what grows, and what goes wrong."""
