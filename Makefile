@@ -128,13 +128,8 @@ chart-readme: $(READY) devtools ## Write the chart's README from its template an
 	@ci/chart-readme
 
 .PHONY: bench-optimizer
-bench-optimizer: $(READY) $(COMPILED) ## Measure the optimiser: 45 minutes (FULL=1: half a day, SMOKE=1: a minute); resumable; PART=grid, search, large or service.
-	@python -m benchmarks optimizer --results $(RESULTS) \
-	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PART:%=--part %)
-
-.PHONY: bench-fleets
-bench-fleets: $(READY) $(COMPILED) ## Measure plans of fleets: 40 minutes (SMOKE=1: a minute); resumable; TRACE=folder of the OpenB trace, made fleets only without.
-	@python -m benchmarks fleets --results $(RESULTS) --scope $(if $(SMOKE),smoke,default) $(if $(TRACE),--trace "$(TRACE)")
+bench-optimizer: $(READY) $(COMPILED) ## Measure plans of fleets: 45 minutes (SMOKE=1: a minute); resumable; TRACE=folder of the OpenB trace, made fleets only without.
+	@python -m benchmarks optimizer --results $(RESULTS) --scope $(if $(SMOKE),smoke,default) $(if $(TRACE),--trace "$(TRACE)")
 
 .PHONY: bench-score-cache
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute).

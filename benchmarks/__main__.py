@@ -9,8 +9,6 @@ import typer
 
 from benchmarks.command import run_command, say
 from benchmarks.live.cell import Part as LivePart
-from benchmarks.optimizer.scope import EVERY_PART
-from benchmarks.optimizer.scope import Part as OptimizerPart
 from benchmarks.scope import ScopeName, find_scope
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cluster import backend
@@ -33,31 +31,6 @@ app = typer.Typer(no_args_is_help=True, help="Benchmarks; results are resumable.
 def optimizer(
     *,
     scope: Scope = ScopeName.DEFAULT,
-    strategy: Annotated[
-        str, typer.Option(help="The strategy to compare with the paper's.")
-    ] = DEFAULT_STRATEGY,
-    results: Results = RESULTS,
-    part: Annotated[
-        list[OptimizerPart] | None,
-        typer.Option(help="Measure this part only; may be given more than once."),
-    ] = None,
-) -> None:
-    """Compare a strategy with the paper's on its grid, with constraints, at size."""
-    from benchmarks.optimizer.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.optimizer.scope import SCOPES  # noqa: PLC0415
-
-    def act() -> str:
-        install_tools(TOOLS)
-        chosen = find_scope(SCOPES, scope)
-        return run_benchmark(chosen, strategy, results, say, part or EVERY_PART)
-
-    run_command(act)
-
-
-@app.command()
-def fleets(
-    *,
-    scope: Scope = ScopeName.DEFAULT,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -69,8 +42,8 @@ def fleets(
     results: Results = RESULTS,
 ) -> None:
     """Measure plans of real and of made fleets, beside other strategies."""
-    from benchmarks.fleets.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.fleets.scope import SCOPES  # noqa: PLC0415
+    from benchmarks.optimizer.benchmark import run_benchmark  # noqa: PLC0415
+    from benchmarks.optimizer.scope import SCOPES  # noqa: PLC0415
 
     run_command(lambda: run_benchmark(find_scope(SCOPES, scope), trace, results, say))
 

@@ -1,108 +1,110 @@
-"""The whole benchmark of the optimiser: run it, write its file, return its tables."""
+"""The benchmark of the optimiser: ask what is not on record, write the figures."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import ExitStack
-from functools import cache
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.command import Say, write_figures
-from benchmarks.optimizer.certificates import certificate_figures
-from benchmarks.optimizer.fleet import fleet_calls
-from benchmarks.optimizer.grids import cell_documents, cells_table, grid_figures, trios
-from benchmarks.optimizer.large import large_figures
-from benchmarks.optimizer.library import Library
-from benchmarks.optimizer.readiness import (
-    Readiness,
-    overheads,
-    read_readiness,
-    service_figures,
-    starts,
-    write_readiness,
-)
+from benchmarks.optimizer.figures import Answer, fleet_figures
+from benchmarks.optimizer.fleet import price_micros
+from benchmarks.optimizer.measurement import Call, measure
 from benchmarks.optimizer.record import Record
-from benchmarks.optimizer.scope import EVERY_PART, OptimizerScope, Part
-from benchmarks.optimizer.session import Session
-from stowage_testbed.base.journal import Journal
-from stowage_testbed.instances.case import Family
+from benchmarks.optimizer.scope import LIMIT_S, MADE, SEED, Aim, Ask, FleetScope
+from benchmarks.optimizer.service import ServiceTimes, measure_service
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.base.journal import Journal, TaskJournal
 from stowage_testbed.optimizer_service.service import RunningService, running_service
-from stowage_testbed.simulate import Simulator, find_profile
 from stowage_testbed.toolchain.environment import fingerprint
 
 NAME = "bench-optimizer"
 
 
 def run_benchmark(
-    scope: OptimizerScope,
-    strategy: str,
-    results: Path,
-    say: Say,
-    parts: Collection[Part] = EVERY_PART,
+    scope: FleetScope, folder: Path | None, results: Path, say: Say
 ) -> str:
-    """Measure, write ``<results>/bench-optimizer.json``, return the tables.
+    """Measure, write ``<results>/bench-optimizer.json``, return the table.
 
-    Records are kept below ``<results>/bench-optimizer``, so that a run which was
-    interrupted goes on where it stopped, and a larger scope uses what is there.
+    Each call is on record before the next: a run that was interrupted goes on.
 
     Parameters
     ----------
-    scope
-        What to cover.
-    strategy
-        Name of the strategy under test.
-    results
-        Folder of all results.
-    say
-        Receives a line for each step.
-    parts
-        What to measure now. The figures are of all that was measured until now.
+    folder
+        Where the files of the OpenB trace are; None to leave its fleets out.
 
     Raises
     ------
     StowageError
-        A tool is missing, or the service failed.
+        A file is missing, or the service failed.
     """
-    folder = results / NAME
-    mark = fingerprint()
-    journal = Journal(folder / f"records-{mark}.jsonl", Record)
-    known = folder / f"service-{mark}.json"
-    readiness = read_readiness(known)
-    missing = Part.SERVICE in parts and not readiness.covers(scope)
-    cold_s, warm_s = starts(scope) if missing else ((), ())
-    with ExitStack() as open_until_end:
-        simulator = Simulator(find_profile("deterministic"))
-        library = Library(folder, open_until_end.enter_context(simulator))
-
-        @cache
-        def service() -> RunningService:
-            return open_until_end.enter_context(running_service())
-
-        session = Session(scope, strategy, library, journal, service, say)
-        if missing:
-            overhead_s = overheads(scope, strategy, library, service())
-            fleet = fleet_calls(
-                service(), strategy, scope.fleet_nodes, scope.fleet_calls
-            )
-            readiness = Readiness(cold_s, warm_s, overhead_s, fleet)
-            write_readiness(known, readiness)
-        session.run(parts)
-    known_trios = trios(session)
-    shown = write_figures(
+    journal = Journal(results / NAME / f"records-{fingerprint()}.jsonl", Record)
+    known = {(one.case, one.arm): one for one in journal.records()}
+    asks = list(scope.asks(real=folder is not None))
+    missing = [one for one in asks if (one.sample.name, one.arm) not in known]
+    times = TaskJournal(results / NAME / f"service-{fingerprint()}.jsonl", ServiceTimes)
+    if missing or scope.name not in times:
+        with running_service() as service:
+            if scope.name not in times:
+                found = measure_service(service, scope.starts, scope.calls)
+                times.add(scope.name, (found,))
+            sample, snapshot = None, pb.Snapshot()
+            for number, ask in enumerate(missing, start=1):
+                # Calls about one fleet follow each other.
+                if ask.sample != sample:
+                    sample, snapshot = ask.sample, ask.sample.make(folder).snapshot()
+                record = _answer(service, ask, snapshot)
+                journal.add(record)
+                known[record.case, record.arm] = record
+                say(f"{number} of {len(missing)}: {_told(record)}")
+    answers = [Answer(one, known[one.sample.name, one.arm]) for one in asks]
+    return write_figures(
         results / f"{NAME}.json",
         [
-            *grid_figures(session),
-            *large_figures(session),
-            *certificate_figures(session),
-            *service_figures(readiness),
+            *fleet_figures(answers),
+            *(one for found in times.get(scope.name) for one in found.figures()),
         ],
-        {"scope": scope.name, "strategy": strategy},
-        cells=cell_documents(known_trios),
-        service=readiness.document(),
-        left_out=session.left_out,
+        {"trace": folder is not None},
+        fleets=[_document(one) for one in answers],
     )
-    cells = [cells_table(known_trios, one) for one in (Family.PAPER, Family.MIX)]
-    if session.left_out:
-        left_out = ", ".join(session.left_out)
-        cells.append(f"left out, nothing pending at any seed: {left_out}")
-    return "\n\n".join((*cells, shown))
+
+
+def _answer(service: RunningService, ask: Ask, snapshot: pb.Snapshot) -> Record:
+    placing = ask.aim is Aim.PLACE
+    objective = pb.OBJECTIVE_PLACE if placing else pb.OBJECTIVE_CONSOLIDATE
+    for node in snapshot.nodes:
+        priced = ask.aim is Aim.CHEAPEST
+        node.hourly_price_micros = price_micros(node) if priced else 0
+    options = pb.SolveOptions(
+        strategy=ask.strategy,
+        time_limit_s=ask.limit_s,
+        seed=SEED,
+        objective=objective,
+    )
+    watches = ask.sample.pods == MADE and ask.limit_s > LIMIT_S
+    request = pb.SolveRequest(snapshot=snapshot, options=options)
+    return measure(service, Call(ask.sample.name, ask.arm, request, watches))
+
+
+def _told(record: Record) -> str:
+    last = record.tiers[-1] if record.tiers else None
+    placed = f"{last.placed} of at most {last.upper_bound} placed" if last else "none"
+    first = record.first_plan_s
+    after = "no plan" if first is None else f"first plan after {first:.2f} s"
+    return f"{record.case}, {record.arm}: {after}, {placed}, {record.wall_s:.2f} s"
+
+
+def _document(answer: Answer) -> dict[str, object]:
+    record = answer.record
+    return {
+        "fleet": record.case,
+        "arm": record.arm,
+        "wall_s": record.wall_s,
+        "first_plan_s": record.first_plan_s,
+        "tiers": [asdict(one) for one in record.tiers],
+        "nodes": [record.nodes_before, record.nodes_after, record.nodes_lower_bound],
+        "price_micros": [
+            record.price_before_micros,
+            record.price_after_micros,
+            record.price_lower_bound_micros,
+        ],
+    }

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import permutations
 
 from benchmarks.optimizer.record import Record, Value
-from benchmarks.optimizer.session import Session
-from stowage_testbed.text.figure import Figure, at_least, figure
+from stowage_testbed.text.figure import Figure
 
 
 def contradictions(records: Iterable[Record]) -> list[str]:
@@ -18,12 +17,6 @@ def contradictions(records: Iterable[Record]) -> list[str]:
         for claimer, other in _pairs(records)
         for claim, fact in _refuted(claimer, other)
     ]
-
-
-def compared(records: Iterable[Record]) -> int:
-    """Return how many limits of tiers were held against some other run."""
-    claimers = {(one.case, one.arm): one for one, _ in _pairs(records)}
-    return sum(2 * len(one.tiers) for one in claimers.values())
 
 
 def _pairs(records: Iterable[Record]) -> Iterator[tuple[Record, Record]]:
@@ -85,25 +78,3 @@ def refuted(name: str, records: Collection[Record]) -> Figure:
         runs=len(records),
         note="; ".join(found[:SHOWN]) or "all runs of an instance against each other",
     )
-
-
-def certificate_figures(session: Session) -> Iterator[Figure]:
-    """Yield claims that some other run refutes, and what they were held against."""
-    records = tuple(session.known.values())
-    yield refuted("wrong certificates", records)
-    yield figure(
-        "certificates: limits held against other runs", "limits",
-        [float(compared(records))] if records else [], sum, spread=False,
-        note="two a tier, also where nothing is proved optimal",
-    )  # fmt: skip
-    searches = [
-        record
-        for case in session.scope.grid_cases()
-        if (record := session.record(case, session.search(case)))
-    ]
-    yield figure(
-        f"certificates: searched {session.scope.search_s:g} s by another strategy",
-        "instances", [1.0] * len(searches), sum, at_least(session.scope.searched),
-        spread=False,
-        note=f"the search proves {sum(one.proved for one in searches)} itself",
-    )  # fmt: skip

@@ -1,157 +1,181 @@
-"""A fleet as large as Kubernetes supports, in which each waiting pod needs one move.
+"""A fleet as kinds of nodes and classes of pods, and who runs where.
 
-Every node has a little room, for none of the pods that wait; but if one of its own goes
-elsewhere, for one of them. It is made as a snapshot, without a scheduler, which would
-take minutes to fill it.
+Pods are two arrays, so that a fleet of 15,000 nodes is made in seconds.
 """
 
 from __future__ import annotations
 
-import random
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.optimizer_service.service import RunningService
 
-GIB = 1024**3
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
 MIB = 1024**2
-NODE_CPU_MILLI, NODE_MEMORY_BYTES, NODE_PODS = 32_000, 128 * GIB, 110
-PODS_A_NODE = 10
-CPU_MILLI, MEMORY_MIB = (500, 6000), (512, 12 * 1024)
-FREE_MILLI = (500, 3900)
-"""What is left on a node: less than any of the pods that wait asks for."""
+GPU = "nvidia.com/gpu-milli"
+"""Thousandths of GPUs, pooled by node: any that are free will do."""
 
-WAITING_CPU_MILLI, WAITING_MEMORY_GIB = (4000, 4800), (2, 8)
-PODS_A_WORKLOAD, WAITING_A_WORKLOAD = 125, 25
-WAITING_SHARE = 0.1
-"""Waiting pods for each node."""
-
-LIMIT_S = 1.0
-"""The chart's default."""
-
-GRACE_S = 30.0
-SEED = 1
+MODEL = "stowage.dev/model"
+NOWHERE = -1
+TIES = 1e-12
+"""Scores nearer than that are equal: the first node gets the pod."""
 
 
 @dataclass(frozen=True, slots=True)
-class FleetCall:
-    """What one call gave.
+class Fleet:
+    """Nodes and pods.
 
     Parameters
     ----------
-    read_s, check_s
-        As the service accounts for them.
-    first_plan_s, wall_s
-        From the call to the first plan and to the last update, by the caller's clock;
-        the first is the second if there was none.
-    placed, moves
-        Of the last plan, for each pod that waits.
+    room
+        By kind of node, shape ``(kinds, 4)``: CPU in thousandths, memory in MiB, GPUs
+        in thousandths, pods.
+    kind
+        By node, shape ``(nodes,)``.
+    need
+        By class of pod, shape ``(classes, 4)``.
+    priority
+        By class, shape ``(classes,)``.
+    suits
+        Which class may be on which kind, shape ``(classes, kinds)``.
+    class_of, home
+        By pod, shape ``(pods,)``; ``home`` is negative while the pod waits.
     """
 
-    read_s: float
-    check_s: float
-    first_plan_s: float
-    wall_s: float
-    placed: float
-    moves: float
+    name: str
+    room: Ints
+    kind: Ints
+    need: Ints
+    priority: Ints
+    suits: Flags
+    class_of: Ints
+    home: Ints
 
+    def snapshot(self) -> pb.Snapshot:
+        """Return the fleet as the optimiser is given it."""
+        snapshot = pb.Snapshot(id=self.name)
+        for number, kind in enumerate(self.kind.tolist()):
+            name = f"node-{number}"
+            snapshot.nodes.add(
+                name=name,
+                allocatable=_resources(self.room[kind], pods=True),
+                labels={"kubernetes.io/hostname": name, MODEL: f"kind-{kind}"},
+            )
+        for number in range(len(self.need)):
+            self._add_class(snapshot, number)
+        for number, (one, home) in enumerate(
+            zip(self.class_of.tolist(), self.home.tolist(), strict=True)
+        ):
+            snapshot.pods.add(
+                uid=f"uid-{number}",
+                namespace="fleet",
+                name=f"pod-{number}",
+                class_id=f"class-{one}",
+                node=f"node-{home}" if home >= 0 else "",
+                movable=home >= 0,
+            )
+        return snapshot
 
-def fleet_snapshot(nodes: int, seed: int = SEED) -> pb.Snapshot:
-    """Return a fleet of ``nodes`` nodes and ten times as many pods that run."""
-    draw = random.Random(seed)  # noqa: S311 - not for secrets
-    snapshot = pb.Snapshot(id=f"fleet-{nodes}-{seed}")
-    sizes = []
-    for number in range(max(1, nodes * PODS_A_NODE // PODS_A_WORKLOAD)):
-        size = draw.randrange(*CPU_MILLI, 100), draw.randrange(*MEMORY_MIB, 256) * MIB
-        sizes.append(size)
-        _add_class(snapshot, f"running-{number}", *size)
-    for number in range(nodes):
-        name = f"node-{number}"
-        snapshot.nodes.add(
-            name=name,
-            allocatable=pb.Resources(
-                cpu_milli=NODE_CPU_MILLI, memory_bytes=NODE_MEMORY_BYTES, pods=NODE_PODS
-            ),
-            labels={"kubernetes.io/hostname": name},
+    def _add_class(self, snapshot: pb.Snapshot, number: int) -> None:
+        name = f"class-{number}"
+        added = snapshot.pod_classes.add(
+            id=name,
+            namespace="fleet",
+            labels={"app": name},
+            owner=pb.Owner(kind="ReplicaSet", name=name, uid=f"owner-{number}"),
+            priority=int(self.priority[number]),
+            requests=_resources(self.need[number], pods=False),
         )
-        for slot, workload in enumerate(_contents(draw, sizes)):
-            _add_pod(snapshot, f"running-{workload}", f"{name}-{slot}", name)
-    waiting = round(nodes * WAITING_SHARE)
-    for number in range(waiting):
-        workload, first = divmod(number, WAITING_A_WORKLOAD)
-        if not first:
-            cpu_milli = draw.randrange(*WAITING_CPU_MILLI, 100)
-            memory_bytes = draw.randrange(*WAITING_MEMORY_GIB) * GIB
-            _add_class(snapshot, f"waiting-{workload}", cpu_milli, memory_bytes)
-        _add_pod(snapshot, f"waiting-{workload}", f"waiting-{number}", "")
-    return snapshot
+        suits = self.suits[number]
+        if not suits.all():
+            kinds = [f"kind-{kind}" for kind in np.flatnonzero(suits).tolist()]
+            term = added.required_node_affinity.add()
+            term.match_expressions.add(key=MODEL, operator="In", values=kinds)
 
 
-def _contents(draw: random.Random, sizes: list[tuple[int, int]]) -> list[int]:
-    """Return the workloads of a node's pods, which leave too little for one more."""
-    least, most = FREE_MILLI
-    while True:
-        drawn = [draw.randrange(len(sizes)) for _ in range(PODS_A_NODE - 1)]
-        cpu_milli = sum(sizes[one][0] for one in drawn)
-        memory_bytes = sum(sizes[one][1] for one in drawn)
-        fitting = [
-            one
-            for one, (cpu, memory) in enumerate(sizes)
-            if least <= NODE_CPU_MILLI - cpu_milli - cpu <= most
-            and memory_bytes + memory <= NODE_MEMORY_BYTES
-        ]
-        if fitting:
-            return [*drawn, draw.choice(fitting)]
+CORE_MICROS, GPU_CORES = 23_700, 30
+"""What an hour of a core costs, and how many cores cost as much as a GPU."""
 
 
-def _add_class(
-    snapshot: pb.Snapshot, name: str, cpu_milli: int, memory_bytes: int
-) -> None:
-    snapshot.pod_classes.add(
-        id=name,
-        namespace="fleet",
-        labels={"app": name},
-        owner=pb.Owner(kind="ReplicaSet", name=name, uid=f"owner-{name}"),
-        requests=pb.Resources(cpu_milli=cpu_milli, memory_bytes=memory_bytes),
+def price_micros(node: pb.Node) -> int:
+    """Return what an hour of ``node`` might cost; no real price list."""
+    there = node.allocatable
+    return (
+        (there.cpu_milli + GPU_CORES * there.extended.get(GPU, 0)) * CORE_MICROS // 1000
     )
 
 
-def _add_pod(snapshot: pb.Snapshot, workload: str, name: str, node: str) -> None:
-    snapshot.pods.add(
-        uid=f"uid-{name}",
-        namespace="fleet",
-        name=name,
-        class_id=workload,
-        node=node,
-        movable=bool(node),
+def _resources(amounts: Ints, *, pods: bool) -> pb.Resources:
+    cpu_milli, memory_mib, gpu_milli, most_pods = amounts.tolist()
+    return pb.Resources(
+        cpu_milli=cpu_milli,
+        memory_bytes=memory_mib * MIB,
+        pods=most_pods if pods else 0,
+        extended={GPU: gpu_milli} if gpu_milli else {},
     )
 
 
-def fleet_calls(
-    service: RunningService, strategy: str, nodes: int, calls: int
-) -> tuple[FleetCall, ...]:
-    """Return what ``calls`` calls gave, each at the chart's default limit."""
-    request = pb.SolveRequest(
-        snapshot=fleet_snapshot(nodes),
-        options=pb.SolveOptions(strategy=strategy, time_limit_s=LIMIT_S),
-    )
-    return tuple(_call(service, request) for _ in range(calls))
+class Start(StrEnum):
+    """How the running pods came to their nodes."""
+
+    LEAST_ALLOCATED = "least-allocated"
+    """One after the other, as kube-scheduler's default scores them."""
+    A_DAY = "a-day"
+    """The same, and then half of them ended and others came in their place."""
 
 
-def _call(service: RunningService, request: pb.SolveRequest) -> FleetCall:
-    waiting = sum(1 for pod in request.snapshot.pods if not pod.node)
-    began = time.perf_counter()
-    first_plan_s, last = None, pb.SolveUpdate()
-    for last in service.stub.Solve(request, timeout=LIMIT_S + GRACE_S):
-        if last.plan.placements and first_plan_s is None:
-            first_plan_s = time.perf_counter() - began
-    wall_s = time.perf_counter() - began
-    return FleetCall(
-        read_s=last.durations.decode_s,
-        check_s=last.durations.verify_s,
-        first_plan_s=wall_s if first_plan_s is None else first_plan_s,
-        wall_s=wall_s,
-        placed=len(last.plan.placements) / waiting,
-        moves=len(last.plan.moves) / waiting,
-    )
+ENDED_SHARE, HOURS = 0.5, 24
+"""Of all pods, in a day of arrivals and departures, hour by hour."""
+
+
+def placed(fleet: Fleet, start: Start, seed: int) -> Fleet:
+    """Return ``fleet`` with each pod that fits where the stock scheduler puts it."""
+    number = len(fleet.class_of)
+    free, home = fleet.room[fleet.kind], np.full(number, NOWHERE)
+    _place(fleet, np.arange(number), free, home)
+    if start is Start.A_DAY:
+        draw = np.random.default_rng(seed)
+        ended = draw.permutation(number)[: int(ENDED_SHARE * number)]
+        for batch in np.array_split(ended, HOURS):
+            # Each is replaced by one of its class; who has waited longest comes first.
+            leaving = batch[home[batch] >= 0]
+            np.add.at(free, home[leaving], fleet.need[fleet.class_of[leaving]])
+            home[leaving] = NOWHERE
+            waiting = np.setdiff1d(np.flatnonzero(home < 0), leaving)
+            order = np.concatenate([waiting, draw.permutation(leaving)])
+            _place(fleet, order, free, home)
+    return replace(fleet, home=home)
+
+
+def _place(fleet: Fleet, order: Ints, free: Ints, home: Ints) -> None:
+    """Place pods in ``order`` where most of CPU and memory stays free."""
+    capacity, suits = fleet.room[fleet.kind], fleet.suits[:, fleet.kind]
+    for pod in order.tolist():
+        one = fleet.class_of[pod]
+        node = _least_allocated(free, capacity, fleet.need[one], suits[one])
+        home[pod] = node
+        if node >= 0:
+            free[node] -= fleet.need[one]
+
+
+@njit(cache=True)
+def _least_allocated(free: Ints, capacity: Ints, need: Ints, suits: Flags) -> int:
+    """Return the node with the largest free share afterwards; negative for none."""
+    best, best_score = -1, -1.0
+    for node in range(len(free)):
+        if not suits[node] or (free[node] < need).any():
+            continue
+        score = 0.0
+        for dimension in range(2):
+            score += (free[node, dimension] - need[dimension]) / capacity[
+                node, dimension
+            ]
+        if score > best_score + TIES:
+            best, best_score = node, score
+    return best

@@ -1,163 +1,183 @@
-"""How much is measured, of which parts, and by which arms."""
+"""Which fleets are measured, by which strategies, and for how long."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from benchmarks.optimizer.measurement import Call
+from benchmarks.optimizer.fleet import Fleet, Start, placed
+from benchmarks.optimizer.openb import read_fleet
+from benchmarks.optimizer.synthetic import make_fleet
 from benchmarks.scope import Scope, ScopeName
-from stowage_optimizer.cli.solve_options import POLICIES
-from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.instances.case import Case, Family
-from stowage_testbed.instances.cell import Cell, grid
+from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
+MADE = "made"
+"""Instead of a list of the trace's pods: the fleet is made."""
 
-class Part(StrEnum):
-    """What is measured.
+REAL_SIZES = (150, 500, 1523)
+"""Nodes of fleets of the trace; the last are all that it has."""
 
-    ``GRID``: both grids, with the paper's strategy beside. ``SEARCH``: long searches by
-    another strategy for plans that refute what was proved of the grids. ``LARGE``: the
-    large instances. ``SERVICE``: starts, and what a call costs beside the solve.
-    """
+OURS = DEFAULT_STRATEGY
+RIVALS = ("cpsat-aggregated", "milp")
+"""Strategies that know nothing of ours, whose plans may refute its proofs."""
 
-    GRID = "grid"
-    SEARCH = "search"
-    LARGE = "large"
-    SERVICE = "service"
-
-
-EVERY_PART = frozenset(Part)
-
+LIMIT_S = 1.0
+"""The chart's default."""
 
 SEED = 1
 """The strategies' own random choices are the same in every run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """One strategy with one limit."""
-
-    role: str
-    strategy: str
-    time_limit_s: float
-
-    @property
-    def name(self) -> str:
-        """Return the arm as text, as in ``ours lexicographic 1 s``."""
-        return f"{self.role} {self.strategy} {self.time_limit_s:g} s"
-
-    def call(self, case: Case, snapshot: pb.Snapshot) -> Call:
-        """Return what the service is asked."""
-        options = pb.SolveOptions(
-            strategy=self.strategy,
-            time_limit_s=self.time_limit_s,
-            policy=POLICIES[case.policy],
-            seed=SEED,
-        )
-        request = pb.SolveRequest(snapshot=snapshot, options=options)
-        return Call(case.id, self.name, request, case.family is Family.LARGE)
-
-
-LARGE_CELLS = (
-    Cell(1000, 8, 1, 95),
-    Cell(5000, 8, 1, 95),
-    Cell(5000, 8, 4, 95),
-    Cell(5000, 8, 4, 105),
-)
-SMALL_CELLS = (Cell(4, 4, 1, 95), Cell(4, 4, 2, 105))
-OVERHEAD_CELL = Cell(32, 8, 4, 95)
-
-
-@dataclass(frozen=True, slots=True)
-class OptimizerScope(Scope):
-    """What a run of the benchmark covers.
+class Sample:
+    """One fleet.
 
     Parameters
     ----------
-    cells, large_cells
-        Cells of the two grids, and cells of the large instances.
-    instances
-        Instances a cell, by family.
-    quick_s, long_s
-        Limits of the strategy under test.
-    rival_s
-        Limit of the paper's strategy.
-    search_s, searched
-        Limit of the long searches that try to refute certificates, and on how many
-        of the proved instances, those that took longest to prove.
-    starts
-        Starts of the service, cold and warm each.
-    calls
-        Calls for the overhead.
-    fleet_nodes, fleet_calls
-        Nodes of the largest cluster, and calls about it.
+    pods
+        Name of the trace's list of pods, or `MADE`.
     """
 
-    cells: tuple[Cell, ...]
-    large_cells: tuple[Cell, ...]
-    instances: dict[Family, int]
-    quick_s: float = 1.0
-    long_s: float = 10.0
-    rival_s: float = 10.0
-    search_s: float = 60.0
-    searched: int = 0
-    starts: int = 3
-    calls: int = 30
-    fleet_nodes: int = 5000
-    fleet_calls: int = 5
+    pods: str
+    nodes: int
+    fill: float
+    seed: int
+    start: Start = Start.LEAST_ALLOCATED
 
-    def grid_cases(self) -> Iterator[Case]:
-        """Yield the cases of both grids: first instances of all cells before second.
+    @property
+    def name(self) -> str:
+        """The fleet in a word."""
+        return f"{self.pods}-{self.nodes}-{self.fill:.2f}-{self.start}-{self.seed}"
 
-        A run that is interrupted has then seen every cell alike.
+    def make(self, folder: Path | None) -> Fleet:
+        """Return the fleet, its pods where the stock scheduler puts them.
+
+        Raises
+        ------
+        StowageError
+            A file of the trace is missing.
         """
-        for number in range(max(self.instances.values())):
-            for family in (Family.PAPER, Family.MIX):
-                if number < self.instances[family]:
-                    yield from (Case(family, cell, number) for cell in self.cells)
-
-    def large_cases(self) -> Iterator[Case]:
-        """Yield the large cases."""
-        for cell in self.large_cells:
-            for number in range(self.instances[Family.LARGE]):
-                yield Case(Family.LARGE, cell, number)
+        if self.pods == MADE or folder is None:
+            fleet = make_fleet(self.nodes, self.fill, self.seed)
+        else:
+            fleet = read_fleet(folder, self.pods, self.nodes, self.fill, self.seed)
+        return placed(fleet, self.start, self.seed)
 
 
-DEFAULT = OptimizerScope(
-    name=ScopeName.DEFAULT,
-    cells=grid(),
-    large_cells=LARGE_CELLS,
-    # The rival's ten seconds are what takes the time.
-    instances={Family.PAPER: 2, Family.MIX: 2, Family.LARGE: 1},
-    searched=10,
-)
+class Aim(StrEnum):
+    """What a plan is for."""
 
-FULL = OptimizerScope(
-    name=ScopeName.FULL,
-    cells=grid(),
-    large_cells=LARGE_CELLS,
-    instances={Family.PAPER: 10, Family.MIX: 10, Family.LARGE: 3},
-    searched=100,
-    starts=5,
-    calls=100,
-)
+    PLACE = "place"
+    FEWEST = "consolidate"
+    CHEAPEST = "consolidate by price"
+    """The same where nodes have prices."""
 
-SMOKE = OptimizerScope(
-    name=ScopeName.SMOKE,
-    cells=SMALL_CELLS,
-    large_cells=(Cell(50, 8, 1, 95),),
-    instances={Family.PAPER: 1, Family.MIX: 1, Family.LARGE: 1},
-    quick_s=0.3,
-    long_s=1.0,
-    rival_s=1.0,
-    search_s=2.0,
-    searched=1,
-    starts=1,
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One call: a fleet, a strategy and its limit."""
+
+    sample: Sample
+    strategy: str
+    limit_s: float
+    aim: Aim = Aim.PLACE
+
+    @property
+    def arm(self) -> str:
+        """The strategy and its limit in words."""
+        what = self.strategy if self.aim is Aim.PLACE else self.aim
+        return f"{what} {self.limit_s:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetScope(Scope):
+    """What is covered.
+
+    Parameters
+    ----------
+    lists
+        Lists of the trace's pods.
+    small, sizes
+        Nodes of the fleets that are to be proved, and of the others.
+    seeds
+        Fleets of each kind.
+    small_seeds
+        Fleets of the smallest size.
+    made
+        Nodes of made fleets.
+    rivals
+        Strategies that have as long.
+    small_s, short_s, long_s, made_s
+        Limits: for the smallest fleets, for all others, for the largest of the trace,
+        for made ones.
+    starts, calls
+        Starts of the service, cold and warm each, and calls for the overhead.
+    """
+
+    lists: tuple[str, ...]
+    small: int
+    small_seeds: int
+    sizes: tuple[int, ...]
+    seeds: int
+    made: tuple[int, ...]
+    rivals: tuple[str, ...]
+    small_s: float
+    short_s: float
+    long_s: float
+    made_s: float
+    starts: int
+    calls: int
+
+    def asks(self, *, real: bool) -> Iterator[Ask]:
+        """Yield all calls, the first fleet of each kind before the second."""
+        if real:
+            for seed in range(1, self.small_seeds + 1):
+                sample = Sample("gpuspec25", self.small, FILLS[seed % len(FILLS)], seed)
+                yield from self._compared(sample, self.small_s)
+        for seed in range(1, self.seeds + 1):
+            if real:
+                yield from self._real(seed)
+            for nodes in self.made:
+                sample = Sample(MADE, nodes, 0.95, seed)
+                yield Ask(sample, OURS, LIMIT_S)
+                yield Ask(sample, OURS, self.made_s)
+
+    def _real(self, seed: int) -> Iterator[Ask]:
+        for number, pods in enumerate(self.lists):
+            for size, nodes in enumerate(self.sizes):
+                fill = FILLS[(number + size + seed) % len(FILLS)]
+                start = list(Start)[(number + seed) % len(Start)]
+                sample = Sample(pods, nodes, fill, seed, start)
+                yield Ask(sample, OURS, LIMIT_S)
+                yield from self._compared(sample, self.short_s)
+                if nodes == max(self.sizes) and not number:
+                    yield Ask(sample, OURS, self.long_s)
+                    yield Ask(sample, OURS, self.long_s, Aim.FEWEST)
+                    yield Ask(sample, OURS, self.long_s, Aim.CHEAPEST)
+
+    def _compared(self, sample: Sample, limit_s: float) -> Iterator[Ask]:
+        yield Ask(sample, OURS, limit_s)
+        for rival in self.rivals:
+            yield Ask(sample, rival, limit_s)
+
+
+FILLS = (0.95, 1.05, 0.90)
+LISTS = ("gpuspec25", "default", "gpushare100", "multigpu20", "cpu100")
+
+DEFAULT = FleetScope(
+    ScopeName.DEFAULT,
+    lists=LISTS, small=60, small_seeds=10, sizes=REAL_SIZES, seeds=3,
+    made=(5000, 15_000), rivals=RIVALS, small_s=5.0, short_s=10.0, long_s=60.0,
+    made_s=30.0, starts=3, calls=30,
+)  # fmt: skip
+
+SMOKE = FleetScope(
+    ScopeName.SMOKE,
+    lists=LISTS[:1], small=60, small_seeds=1, sizes=(150,), seeds=1, made=(500,),
+    rivals=RIVALS[:1], small_s=2.0, short_s=5.0, long_s=10.0, made_s=5.0, starts=1,
     calls=3,
-    fleet_nodes=200,
-    fleet_calls=2,
-)
+)  # fmt: skip
 
-SCOPES = (SMOKE, DEFAULT, FULL)
+SCOPES = (SMOKE, DEFAULT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from benchmarks.optimizer.grids import percentile_95
+
 from stowage_testbed.text.figure import (
     at_least,
     at_most,

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from bench_records import a_record
 
-from benchmarks.fleets.figures import Answer, fleet_figures
-from benchmarks.fleets.fleet import Fleet, Start, placed
-from benchmarks.fleets.openb import NODES, read_fleet
-from benchmarks.fleets.scope import MADE, OURS, SMOKE, Ask, Sample
-from benchmarks.fleets.synthetic import make_fleet
+from benchmarks.optimizer.figures import Answer, fleet_figures
+from benchmarks.optimizer.fleet import Fleet, Start, placed
+from benchmarks.optimizer.openb import NODES, read_fleet
+from benchmarks.optimizer.scope import MADE, OURS, SMOKE, Ask, Sample
+from benchmarks.optimizer.synthetic import make_fleet
 from stowage_testbed.base.errors import StowageError
 
 SEED = 3

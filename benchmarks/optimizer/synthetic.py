@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.fleets.fleet import NOWHERE, Fleet
+from benchmarks.optimizer.fleet import NOWHERE, Fleet
 
 KINDS, CLASSES, PRIORITIES = 20, 2000, 4
 PRIORITY_SHARES = (0.25, 0.35, 0.25, 0.15)

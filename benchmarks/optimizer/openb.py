@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fleets.fleet import NOWHERE, Fleet
+from benchmarks.optimizer.fleet import NOWHERE, Fleet
 from stowage_testbed.base.errors import StowageError
 
 NODES = "openb_node_list_all_node.csv"

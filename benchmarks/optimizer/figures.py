@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from benchmarks.fleets.scope import MADE, OURS, Aim, Ask
 from benchmarks.optimizer.certificates import refuted
-from benchmarks.optimizer.fleet import LIMIT_S
 from benchmarks.optimizer.record import Record
+from benchmarks.optimizer.scope import LIMIT_S, MADE, OURS, Aim, Ask
 from stowage_testbed.text.figure import (
     Figure,
     at_least,
