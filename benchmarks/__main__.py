@@ -136,9 +136,6 @@ def live(
         list[LivePart] | None,
         typer.Option(help="Measure this part only; may be given more than once."),
     ] = None,
-    only: Annotated[
-        str, typer.Option(help="Measure cells only whose names have these words.")
-    ] = "",
     results: Results = RESULTS,
 ) -> None:
     """Measure plans on live clusters, cell by cell."""
@@ -147,11 +144,7 @@ def live(
 
     def act() -> str:
         chosen = find_scope(SCOPES, scope)
-        cells = [
-            cell
-            for cell in chosen.cells
-            if cell.part in (part or LivePart) and only in cell.name
-        ]
+        cells = [cell for cell in chosen.cells if cell.part in (part or LivePart)]
         return run_benchmark(chosen, cells, results, say)
 
     run_command(act)

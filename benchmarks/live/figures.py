@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 
 from benchmarks.live.cell import Cell, Part
-from benchmarks.live.moments import PlanRow, Row, Window, most_waited_percent
+from benchmarks.live.moments import PlanRow, Row, Window
 from stowage_testbed.text.figure import (
     Figure,
     Target,
@@ -18,10 +18,7 @@ from stowage_testbed.text.figure import (
 )
 
 MIB = 1024**2
-USUAL_S = 0.1
-"""A wait of so long is never a hold, however quick the profile `default` is."""
-
-READY_S = {Part.CASE: 60.0, Part.MOVES: 90.0, Part.PENDING: 60.0}
+READY_S = {Part.MOVES: 90.0, Part.PENDING: 60.0}
 STORED_AFTER_LAST_S = {Part.PENDING: 3.0}
 HOLD_S = {Part.PENDING: 2.0}
 WRITES_AN_ARRIVAL = {Part.MOVES: 4.0}
@@ -31,8 +28,6 @@ OWN_NAME = re.compile(r"plan-[a-z0-9]+(-\d+)?")
 """Names of plans and of what belongs to them: reasons that differ in these are one."""
 
 RATE = {Window.PLAN: 0.9, Window.IDLE: 0.99}
-CPU = 1.2
-HELD_PERCENT = 5.0
 
 Value = Callable[[Sequence[float]], float]
 
@@ -67,15 +62,12 @@ def _plan_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
         cell, "from the last arrival to all pods Ready", "s",
         [one.ready_s for one in plans], max, _most(READY_S, cell, "s"), note=note,
     )  # fmt: skip
-    target = at_least(1.0) if cell.part in {*READY_S, Part.CHURN} else None
+    target = at_least(1.0) if cell.part in READY_S else None
     yield _of(
         cell, "share of the rounds that came to all pods Ready", "",
         [float(whole) / len(plans)] if plans else [], min, target, note=note,
     )  # fmt: skip
     yield _of(cell, "moves", "pods", [float(one.moved) for one in plans], max)
-    if cell.part is Part.CASE:
-        number = [float(one.plans) for one in plans]
-        yield _of(cell, "plans", "plans", number, max, at_most(1), note=note)
     left = [float(len(one.left)) for one in plans]
     what = "; ".join(text for one in plans for text in one.left[:1])
     yield _of(
@@ -136,35 +128,12 @@ def _beside_figures(cell: Cell, rows: Sequence[Row]) -> Iterator[Figure]:
         pairs = [
             (by[n, window], by[n, Window.DEFAULT]) for n in numbers if (n, window) in by
         ]
-        if cell.burst:
-            ratios = [_ratio(_rate(one), _rate(other)) for one, other in pairs]
-            yield _of(
-                cell, f"{window}: scheduling rate over that of default", "x", ratios,
-                median, at_least(RATE[window]) if cell.part is Part.RATE else None,
-                note=f"default: {_rates(other for _, other in pairs)}",
-            )  # fmt: skip
-        cpu = [_ratio(_cpu_a_second(one), _cpu_a_second(other)) for one, other in pairs]
+        ratios = [_ratio(_rate(one), _rate(other)) for one, other in pairs]
         yield _of(
-            cell, f"{window}: the scheduler's CPU a second over that of default", "x",
-            cpu, median, at_most(CPU) if cell.part is Part.CHURN else None,
+            cell, f"{window}: scheduling rate over that of default", "x", ratios,
+            median, at_least(RATE[window]),
+            note=f"default: {_rates(other for _, other in pairs)}",
         )  # fmt: skip
-        if cell.events_per_s:
-            held = [100 * one.held_s / one.length_s for one, _ in pairs]
-            yield _of(
-                cell, f"{window}: share of the time in which pods were held", "%", held,
-                max, at_most(HELD_PERCENT, "%") if cell.part is Part.CHURN else None,
-                note="by the scheduler's own count",
-            )  # fmt: skip
-            waited = [
-                most_waited_percent(one.tiny, max(USUAL_S, *_waits(other)))
-                for one, other in pairs
-            ]
-            yield _of(
-                cell, f"{window}: most of any minute in which pods waited long", "%",
-                waited, max,
-                note="beyond the longest wait under default in the same round, "
-                "whether for a hold or for a control plane short of CPU",
-            )  # fmt: skip
 
 
 def _of(  # noqa: PLR0917 - it reads as a row of a table
@@ -224,11 +193,6 @@ def _rate(row: Row) -> float | None:
 def _rates(rows: Iterator[Row]) -> str:
     rates = [one for one in map(_rate, rows) if one is not None]
     return f"{median(rates):.0f} pods/s" if rates else "none"
-
-
-def _cpu_a_second(row: Row) -> float | None:
-    cpu_s = row.cpu_s.get("scheduler")
-    return None if cpu_s is None else cpu_s / row.length_s
 
 
 def _ratio(one: float | None, other: float | None) -> float | None:

@@ -211,36 +211,3 @@ class Moments:
         self._ready[change.uid] = missing
         if before and not self._missing:
             self._whole_s = now_s
-
-
-def most_waited_percent(
-    tiny: Sequence[tuple[float, float | None]], usual_s: float, minute_s: float = 60.0
-) -> float:
-    """Return the largest share of any minute in which pods waited longer than usual.
-
-    Parameters
-    ----------
-    tiny
-        When each pod of a churn came and how long it waited.
-    usual_s
-        The wait that is not counted.
-    minute_s
-        Length of the sliding window.
-    """
-    held = sorted(
-        (came_s + usual_s, came_s + wait_s)
-        for came_s, wait_s in tiny
-        if wait_s is not None and wait_s > usual_s
-    )
-    joined: list[tuple[float, float]] = []
-    for begin, end in held:
-        if joined and begin <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((begin, end))
-    # A minute that holds the most can be put off until it begins with a hold.
-    shares = [
-        sum(max(0.0, min(end, start + minute_s) - begin) for begin, end in joined[n:])
-        for n, (start, _) in enumerate(joined)
-    ]
-    return 100 * max(shares, default=0.0) / minute_s

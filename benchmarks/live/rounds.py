@@ -118,8 +118,6 @@ class CellRun:
                 self._execute_plan(number, prefix)
             elif self.cell.burst:
                 self._burst(prefix)
-            spent_s = self.observer.clock.now().seconds_since(began)
-            self._pause(max(0.0, self.cell.window_s - spent_s))
         usage = meter.read()
         length_s = self.observer.clock.now().seconds_since(began)
         self._clear_tiny()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from statistics import median
 
-from benchmarks.optimizer.grids import percentile_95
-
 from stowage_testbed.text.figure import (
     at_least,
     at_most,
@@ -38,9 +36,3 @@ def test_the_spread_is_the_quartiles_and_the_extremes_of_a_few() -> None:
 
     assert few.spread == (1.0, 9.0)
     assert many.spread == (1.0, 2.0)
-
-
-def test_95_percent_of_the_answers_are_within_the_percentile() -> None:
-    """Of a few answers it is the largest, never something in between."""
-    assert percentile_95([3.0, 1.0]) == 3.0
-    assert percentile_95([float(one) for one in range(1, 101)]) == 95.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from benchmarks.live.cell import SCOPES, Cell, Part, moving
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import PlanRow, Row, Window
@@ -14,7 +12,6 @@ from stowage_testbed.text.figure import Figure
 
 PENDING = moving(Part.PENDING, "p", 100, 50)
 RATE = replace(moving(Part.RATE, "r", 100, 50), burst=2, rounds=2, beside=True)
-CHURN = replace(moving(Part.CHURN, "c", 100, 50), events_per_s=100, beside=True)
 
 
 def a_plan(**values: Any) -> PlanRow:
@@ -71,19 +68,6 @@ def test_rates_are_compared_round_by_round() -> None:
 
     assert (ratio.value, ratio.runs, ratio.spread) == (0.75, 2, (0.5, 1.0))
     assert ratio.met is False
-
-
-def test_a_stall_of_the_control_plane_is_no_hold() -> None:
-    """Pods wait for a machine that is short of CPU whichever scheduler they have."""
-    stalled = a_row(Window.PLAN, tiny=((0.0, 4.0), (1.0, 4.0)), held_s=0.6)
-
-    found = figures_of(CHURN, a_row(Window.DEFAULT), stalled)
-
-    held = found["plan: share of the time in which pods were held"]
-    waited = found["plan: most of any minute in which pods waited long"]
-    assert held.value == pytest.approx(6.0)
-    assert waited.value == pytest.approx(100 * 4 / 60)
-    assert (held.met, waited.met) == (False, None)
 
 
 def test_a_cell_that_was_not_measured_says_so() -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from watched_pods import at, life, seen
 
-from benchmarks.live.moments import Moments, most_waited_percent
+from benchmarks.live.moments import Moments
 from stowage_testbed.observe.change import Change, Verb
 
 
@@ -112,23 +111,3 @@ def test_waits_are_of_the_pods_that_no_plan_concerns() -> None:
     )
 
     assert moments.tiny() == ((0, 0.5), (2, None))
-
-
-@pytest.mark.parametrize(
-    ("tiny", "percent"),
-    [
-        ([], 0),
-        ([(0, 0.5)], 0),
-        ([(0, 4)], 5),
-        ([(0, 4), (1, 3), (2, 2)], 5),
-        ([(0, 4), (30, 4)], 10),
-        ([(0, 4), (70, 4)], 5),
-        ([(0, 121)], 100),
-        ([(0, None)], 0),
-    ],
-)
-def test_a_minute_counts_each_second_that_anybody_was_held_once(
-    tiny: list[tuple[float, float | None]], percent: float
-) -> None:
-    """Holds of many pods at a time are one hold; those a minute apart are two."""
-    assert most_waited_percent(tiny, usual_s=1.0) == pytest.approx(percent)
