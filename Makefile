@@ -43,6 +43,9 @@ FURTHER_TOOLS := metrics compare prometheus descheduler
 # What Go's tests read outside of their module: it is part of each test's build, so that cached results hold for it.
 GO_TEST_INPUTS := charts/stowage/profiles testbed/stowage_testbed/whatif/objects.yaml benchmarks/faults/odd_objects.jsonl \
   optimizer/stowage_optimizer
+# A worker takes a file at a time, and those that wait, for clusters, come first.
+PYTEST := pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+export TOUCHED_TESTS
 go_test = go test -trimpath -ldflags=-X=tests.inputs=$$(cd .. && ci/content-hash $(GO_TEST_INPUTS))
 
 .PHONY: help
@@ -82,7 +85,7 @@ further-tools: test-tools ## Build the tools of other projects and other minors 
 
 .PHONY: e2e
 e2e: $(READY) e2e-needs-$(BACKEND) ## Run every scenario on a real fake-node cluster (REPEAT=10 for ten rounds; JOBS=1 for one at a time; BACKEND=kind; KUBERNETES=1.36).
-	@$(if $(filter kwok-binary,$(BACKEND)),,python -m benchmarks docker --) stowage run $(SCENARIOS) --backend $(BACKEND) \
+	@stowage run $(SCENARIOS) --backend $(BACKEND) \
 	  --repeat $(REPEAT) $(JOBS:%=--jobs %) --junit $(RESULTS)/junit.xml --results $(RESULTS)
 
 # Only what a run uses: each tool more is a minute more of the first one.
@@ -228,8 +231,8 @@ test-chart: $(READY) go-modules ## Run the tests of the Helm chart.
 	@pytest -m "chart and not nightly"
 
 .PHONY: test-python
-test-python: test-tools ## Run the Python tests, with chart, property and end-to-end tests (PYTEST_ARGS).
-	@pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not nightly" $(PYTEST_ARGS)
+test-python: test-tools ## Run the standard Python tests, and those for the night that TOUCHED_TESTS names (PYTEST_ARGS).
+	@$(PYTEST) -m "not nightly or touched" $(PYTEST_ARGS)
 
 .PHONY: test
 test: test-tools ## Run the tests of Go and of Python, whatever the other half says, on the tools of `make e2e` and kubectl.
@@ -240,7 +243,7 @@ test-all: further-tools ## Run all tests: also those of other schedulers, contai
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
 	@$(MAKE) --no-print-directory --keep-going test-go-race SHUFFLE=1
 	@for minor in $(OTHER_MINORS); do $(MAKE) --no-print-directory test-go SHUFFLE=1 KUBERNETES="$$minor"; done
-	@export HYPOTHESIS_PROFILE=random; python -m benchmarks docker --optional -- pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@export HYPOTHESIS_PROFILE=random; $(PYTEST) $(PYTEST_ARGS)
 	@export HYPOTHESIS_PROFILE=random; for round in 2 3 4 5; do pytest --quiet --numprocesses 2 tests/property; done
 
 .PHONY: coverage
@@ -259,7 +262,7 @@ checks: lint type verify-proto test-go-race vet-go-minors
 .PHONY: verify
 verify: $(READY) ## Everything that CI runs; the tests on clusters have the machine to themselves.
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target checks
-	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-python TOUCHED_TESTS="$$(ci/touched-tests | xargs)"
 
 .PHONY: proto
 proto: $(READY) devtools ## Generate Python and Go from the contract.

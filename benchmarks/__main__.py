@@ -109,26 +109,6 @@ def upstream_e2e(
 
 
 @app.command()
-def docker(
-    command: Annotated[list[str], typer.Argument(help="The command, after --.")],
-    *,
-    optional: Annotated[
-        bool,
-        typer.Option(help="Without Docker, say so and run the command all the same."),
-    ] = False,
-) -> None:
-    """Run a command beside a Docker engine: the one that answers, or one of its own.
-
-    Where none answers, root on Linux gets one for the length of the command, in a
-    network of its own that nobody else sees and that reaches nothing. Only its images
-    stay. It dies with the command, even if that is killed.
-    """
-    from benchmarks.engine.command import become  # noqa: PLC0415
-
-    run_command(lambda: become(command, optional=optional))
-
-
-@app.command()
 def live(
     *,
     scope: Scope = ScopeName.DEFAULT,

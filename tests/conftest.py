@@ -30,6 +30,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["STOWAGE_CLUSTERS"] = f"clusters-{worker}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests for the night that a change is to run: ``ci/touched-tests``."""
+    touched = os.environ.get("TOUCHED_TESTS", "").split()
+    for item in items:
+        if any(item.nodeid.startswith(one) for one in touched):
+            item.add_marker("touched")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None, object, object]:
     """Say how it comes what a fixture lacks."""

@@ -11,7 +11,7 @@ from stowage_testbed.images.recipe import recipe_of
 
 @pytest.fixture(scope="session", autouse=True)
 def _engine() -> None:
-    """`make test-all` brings an engine wherever one can be started."""
+    """Skip where no engine answers."""
     if reason := engine_unavailable_reason():
         pytest.skip(f"no Docker engine answers: {reason}")
 

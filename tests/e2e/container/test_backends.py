@@ -10,7 +10,6 @@ from typing import Any
 import psutil
 import pytest
 
-from benchmarks.engine.sysctls import NAMES, ROOT
 from stowage_testbed.base import layout
 from stowage_testbed.images.docker_engine import docker
 
@@ -72,10 +71,3 @@ def test_nothing_is_left_of_them(runs: dict[str, Any]) -> None:
             if any(cluster in word for word in process.info["cmdline"] or ())
         ]
     assert docker("volume", "ls", "--quiet") == ""
-
-
-def test_the_engine_s_own_settings_are_known() -> None:
-    """A setting that kind changes and nobody puts back would outlive the tests."""
-    assert {"vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"} <= {
-        name for name in NAMES if (ROOT / name).exists()
-    }

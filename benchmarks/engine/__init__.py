@@ -1,1 +1,0 @@
-"""A Docker engine for the length of a command, where a machine runs none."""
