@@ -53,8 +53,7 @@ def score_cache(
     *, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS
 ) -> None:
     """Compare the score cache with the stock scheduler, in process, on one core."""
-    from benchmarks.score_cache.benchmark import run_benchmark  # noqa: PLC0415
-    from benchmarks.score_cache.rounds import SCOPES  # noqa: PLC0415
+    from benchmarks.score_cache.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
 
     def act() -> str:
         install_tools(TOOLS)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.command import Say, write_figures
-from benchmarks.score_cache.rounds import turned
+from benchmarks.score_cache.benchmark import turned
 from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.cases import Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
