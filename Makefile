@@ -246,6 +246,10 @@ test-all: further-tools ## Run all tests: also those of other schedulers, contai
 	@export HYPOTHESIS_PROFILE=random; $(PYTEST) $(PYTEST_ARGS)
 	@export HYPOTHESIS_PROFILE=random; for round in 2 3 4 5; do pytest --quiet --numprocesses 2 tests/property; done
 
+.PHONY: test-slow
+test-slow: test-tools ## Run the end-to-end tests at a quarter of the speed, as on a slow machine (SHARE=0.25; needs root).
+	@STOWAGE_PATIENCE=4 ci/slowly --share $(or $(SHARE),0.25) $(PYTEST) --timeout 1500 -m "e2e and not nightly" $(PYTEST_ARGS)
+
 .PHONY: coverage
 coverage: $(READY) $(COMPILED) go-modules ## Print how much of the code the tests without clusters run.
 	@stowage tools install --quiet stowage-simulate kubectl

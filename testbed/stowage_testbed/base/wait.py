@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from stowage_testbed.base.clock import Clock, SystemClock
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 
 T = TypeVar("T")
 
@@ -17,6 +19,28 @@ HANG_S = 120.0
 """Deadline of what takes seconds or less: it is there for what hangs, not for what is
 slow. With four busy loops on two cores a start takes three times as long as on an idle
 machine, with seven builds ten times."""
+
+
+PATIENCE = "STOWAGE_PATIENCE"
+"""The variable that makes every deadline so many times as long, on a slow machine."""
+
+
+def stretch(timeout_s: float) -> float:
+    """Return a deadline as this machine is given it.
+
+    Raises
+    ------
+    InputError
+        The variable is not a number of at least 1.
+    """
+    said = os.environ.get(PATIENCE) or "1"
+    try:
+        factor = float(said)
+    except ValueError:
+        factor = 0.0
+    if not 1 <= factor < math.inf:
+        raise InputError(f"{PATIENCE}={said}: give a number of at least 1, such as 4")
+    return timeout_s * factor
 
 
 class WaitTimeoutError(StowageError, Generic[T]):
@@ -52,7 +76,8 @@ def wait_until(
     holds
         Returns whether the state is the one waited for.
     timeout_s, poll_s
-        Deadline from now and pause between two looks, in seconds.
+        Deadline from now, which `stretch` may put off, and pause between two looks, in
+        seconds.
     clock
         Source of time; the machine's own unless a test brings one.
 
@@ -62,6 +87,7 @@ def wait_until(
         The deadline passed; carries the last state.
     """
     clock = clock or SystemClock()
+    timeout_s = stretch(timeout_s)
     deadline = clock.now() + timeout_s
     while True:
         state = look()

@@ -12,7 +12,7 @@ from kubernetes import client
 
 from stowage_testbed.base.ending import report
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import WaitTimeoutError
+from stowage_testbed.base.wait import WaitTimeoutError, stretch
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import Condition, UnreachableStateError
 from stowage_testbed.observe.follower import (
@@ -197,6 +197,7 @@ class Observer:
         StowageError
             A watch broke off.
         """
+        timeout_s = stretch(timeout_s)
         deadline_ns = self.clock.now().monotonic_ns + int(timeout_s * NS_PER_S)
         with self._changed:
             while True:
