@@ -23,6 +23,15 @@ LIMITS = {
 POLICIES, ENOUGH = ("IfHealthyBudget", "AlwaysAllow"), 1
 """Of budgets, each of which lets pods go that are not ready: as many are as must be."""
 
+DEVICE = "example.com/gpu"
+DEVICES: Manifest = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.example.com"},
+    "spec": {"extendedResourceName": DEVICE},
+}
+"""The class of devices that Dynamic Resource Allocation serves that resource by."""
+
 KEPT: dict[str, Manifest] = {
     "opted-out": {"annotations": {"stowage.dev/do-not-move": "true"}},
     "terminating": {
@@ -126,6 +135,15 @@ def with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
     }
     volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
     return {**pod, "spec": {**pod["spec"], "volumes": [volume]}}
+
+
+def with_device(pod: Mapping[str, Any]) -> Manifest:
+    """Return a pod that asks for what no node lists, but `DEVICES` serves."""
+    (container,) = pod["spec"]["containers"]
+    requests = {**container["resources"]["requests"], DEVICE: "1"}
+    resources = {"requests": requests, "limits": {DEVICE: "1"}}
+    asking = {**container, "resources": resources}
+    return {**pod, "spec": {**pod["spec"], "containers": [asking]}}
 
 
 def _terms(terms: Any) -> Manifest:

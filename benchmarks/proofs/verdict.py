@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.proofs.cases import make_case
-from benchmarks.proofs.manifests import question_of, with_ephemeral_volume
+from benchmarks.proofs.manifests import (
+    DEVICES,
+    question_of,
+    with_device,
+    with_ephemeral_volume,
+)
 from benchmarks.proofs.oracle import Oracle, Value
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
@@ -67,13 +72,12 @@ def judge_through_scheduler(
     return _verdict(Oracle(case), plan, said.proved, faults)
 
 
-def judge_over_volumes(
-    seed: int, strategy: str, verifier: SchedulerVerifier
-) -> Verdict:
-    """Return what is claimed of case ``seed``, if volumes go with the pods of a class.
+def judge_unsupported(seed: int, strategy: str, verifier: SchedulerVerifier) -> Verdict:
+    """Return what is claimed of case ``seed``, if no plan can contain a class.
 
-    Such a pod can move as without one, but no plan contains it: a claim about the
-    cluster has to leave it aside. Limits of tiers are about the snapshot.
+    Its pods have volumes that go with them, or devices of a class. They can move as
+    without, but no plan contains them: a claim about the cluster has to leave them
+    aside. Limits of tiers are about the snapshot.
     """
     case = make_case(seed)
     case.options.strategy = strategy
@@ -82,12 +86,15 @@ def judge_over_volumes(
     if not classes:
         return Verdict(best=True, proved=False, faults=())
     chosen = sorted(classes)[seed % len(classes)]
+    unsupported = with_device if seed % 2 else with_ephemeral_volume
     of = {pod.uid for pod in case.snapshot.pods if pod.class_id == chosen}
     pods = tuple(
-        with_ephemeral_volume(pod) if pod["metadata"]["uid"] in of else pod
+        unsupported(pod) if pod["metadata"]["uid"] in of else pod
         for pod in question.instance.pods
     )
-    question = replace(question, instance=replace(question.instance, pods=pods))
+    objects = (*question.instance.objects, DEVICES)
+    instance = replace(question.instance, pods=pods, objects=objects)
+    question = replace(question, instance=instance)
     plan = _answer(verifier.verify(question).snapshot, case.options)
     (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
     oracle = Oracle(case)

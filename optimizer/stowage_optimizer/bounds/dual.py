@@ -89,6 +89,7 @@ class DualSearch:
         good_enough: int | None = None,
         rounds: int = MOST_ROUNDS,
         polish: bool = False,
+        share: bool = False,
     ) -> Bound | None:
         """Go on until ``deadline`` and return the best bound so far, if there is one.
 
@@ -103,6 +104,8 @@ class DualSearch:
         polish
             Whether to go on for the sake of the prices when the bound as a whole number
             cannot get better: `Enumeration` lists the fewer the tighter they are.
+        share
+            Whether to stop when the program becomes ready, which other phases wait for.
         """
         if not self.usable:
             return None
@@ -113,9 +116,12 @@ class DualSearch:
         goal = None
         if good_enough is not None:
             goal = to_maximum(self.question, self.scope, good_enough)
+        waiting = share and not self.program.ready
         for _ in range(rounds):
             late = self.program.left_s() <= 0
             if self.finished or late or self._own.good(goal):
+                break
+            if waiting and self.program.ready:
                 break
             self._round(goal)
         best = self._own.best

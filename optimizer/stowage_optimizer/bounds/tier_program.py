@@ -34,6 +34,9 @@ STEPS_AT_ONCE = 50
 NEAR = 0.9
 """Gap of the weighted sum at which it has done what it is for; a move is 2."""
 
+NEAR_SHARE = 0.004
+"""The same as a share of the sum, where that is more: the phases go on from there."""
+
 
 class TierProgram:
     """The patterns of one tier, whose tiers above reach certain values.
@@ -208,7 +211,7 @@ class TierProgram:
 
     @staticmethod
     def _near(value: float, bound: int) -> bool:
-        return bound <= (value + NEAR) * SCALE
+        return bound <= (value + max(NEAR, NEAR_SHARE * value)) * SCALE
 
 
 def patterns_of(scope: Scope, groups: Groups, placed: Ints) -> Indices:

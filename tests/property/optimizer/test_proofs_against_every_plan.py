@@ -7,11 +7,10 @@ from functools import cache
 import pytest
 
 from benchmarks.proofs.benchmark import (
+    ASKED,
     BEST,
     OPTIMISER,
     PIECE,
-    SCHEDULER,
-    VOLUMES,
     Piece,
     measure,
 )
@@ -25,7 +24,7 @@ def piece(number: int, asked: str = OPTIMISER) -> Piece:
     return measure(number * PIECE, "lexicographic", asked)
 
 
-@pytest.mark.parametrize("asked", [OPTIMISER, SCHEDULER, VOLUMES])
+@pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("number", range(PIECES))
 def test_no_claim_is_refuted_and_no_plan_breaks_a_rule(number: int, asked: str) -> None:
     """What is said to be proved is said of the cluster, not of a part of it."""

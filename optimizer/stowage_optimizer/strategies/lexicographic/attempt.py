@@ -83,6 +83,8 @@ class Attempt:
     def _all_stages(self) -> Iterator[bool]:
         """Do one stage after the other; yield whether there was anything to do."""
         self._knapsack()
+        if self.phase.phase is Phase.PLACE and not self.phase.presumes_nothing:
+            self._exact_fit()
         yield True
         if self.phase.phase is not Phase.DISRUPT:
             yield self._by_kind()
@@ -90,8 +92,6 @@ class Attempt:
             return
         if self.phase.tier not in self.context.searches:
             yield self._moves(MOVES_SHARES[0])
-        if self.phase.phase is Phase.PLACE:
-            yield self._exact_fit()
         yield from self._prices()
         yield self._moves(MOVES_SHARES[1])
         for share in COUNTING_SHARES:
@@ -173,10 +173,9 @@ class Attempt:
             context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
         return True
 
-    def _exact_fit(self) -> bool:
+    def _exact_fit(self) -> None:
         known = self.phase.limit(self.context.shared)
         self._note(exact_fit_bound(self.context.question(self.phase), known))
-        return True
 
     def _note(self, bound: Bound | None) -> None:
         self.context.work_clock.spend(CHEAP_S)

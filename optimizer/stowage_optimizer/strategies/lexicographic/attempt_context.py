@@ -32,15 +32,16 @@ class OpenPhase:
 
     Parameters
     ----------
-    after
-        How many phases of its tier, and tiers above, are open yet: what they reach may
-        change, and with it the premises.
+    tiers_open, phases_open
+        How many tiers above, and phases before it in its own tier, are still open. What
+        they reach may change, and with it the premises.
     """
 
     tier: int
     phase: Phase
     value: Score
-    after: int = 0
+    tiers_open: int = 0
+    phases_open: int = 0
 
     def question(self, problem: Problem) -> Question:
         """Return what the bounds are asked."""
@@ -97,7 +98,7 @@ class OpenPhase:
         """Return whether an answer would still be useful."""
         if not self.gap(shared):
             return False
-        if self.after:
+        if self.tiers_open or self.phases_open:
             return reaches(shared.value, self.least())
         return self.phase is not Phase.DISRUPT or (
             self.least(shared.value) == self.least()
@@ -150,6 +151,13 @@ class AttemptContext:
             program = TierProgram(self.question(phase), program)
             self.programs[phase.tier] = (above, program)
         return program
+
+    def has_ready_program(self, phase: OpenPhase) -> bool:
+        """Return whether the tier's program knows the patterns that its phases need."""
+        known, program = self.programs.get(phase.tier, (None, None))
+        if program is None or known != phase.value[: phase.tier]:
+            return False
+        return program.usable and program.ready
 
     def neighbourhoods(self, phase: OpenPhase) -> Neighbourhoods:
         """Return the choice among the patterns of the tier's program."""

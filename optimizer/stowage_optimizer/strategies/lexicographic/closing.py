@@ -63,6 +63,7 @@ class DualSlices:
             good_enough=self.phase.reached(context.shared),
             rounds=COUNTED_ROUNDS if context.work_clock.counted else MOST_ROUNDS,
             polish=polish,
+            share=True,
         )
         context.work_clock.spend(COUNTED_ROUNDS_S)
         bound = self._bound

@@ -38,12 +38,19 @@ LATER = 6
 
 @dataclass(slots=True)
 class Prover:
-    """Tightens the shared bounds, and offers what it finds on the way."""
+    """Tightens the shared bounds, and offers what it finds on the way.
+
+    Parameters
+    ----------
+    highest
+        The first tier that it works on.
+    """
 
     shared: SharedState
     packing: Packing
     budget: Budget
     work_clock: WorkClock
+    highest: int = 0
     _context: AttemptContext = field(init=False)
     _attempts: dict[Name, Attempt] = field(default_factory=dict)
     _turns: Counter[Name] = field(default_factory=Counter)
@@ -74,15 +81,22 @@ class Prover:
 
     def _step(self, until: float) -> bool:
         """Continue the open phase that is next; return whether any could."""
-        for phase in sorted(self._open(), key=self._turn):
-            self._turns[self._name(phase)] += 1
+        mine = (one for one in self._open() if one.tier >= self.highest)
+        for phase in sorted(mine, key=self._turn):
             if self._attempt(phase).go_on(until):
+                self._turns[self._name(phase)] += 1
                 return True
         return False
 
     def _turn(self, phase: OpenPhase) -> int:
-        """Return when a phase is next: those that had few turns, and come first."""
-        return self._turns[self._name(phase)] + LATER * phase.after
+        """Return when a phase is next: those that had few turns, and come first.
+
+        Once the program of a tier knows its patterns, each of its phases needs little.
+        """
+        after = phase.tiers_open
+        if not self._context.has_ready_program(phase):
+            after += phase.phases_open
+        return self._turns[self._name(phase)] + LATER * after
 
     def _attempt(self, phase: OpenPhase) -> Attempt:
         """Return the attempt at a phase; one that presumes something else is over."""
@@ -109,18 +123,18 @@ class Prover:
             kept, placed, stability = value[tier]
             own = bounds[tier]
             presumed = self._presumed(tier, value) if open_above else value
-            after = open_above
+            before = 0
             if shared.strict and kept < own.kept:
-                yield OpenPhase(tier, Phase.KEEP, presumed, after)
-                after += 1
+                yield OpenPhase(tier, Phase.KEEP, presumed, open_above)
+                before = 1
             if placed < own.placed:
-                yield OpenPhase(tier, Phase.PLACE, presumed, after)
+                yield OpenPhase(tier, Phase.PLACE, presumed, open_above, before)
                 if open_above:
                     anything = (ANYTHING,) * shared.problem.tiers
                     yield OpenPhase(tier, Phase.PLACE, anything)
             if -stability > own.disruption:
                 # As many pods or more: whether placing is settled does not matter.
-                yield OpenPhase(tier, Phase.DISRUPT, presumed, after)
+                yield OpenPhase(tier, Phase.DISRUPT, presumed, open_above, before)
             open_above += not shared.proved(tier)
 
     def _presumed(self, tier: int, value: Score) -> Score:

@@ -24,6 +24,12 @@ FIRST_SHARE = 0.2
 """Share of the time after which the search has found nearly all that it will, if it has
 found room for all pods."""
 
+LOWEST = (0.4, 0.9)
+"""Shares of the time between which the thread of the search bounds the lowest tier."""
+
+LEAST_S = 10.0
+"""Less time is too short for that in a fleet of thousands of pods."""
+
 TURNS = (0.02, 0.1, 0.4, 1.0)
 """Shares of the time after which search and proof have each had another turn, where
 there is one thread: most is settled early, and the rest needs long stretches."""
@@ -72,9 +78,25 @@ class Work:
             began = local_search.work_clock.now()
             local_search.run(began + FIRST_SHARE * (self._deadline - began))
             self._refute(local_search.work_clock)
+            self._prove_lowest(local_search, began)
             local_search.run(self._deadline)
         except Exception as error:  # the edge of the thread
             self.shared.close(error)
+
+    def _prove_lowest(self, local_search: LocalSearch, began: float) -> None:
+        """Bound the lowest tier while the prover is at work on those above it.
+
+        Its pods are most of a fleet's, and it comes last. In a short time it gets no
+        bound, and the search finds more.
+        """
+        shared, lowest = self.shared, self.shared.problem.tiers - 1
+        start, end = (began + share * (self._deadline - began) for share in LOWEST)
+        if not lowest or end - start < LEAST_S:
+            return
+        local_search.run(start)
+        if not shared.proved(lowest):
+            clock = local_search.work_clock
+            Prover(shared, self.packing, self.budget, clock, lowest).prove(end)
 
     def _refute(self, work_clock: WorkClock) -> None:
         """Try every plan with fewer moves, where that is all there is to gain."""
