@@ -10,7 +10,6 @@ import typer
 from benchmarks.command import run_command, say
 from benchmarks.live.cell import Part as LivePart
 from benchmarks.scope import ScopeName, find_scope
-from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.cluster import backend
 from stowage_testbed.toolchain import install_tools
 
@@ -154,22 +153,6 @@ def faults(
         return run_benchmark(scenario or (), tries, seed, results, say)
 
     run_command(act)
-
-
-@app.command()
-def proofs(
-    *,
-    cases: Annotated[int, typer.Option(min=1, help="Small clusters to try.")] = 20_000,
-    strategy: Annotated[
-        str, typer.Option(help="The strategy that answers.")
-    ] = DEFAULT_STRATEGY,
-    processes: Annotated[int, typer.Option(min=1, help="How many at once.")] = 2,
-    results: Results = RESULTS,
-) -> None:
-    """Hold answers and claims for small clusters against every plan that there is."""
-    from benchmarks.proofs.benchmark import run_benchmark  # noqa: PLC0415
-
-    run_command(lambda: run_benchmark(cases, strategy, processes, results, say))
 
 
 @app.command()

@@ -1,0 +1,84 @@
+"""Answers for many small clusters: which claims are false, how many are best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from benchmarks.proofs.verdict import (
+    Verdict,
+    judge,
+    judge_through_scheduler,
+    judge_unsupported,
+)
+from stowage_testbed.simulate import SchedulerVerifier, find_profile
+
+PIECE = 100
+"""Cases that are measured together."""
+
+BEST = 0.99
+"""Share of the cases that are to be answered with the best plan."""
+
+OPTIMISER, SCHEDULER = "optimiser", "scheduler"
+"""Who is asked: the optimiser about a snapshot, or a scheduler about objects, which it
+makes the snapshot of."""
+
+UNSUPPORTED = "scheduler, a class unsupported"
+"""The same, where no plan can contain the pods of a class."""
+
+ASKED = (OPTIMISER, SCHEDULER, UNSUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What came of `PIECE` cases.
+
+    Parameters
+    ----------
+    asked
+        one of `ASKED`.
+    first
+        Number of the first one.
+    worse
+        The cases that are not answered with the best plan.
+    faults
+        A line for each false claim or broken rule.
+    """
+
+    strategy: str
+    asked: str
+    first: int
+    proved: int
+    worse: tuple[int, ...]
+    faults: tuple[str, ...]
+
+
+def measure(first: int, strategy: str, asked: str = OPTIMISER) -> Piece:
+    """Return what comes of the cases from ``first`` on."""
+    with _judging(strategy, asked) as verdict_on:
+        verdicts = {seed: verdict_on(seed) for seed in range(first, first + PIECE)}
+    return Piece(
+        strategy=strategy,
+        asked=asked,
+        first=first,
+        proved=sum(one.proved for one in verdicts.values()),
+        worse=tuple(seed for seed, one in verdicts.items() if not one.best),
+        faults=tuple(
+            f"case {seed} by the {asked}: {fault}"
+            for seed, one in verdicts.items()
+            for fault in one.faults
+        ),
+    )
+
+
+@contextmanager
+def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
+    if asked == OPTIMISER:
+        yield lambda seed: judge(seed, strategy)
+        return
+    with SchedulerVerifier(find_profile("deterministic")) as verifier:
+        judge_one = (
+            judge_unsupported if asked == UNSUPPORTED else judge_through_scheduler
+        )
+        yield lambda seed: judge_one(seed, strategy, verifier)
