@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hold_own_tools()
     worker = getattr(config, "workerinput", {}).get("workerid")
     if worker:
-        os.environ["STOWAGE_CLUSTERS"] = f"clusters-{worker}"
+        os.environ["STOWAGE_CLUSTERS"] = worker
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

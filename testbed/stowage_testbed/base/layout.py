@@ -44,10 +44,11 @@ def tools_folder() -> Path:
 def clusters_folder() -> Path:
     """Return the folder of the live clusters' work directories, one a cluster.
 
-    ``STOWAGE_CLUSTERS`` names another folder of the cache: what runs there neither
-    sees nor removes the clusters of others.
+    ``STOWAGE_CLUSTERS`` names a folder of the cache to have it in: what runs there
+    neither sees nor removes the clusters of others.
     """
-    return cache_folder() / (os.environ.get("STOWAGE_CLUSTERS") or "clusters")
+    # kwokctl has a name of its own for the last part.
+    return cache_folder() / os.environ.get("STOWAGE_CLUSTERS", "") / "clusters"
 
 
 def images_folder() -> Path:
