@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain
 from zlib import crc32
 
 import psutil
+from filelock import FileLock
 
+from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 
 LOOPBACK = "127.0.0.1"
@@ -21,6 +24,9 @@ none of those occupies a port between its choice and its use."""
 BESIDE = range(LAST, 32_768)
 """For schedulers beside a control plane: between its ports and those of outgoing
 connections."""
+
+RESERVED_S = 60.0
+"""For so long a port that was chosen is left to whoever chose it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +60,11 @@ def choose_ports(api_port: int | None, taken: Collection[int], start: int) -> Po
             "name another with --port, or leave it out to get a free one"
         )
     chosen = [] if api_port is None else [api_port]
-    for port in _rotated(range(FIRST, LAST), start):
-        if len(chosen) == len(Ports.__slots__):
-            break
-        if port not in taken and port != api_port and _is_free(port):
-            chosen.append(port)
-    else:
+    number = len(Ports.__slots__) - len(chosen)
+    own = {*taken, *chosen}
+    open_ports = (one for one in _rotated(range(FIRST, LAST), start) if one not in own)
+    chosen += _reserve(open_ports, number)
+    if len(chosen) < len(Ports.__slots__):
         raise _exhausted(FIRST, LAST)
     return Ports(*chosen)
 
@@ -74,10 +79,32 @@ def port_beside(cluster: str) -> int:
     StowageError
         None is free.
     """
-    for port in _rotated(BESIDE, crc32(cluster.encode())):
-        if _is_free(port):
-            return port
+    for port in _reserve(_rotated(BESIDE, crc32(cluster.encode())), 1):
+        return port
     raise _exhausted(BESIDE.start, BESIDE.stop)
+
+
+def _reserve(ports: Iterable[int], number: int) -> list[int]:
+    """Return the first that are free, and that nobody has chosen in the last minute.
+
+    Whoever chooses one binds it seconds later, and others choose meanwhile.
+    """
+    folder = layout.cache_folder() / "ports"
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen: list[int] = []
+    with FileLock(folder / ".lock"):
+        marks = {int(one.name): one for one in folder.glob("[0-9]*")}
+        for port, mark in list(marks.items()):
+            if time.time() - mark.stat().st_mtime > RESERVED_S:
+                mark.unlink()
+                del marks[port]
+        for port in ports:
+            if len(chosen) == number:
+                break
+            if port not in marks and _is_free(port):
+                (folder / str(port)).touch()
+                chosen.append(port)
+    return chosen
 
 
 def _exhausted(first: int, last: int) -> StowageError:
