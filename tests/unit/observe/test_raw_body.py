@@ -58,11 +58,12 @@ def test_it_reads_like_the_object_without_managed_fields() -> None:
         body["nothing"]
 
 
-def test_a_change_of_it_can_be_written_to_a_bundle() -> None:
-    """JSON knows no mappings but dictionaries."""
+def test_it_is_used_like_the_object() -> None:
+    """In a bundle, where JSON knows no mappings but dictionaries, and as a pod."""
     record = Change("Pod", Verb.ADDED, Receipt(1, 2), raw(POD)).record()
 
     assert json.loads(json.dumps(record))["object"] == CLEAN
+    assert read_pod(raw(POD)) == read_pod(POD)
 
 
 def test_names_are_known_without_reading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +138,6 @@ def test_a_full_disk_says_so_and_loses_nothing(
     at = file.append(b"third")
     assert file.read(0, 5) == b"first"
     assert file.read(at, 5) == b"third"
-
-
-def test_a_pod_is_observed_alike_from_either() -> None:
-    """Tests give parsed objects, a watch raw ones."""
-    assert read_pod(raw(POD)) == read_pod(POD)
 
 
 def test_metadata_read_on_the_way_are_those_of_the_object() -> None:

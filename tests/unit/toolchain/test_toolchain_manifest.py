@@ -1,14 +1,18 @@
-"""The manifest agrees with what is built."""
+"""The manifest agrees with what is built, and `stowage tools` with the manifest."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
 from packaging.version import Version
+from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cli import app
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.manifest import (
     DEFAULT_GROUP,
@@ -18,6 +22,7 @@ from stowage_testbed.toolchain.manifest import (
 )
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
+HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 MODULES = {
     "descheduler": "sigs.k8s.io/descheduler",
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -38,32 +43,18 @@ MODULES = {
 @pytest.mark.parametrize(
     "tool", load_manifest().all_tools, ids=lambda tool: f"{tool.name}-{tool.version}"
 )
-def test_a_tool_is_built_in_the_version_that_it_says(tool: Tool) -> None:
+def test_a_tool_is_built_in_its_version_by_a_go_that_is_new_enough(tool: Tool) -> None:
     """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
-    module = MODULES[tool.folder.name]
+    module = re.escape(MODULES[tool.folder.name])
     go_mod = (tool.folder / tool.module_file).read_text(encoding="utf-8")
 
-    pinned = re.search(rf"^\s*(?:require )?{re.escape(module)} (\S+)", go_mod, re.M)
+    pinned = re.search(rf"^\s*(?:require )?{module} (\S+)", go_mod, re.M)
+    go = re.search(r"^go (\S+)", go_mod, re.M)
 
     assert pinned is not None
     assert pinned[1] == tool.version
-
-
-def test_the_oldest_go_is_new_enough_for_every_module() -> None:
-    """Else the check passes and the build fails with Go's own message."""
-    manifest = load_manifest()
-
-    wanted = {
-        tool.name: re.search(
-            r"^go (\S+)", (tool.folder / tool.module_file).read_text(), re.M
-        )
-        for tool in manifest.all_tools
-    }
-
-    newest = tuple(map(int, manifest.go.split(".")))
-    for name, match in wanted.items():
-        assert match is not None, name
-        assert tuple(map(int, match[1].split("."))) <= newest, name
+    assert go is not None
+    assert Version(go[1]) <= Version(load_manifest().go)
 
 
 @pytest.mark.parametrize("module", ["kwok", "helm"])
@@ -137,19 +128,61 @@ def test_a_minor_is_chosen_by_option_variable_or_order(
 
 
 def test_a_plain_installation_leaves_the_compared_schedulers_out() -> None:
-    """They take as long to build as all the rest, and only a comparison needs them."""
+    """They take as long as all the rest; every group says how much room it takes."""
     manifest = load_manifest()
-
     others = {tool.name for tool in manifest.group("compare", "1.37")}
+    default = {tool.name for tool in manifest.group(DEFAULT_GROUP, "1.37")}
 
     assert others == {"koord-scheduler", "yunikorn-scheduler"}
-    assert "kube-scheduler" in {
-        tool.name for tool in manifest.group(DEFAULT_GROUP, "1.37")
-    }
-
-
-def test_every_group_says_how_much_room_it_takes() -> None:
-    """Else a full disk is noticed after minutes of compiling."""
-    manifest = load_manifest()
-
+    assert "kube-scheduler" in default
     assert {tool.group for tool in manifest.all_tools} == set(manifest.space)
+
+
+def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
+    """Each takes half a second; with all in place an install takes less than one."""
+    code = (
+        "import sys, stowage_testbed.cli;"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+
+    assert run.stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_list_shows_what_is_missing() -> None:
+    """Versions too, for those who report a bug."""
+    result = CliRunner().invoke(app, ["tools", "list"])
+
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["etcd", "v3.7.3", "1.37", "default", "missing"] in lines
+    assert ["stowage-scheduler", "v1.36.3", "1.36", "default", "missing"] in lines
+    assert ["koord-scheduler", "v1.8.0", "-", "compare", "missing"] in lines
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["install", "etdc"], "there is no tool 'etdc'; the tools are etcd, "),
+        (["path", "etcd"], "run: stowage tools install etcd"),
+        (
+            ["install", "--source", "go", "--mirror", "http://127.0.0.1"],
+            "--pins and --mirror are for releases",
+        ),
+        (["install", "--group", "compare", "etcd"], "name tools, a group with --group"),
+        (["install", "--for", "run", "etcd"], "or a command with --for"),
+        (["install", "--group", "comapre"], "no group of tools 'comapre'; the groups"),
+    ],
+)
+def test_an_issue_is_a_message_with_the_way_out(
+    arguments: list[str], said: str
+) -> None:
+    """The command line prints those without a traceback."""
+    result = CliRunner().invoke(app, ["tools", *arguments])
+
+    assert isinstance(result.exception, StowageError)
+    assert said in str(result.exception)

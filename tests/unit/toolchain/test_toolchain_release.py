@@ -20,14 +20,19 @@ from typing import Any
 import pytest
 from small_tools import HELLO, a_manifest, a_released_tool, a_tool
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.toolchain.download import Patience
 from stowage_testbed.toolchain.install import install_missing
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Archive, Tool
 from stowage_testbed.toolchain.origin import source_of
-from stowage_testbed.toolchain.source import SourceKind, ToolSource
+from stowage_testbed.toolchain.source import (
+    SourceKind,
+    ToolSource,
+    choose_source,
+    read_pins,
+)
 
 URL = "https://example.com/v1.2.3/hello"
 DIGEST = f"{URL}.sha256"
@@ -35,6 +40,8 @@ BINARY = b"#!/bin/sh\necho hello\n" * 10_000
 HURRIED = Patience(connect_s=2.0, silence_s=0.3, grace_s=0.1, slowest_kib_s=1e6)
 PATIENT = Patience(connect_s=2.0, silence_s=30.0)
 AUTO, RELEASE = SourceKind.AUTO, SourceKind.RELEASE
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 class Server(SimpleHTTPRequestHandler):
@@ -130,7 +137,6 @@ def what_it_says(binary: Path) -> bytes:
     return subprocess.run([binary], check=True, capture_output=True).stderr
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     ("member", "published"),
     [
@@ -155,7 +161,6 @@ def test_a_published_tool_is_installed(
     assert {path.name for path in file.parent.iterdir()} == {"hello", "origin.json"}
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     "digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"]
 )
@@ -176,21 +181,25 @@ TROUBLE = [
 ]
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
-def test_a_release_that_cannot_be_had_is_built_instead(
+def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
     site: Site,
     tool: Tool,
     case: tuple[str, Patience, str],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """With the server's own reason in one line."""
+    """Nothing is built unasked, and the server's own reason is told in one line."""
     trouble, patience, said = case
     site.publish()
     site.handler.trouble = trouble
 
-    file = site.install(tool, AUTO, patience=patience)
+    with pytest.raises(StowageError, match=said):
+        site.install(tool, RELEASE, patience=patience)
+    left = tool_folder(tool)
+    assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
+    capfd.readouterr()
 
+    file = site.install(tool, AUTO, patience=patience)
     assert what_it_says(file) == b"hello\n"
     assert source_of(file) == SourceKind.GO
     lines = capfd.readouterr().err.splitlines()
@@ -199,24 +208,6 @@ def test_a_release_that_cannot_be_had_is_built_instead(
     assert re.search(said, reason)
 
 
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
-def test_a_release_that_cannot_be_had_is_refused_where_only_it_will_do(
-    site: Site, tool: Tool, case: tuple[str, Patience, str]
-) -> None:
-    """Nothing is left half-installed, and nothing is built unasked."""
-    trouble, patience, said = case
-    site.publish()
-    site.handler.trouble = trouble
-
-    with pytest.raises(StowageError, match=said):
-        site.install(tool, RELEASE, patience=patience)
-
-    left = tool_folder(tool)
-    assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
-
-
-@pytest.mark.usefixtures("cache")
 def test_a_wrong_digest_is_refused_or_built_instead(
     site: Site, tool: Tool, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +222,6 @@ def test_a_wrong_digest_is_refused_or_built_instead(
     assert "tampered with" in capfd.readouterr().err
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_pin_wins_over_what_is_published(site: Site, tool: Tool) -> None:
     """It was checked against a signature, say; the server may have been changed."""
     site.publish()
@@ -240,7 +230,6 @@ def test_a_pin_wins_over_what_is_published(site: Site, tool: Tool) -> None:
         site.install(tool, RELEASE, pins={URL: "cd" * 32})
 
 
-@pytest.mark.usefixtures("cache")
 def test_what_has_no_known_digest_is_not_taken(site: Site, tool: Tool) -> None:
     """Whatever the server gives would be run."""
     site.publish(digest="nothing of the kind")
@@ -250,7 +239,6 @@ def test_what_has_no_known_digest_is_not_taken(site: Site, tool: Tool) -> None:
     assert source_of(site.install(tool, AUTO)) == SourceKind.GO
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
     site: Site, tmp_path: Path
 ) -> None:
@@ -261,19 +249,15 @@ def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
     assert source_of(site.install(tool, RELEASE)) == RELEASE
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_project_without_digests_is_named(tool: Tool, site: Site) -> None:
     """With the way out, which is a pin."""
     archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
     unknown = replace(tool, archive=archive)
 
     with pytest.raises(StowageError, match=r"publishes no digest[^$]*--pins"):
-        install_missing(
-            [unknown], a_manifest(unknown), ToolSource(SourceKind.RELEASE), PATIENT
-        )
+        install_missing([unknown], a_manifest(unknown), ToolSource(RELEASE), PATIENT)
 
 
-@pytest.mark.usefixtures("cache")
 def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
     site: Site, tmp_path: Path
 ) -> None:
@@ -289,7 +273,6 @@ def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
     assert source_of(site.install(changed, RELEASE)) == SourceKind.GO
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> None:
     """Another platform's archive may be laid out differently."""
     site.publish(a_tarball("elsewhere/hello", BINARY))
@@ -299,7 +282,6 @@ def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> 
         site.install(tool, RELEASE)
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_server_that_accepts_nothing_is_given_up_in_time(
     tool: Tool, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -321,7 +303,6 @@ def test_a_server_that_accepts_nothing_is_given_up_in_time(
     assert f"127.0.0.1:{port} cannot be reached" in capfd.readouterr().err
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_release_is_downloaded_while_others_are_built(
     site: Site, tool: Tool, tmp_path: Path
 ) -> None:
@@ -334,3 +315,40 @@ def test_a_release_is_downloaded_while_others_are_built(
 
     assert source_of(binary_file(tool)) == RELEASE
     assert source_of(binary_file(own)) == SourceKind.GO
+
+
+def test_the_environment_decides_where_nobody_else_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Commands that install tools themselves have no option for it."""
+    monkeypatch.delenv("STOWAGE_SOURCE", raising=False)
+    monkeypatch.delenv("STOWAGE_MIRROR", raising=False)
+    assert choose_source().kind is SourceKind.AUTO
+    monkeypatch.setenv("STOWAGE_SOURCE", "go")
+    monkeypatch.setenv("STOWAGE_MIRROR", "http://127.0.0.1:1/")
+
+    assert choose_source().kind is SourceKind.GO
+    assert choose_source("release").kind is SourceKind.RELEASE
+    assert choose_source().address(URL) == "http://127.0.0.1:1/example.com/v1.2.3/hello"
+    monkeypatch.setenv("STOWAGE_SOURCE", "apt")
+    with pytest.raises(InputError, match=r"'apt'.*STOWAGE_SOURCE.*auto, go, release"):
+        choose_source()
+
+
+def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
+    """So that the project's own lists can be pasted."""
+    pins = tmp_path / "pins"
+    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
+
+    assert read_pins(pins) == {URL: "a1" * 32}
+
+
+def test_malformed_pins_are_all_named_by_line(tmp_path: Path) -> None:
+    """One issue a run would take many runs; of a missing file it is the path."""
+    pins = tmp_path / "pins"
+    with pytest.raises(InputError, match="No such file"):
+        read_pins(pins)
+    pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
+
+    with pytest.raises(InputError, match=r"line 1 .*line 3 "):
+        read_pins(pins)

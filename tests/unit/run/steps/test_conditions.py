@@ -104,33 +104,41 @@ def the_first(kind: str) -> Callable[[State], JsonObject | None]:
     return lambda state: next(iter(state.bodies(kind)), None)
 
 
-def test_an_object_is_waited_for_until_it_is_in_its_phase() -> None:
+@pytest.mark.parametrize(
+    ("there", "holds", "said"),
+    [
+        (("Available",), True, ""),
+        (
+            ("Pending", "Unschedulable"),
+            False,
+            "Reservation peak is Pending (Unschedulable: Unschedulable)",
+        ),
+        ((), False, "Reservation peak is not there"),
+    ],
+)
+def test_an_object_is_waited_for_until_it_is_in_its_phase(
+    there: tuple[str, ...], holds: bool, said: str
+) -> None:
     """And meanwhile says what it lacks."""
-    waits = state_of(reservation("peak", "Pending", "Unschedulable"))
-    there = state_of(reservation("peak", "Available"))
+    state = state_of(*([reservation("peak", *there)] if there else []))
     condition = in_phase("Reservation", "peak", "Available", the_first("Reservation"))
 
-    assert condition(there).holds
-    assert not condition(waits).holds
-    assert condition(waits).state == (
-        "Reservation peak is Pending (Unschedulable: Unschedulable)"
-    )
-    assert condition(state_of()).state == "Reservation peak is not there"
+    verdict = condition(state)
+
+    assert verdict.holds is holds
+    assert said in verdict.state
 
 
 def test_waiting_for_an_object_that_has_failed_is_in_vain() -> None:
     """It would last until the deadline, and say less."""
     state = state_of(reservation("peak", "Failed", "Expired"))
+    find = the_first("Reservation")
 
-    verdict = in_phase("Reservation", "peak", "Available", the_first("Reservation"))(
-        state
-    )
+    verdict = in_phase("Reservation", "peak", "Available", find)(state)
 
     assert not verdict.holds
     assert "Failed (Expired" in verdict.error
-    assert in_phase("Reservation", "peak", "Failed", the_first("Reservation"))(
-        state
-    ).holds
+    assert in_phase("Reservation", "peak", "Failed", find)(state).holds
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,327 @@
+"""What is run, on which cluster, by which worker, and in which order it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli import app
+from stowage_testbed.cli.run_session import RunSession
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.run.cluster_needs import find_missing, make_cluster
+from stowage_testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.workers.number import CLUSTER_BYTES, choose_number
+from stowage_testbed.run.workers.order import InOrder
+from stowage_testbed.run.workers.tasks import TaskQueue, list_tasks
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
+PLANNED = ("plans/asked-for", "paper/figure-1", "plans/quota-just-full")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.yaml"], "cannot read nowhere.yaml"),
+        (["paper/figure-2"], "no scenario is called 'paper/figure-2'"),
+        (["paper/figure-1", "--variant", "big"], "a variant 'big'"),
+        (["--label", "none-such"], "no scenario was chosen"),
+        (["paper/figure-1"], "run: stowage tools install etcd"),
+    ],
+)
+def test_bad_input_is_one_message(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is started for a run that cannot come to an end."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("STOWAGE_CACHE", str(cache))
+    monkeypatch.chdir(SCENARIOS.parent)
+
+    result = CliRunner().invoke(app, ["run", *arguments])
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("stowage: ")
+    assert not cache.exists()
+
+
+def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) -> None:
+    """Results that cannot be written would be lost after minutes of work."""
+    blocker = tmp_path / "file"
+    blocker.write_text("in the way")
+
+    with pytest.raises(InputError, match="cannot write results to"):
+        RunSession(blocker / "results", None, None)
+
+
+def chosen(*asked: str, variant: str | None = None, label: str = "") -> list[str]:
+    labels = [label] if label else []
+    found = choose_scenarios(asked, folder=SCENARIOS, variant=variant, labels=labels)
+    return [scenario.scenario_id for scenario in found]
+
+
+@pytest.mark.parametrize(
+    ("variant", "found"),
+    # The plain run has no name of its own in the file.
+    [("mixed", "paper/priorities@mixed"), ("default", "paper/priorities")],
+)
+def test_a_variant_narrows_the_choice(variant: str, found: str) -> None:
+    """One variant of one scenario is what a developer repeats."""
+    assert chosen("paper/priorities", variant=variant) == [found]
+
+
+def test_a_choice_that_means_nothing_is_an_error() -> None:
+    """A run of nothing would pass; a typing error is fixed without the file."""
+    with pytest.raises(InputError, match="stowage scenario list"):
+        chosen(label="no-such-label")
+    with pytest.raises(InputError, match="default, highest-first, mixed"):
+        chosen("paper/priorities", variant="mixd")
+
+
+def test_rounds_count_as_runs() -> None:
+    """The bar of ten rounds of three scenarios has thirty steps."""
+    scenarios = choose_scenarios(["paper/priorities"], folder=SCENARIOS)
+
+    assert RunRequest(scenarios, repeat=10).total == 30
+
+
+def test_what_is_long_or_needs_another_cluster_runs_only_when_it_is_asked_for() -> None:
+    """`stowage run` without a name is what a developer waits for.
+
+    Without metrics-server, which not everybody has built, nothing else would run.
+    """
+    everything = chosen()
+
+    assert "burst/deployment-200" in everything
+    assert "burst/scale-5000" not in chosen("burst/*")
+    assert "burst/scale-5000" not in chosen(str(SCENARIOS / "burst"))
+    for apart in ("burst/scale-5000", "hpa/recovery"):
+        assert apart not in everything
+        assert chosen(apart)[0] == apart
+        assert chosen(str(SCENARIOS / f"{apart}.yaml"))[0] == apart
+    assert "burst/scale-5000" in chosen(label="full")
+    assert chosen(label="metrics") == [
+        "hpa/recovery", "hpa/recovery@too-few", "hpa/recovery@plenty",
+    ]  # fmt: skip
+
+
+def test_variants_are_chosen_by_labels_of_their_own() -> None:
+    """One file serves CI and the benchmark."""
+    assert "burst/deployment-200@small" in chosen(label="smoke")
+    assert "burst/deployment-200" not in chosen(label="smoke")
+    assert chosen("burst/deployment-200", label="short") == ["burst/deployment-200"]
+
+
+def variants(name: str) -> dict[str | None, Scenario]:
+    return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
+
+
+def resolution_s(cluster: Cluster) -> int | None:
+    assert isinstance(cluster, KwokBinaryCluster)
+    return cluster.resolution_s
+
+
+def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
+    """Where none measures usage nothing is paid for it, and others do not mind it."""
+    recovery = variants("hpa/recovery")
+    plain = variants("burst/deployment-200")[None]
+
+    assert resolution_s(make_cluster("one", [plain])) is None
+    assert resolution_s(make_cluster("one", [plain, recovery[None]])) == 10
+    assert resolution_s(make_cluster("one", [recovery["full"]])) == 15
+
+
+def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
+    """A cluster's periods are fixed when it comes up."""
+    recovery = variants("hpa/recovery")
+
+    with pytest.raises(InputError) as caught:
+        make_cluster("one", recovery.values())
+
+    assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)
+    assert "--variant" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("hpa/recovery", "kind has no usage: "),
+        # A process in a container cannot be stopped from here.
+        ("interruptions/mid-burst", "kind has no processes: "),
+    ],
+)
+def test_a_scenario_is_reported_what_a_backend_lacks(name: str, lacking: str) -> None:
+    """It is skipped with that reason, instead of failing after minutes."""
+    asking, plain = variants(name)[None], variants("burst/deployment-200")[None]
+
+    assert find_missing(Backend.KIND, asking).startswith(lacking)
+    assert find_missing(Backend.KIND, plain) == ""
+    assert find_missing(Backend.KWOK_BINARY, asking) == ""
+
+
+def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
+    """Else its periods would be asked of a backend that measures nothing."""
+    recovery = variants("hpa/recovery")
+
+    cluster = make_cluster("one", recovery.values(), Backend.KIND)
+
+    assert cluster.backend is Backend.KIND
+
+
+def queue_of(names: Sequence[str], repeat: int = 1) -> TaskQueue:
+    found = [load_file(SCENARIOS / f"{name}.yaml")[0] for name in names]
+    return TaskQueue(list_tasks(RunRequest(tuple(found), repeat)))
+
+
+def taken(queue: TaskQueue, worker: int, *, is_last: bool = False) -> str | None:
+    task = queue.take(worker, is_last=is_last)
+    return task.scenario.name if task else None
+
+
+def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
+    """Otherwise every scenario waits for a release."""
+    queue = queue_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
+
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) == "plans/asked-for"
+    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[1:])
+    assert taken(queue, 0) == "plans/careful"
+
+
+def test_a_scheduler_that_has_planned_is_not_used_again() -> None:
+    """It remembers how long it has solved; the next one may as well be the first."""
+    queue = queue_of(PLANNED)
+
+    assert [taken(queue, 0) for _ in PLANNED] == list(PLANNED)
+
+
+def test_a_scenario_that_measures_is_not_preferred() -> None:
+    """It gets a new release anyway."""
+    queue = queue_of([STOCK[0], "plans/careful", "burst/recorded", STOCK[1]])
+
+    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[:2])
+
+
+def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
+    """A scenario beside it would take the time that the bound is about."""
+    queue = queue_of(["burst/deployment-200", STOCK[0]])
+
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) is None
+    assert not queue.is_empty
+    assert taken(queue, 0, is_last=True) == "burst/deployment-200"
+    assert queue.is_empty
+
+
+def test_every_round_is_taken_once() -> None:
+    """Ten rounds say whether all place alike; a round twice says nothing."""
+    queue = queue_of(STOCK, repeat=3)
+
+    tasks = [queue.take(number % 2, is_last=False) for number in range(9)]
+
+    assert sorted(task.place for task in tasks if task) == list(range(9))
+    assert queue.is_empty
+
+
+@pytest.mark.parametrize(
+    ("tasks", "cores", "clusters_that_fit", "jobs"),
+    [
+        (35, 2, 8, 3),
+        (35, 1, 8, 1),
+        (35, 16, 3, 3),
+        (35, 16, 32, 8),
+        (3, 16, 32, 1),
+        (35, 2, 0, 1),
+    ],
+)
+def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for(
+    tasks: int, cores: int, clusters_that_fit: int, jobs: int
+) -> None:
+    """One more would come up for nothing, or make all of them slow."""
+    assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
+
+
+class Said:
+    """Collects what is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, line: str) -> Callable[[], None]:
+        return lambda: self.lines.append(line)
+
+
+def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
+    """Two scenarios in one log, line by line in turn, cannot be read."""
+    order, say = InOrder(), Said()
+
+    order.tell(1, say("b begins"))
+    order.tell(0, say("a begins"))
+    order.tell(1, say("b ends"))
+    order.end(1)
+    order.tell(0, say("a ends"))
+    order.end(0)
+
+    assert say.lines == ["a begins", "a ends", "b begins", "b ends"]
+
+
+def test_the_first_that_is_not_over_is_told_of_as_it_goes_on() -> None:
+    """Who watches sees that something happens."""
+    order, say = InOrder(), Said()
+    order.tell(1, say("b begins"))
+    order.tell(0, say("a"))
+    order.end(0)
+
+    order.tell(1, say("b goes on"))
+
+    assert say.lines == ["a", "b begins", "b goes on"]
+
+
+def test_what_is_of_no_scenario_waits_for_the_end_of_one() -> None:
+    """A second cluster comes up while the first scenario runs."""
+    order, say = InOrder(), Said()
+
+    order.tell_between(say("one cluster"))
+    order.tell(0, say("a begins"))
+    order.tell_between(say("another cluster"))
+    order.tell(0, say("a ends"))
+    order.end(0)
+
+    assert say.lines == ["one cluster", "a begins", "a ends", "another cluster"]
+
+
+def test_what_is_kept_is_told_when_a_run_ends_early() -> None:
+    """What had passed before Ctrl-C has passed."""
+    order, say = InOrder(), Said()
+    order.tell(2, say("c"))
+    order.tell(0, say("a begins"))
+    order.tell_between(say("a cluster"))
+    order.end(2)
+
+    order.close()
+
+    assert say.lines == ["a begins", "a cluster", "c"]
+
+
+def test_it_is_known_whether_something_is_held_back() -> None:
+    """Who watches is told how far the run is, where nothing else can be told."""
+    order, say = InOrder(), Said()
+    order.tell(1, say("b"))
+    assert not order.holds_back
+
+    order.end(1)
+    assert order.holds_back
+
+    order.end(0)
+    assert not order.holds_back
