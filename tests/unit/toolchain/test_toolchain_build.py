@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from small_tools import a_manifest, a_tool
+from small_tools import HELLO, a_manifest, a_tool
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -61,31 +61,23 @@ def test_a_built_tool_runs_and_where_it_comes_from_is_said_in_one_line(
 
 
 def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
-    """Whole folders too, and writable: the folder must be removable again."""
+    """Writable, to be removable again; a new version may have moved some of it."""
     tool = a_tool(tmp_path / "hello")
+    data = ModuleData("hello", ("config/crds", "role.yaml"))
+    with pytest.raises(StowageError, match="hello holds no config/crds"):
+        build(replace(tool, data=data))
+    assert not binary_file(tool).exists()
+    files = {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
     (tool.folder / "config" / "crds").mkdir(parents=True)
-    for name in ("config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"):
+    for name in files:
         (tool.folder / name).write_text(name)
         (tool.folder / name).chmod(0o444)
-    data = ModuleData("hello", ("config/crds", "role.yaml"))
 
     folder = data_folder(build(replace(tool, data=data)))
 
-    found = {str(file.relative_to(folder)) for file in folder.rglob("*.yaml")}
-    assert found == {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
+    assert {str(one.relative_to(folder)) for one in folder.rglob("*.yaml")} == files
     assert (folder / "role.yaml").read_text() == "role.yaml"
     assert os.stat(folder / "role.yaml").st_mode & 0o200
-
-
-def test_data_that_its_module_does_not_have_are_named(tmp_path: Path) -> None:
-    """A new version may have moved them."""
-    data = ModuleData("hello", ("config/crds",))
-    tool = replace(a_tool(tmp_path / "hello"), data=data)
-
-    with pytest.raises(StowageError, match="hello holds no config/crds"):
-        build(tool)
-
-    assert not binary_file(tool).exists()
 
 
 def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> None:
@@ -101,19 +93,21 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     assert needed_to_build([first, second], manifest) == 3000
 
 
-def test_a_failed_build_shows_the_compilers_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "needed_bytes", "said"),
+    [
+        ("package main\n\nfunc main() { nope }\n", 0, "undefined: nope"),
+        # Ten minutes of compiling would be lost.
+        (HELLO, 1 << 60, f"the cache .*: {2 << 60:,} bytes are needed and .* are free"),
+    ],
+    ids=["the compiler's words", "no room"],
+)
+def test_a_failed_build_says_why(
+    tmp_path: Path, source: str, needed_bytes: int, said: str
+) -> None:
     """An exit code would send the reader looking for a log."""
-    tool = a_tool(tmp_path / "broken", source="package main\n\nfunc main() { nope }\n")
-
-    with pytest.raises(StowageError, match="undefined: nope"):
-        build(tool)
-
-
-def test_too_little_room_is_refused_before_the_build(tmp_path: Path) -> None:
-    """Ten minutes of compiling would be lost."""
-    needed = f"{2 << 60:,} bytes are needed and .* are free"
-    with pytest.raises(StowageError, match=f"no disk space in the cache .*: {needed}"):
-        build(a_tool(tmp_path / "hello"), needed_bytes=1 << 60)
+    with pytest.raises(StowageError, match=said):
+        build(a_tool(tmp_path / "broken", source=source), needed_bytes)
 
 
 ON_A_FULL_DISK = """
@@ -359,40 +353,20 @@ def test_a_tool_named_before_those_of_kubernetes_holds_none_of_them_up(
     builder.build(server, tmp_path / "built", ToolWatcher("server"))
 
 
-def test_turns_come_in_the_order_of_the_names() -> None:
-    """What a first run needs is built first, whichever thread comes first."""
-    turns, order = Turns(["a", "b", "c"]), []
-
-    def go(name: str) -> None:
-        turns.wait(name)
-        order.append(name)
-        turns.done(name)
-
-    threads = [threading.Thread(target=go, args=(name,)) for name in "cba"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANG_S)
-
-    assert order == ["a", "b", "c"]
-
-
 def test_who_needs_no_turn_holds_nobody_up_and_who_comes_late_has_one() -> None:
-    """Another process may have installed it; a release that is not there is built."""
+    """A tool may be there meanwhile, or be built for want of a release."""
     turns = Turns(["a", "b"])
     turns.done("a")
     turns.done("a")
     turns.wait("b")
-
     turns.add("late")
     turns.done("b")
     turns.wait("late")
 
 
-def test_who_waits_is_told_that_there_is_nothing_to_wait_for() -> None:
+def test_who_waits_for_a_turn_is_told_when_there_is_none_any_more() -> None:
     """One failed build ends the installation; no thread may be left."""
-    turns = Turns(["a", "b"])
-    ended: list[str] = []
+    turns, ended = Turns(["a", "b"]), list[str]()
 
     def go() -> None:
         with pytest.raises(TurnsEndedError):

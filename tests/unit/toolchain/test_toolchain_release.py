@@ -208,35 +208,35 @@ def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
     assert re.search(said, reason)
 
 
-def test_a_wrong_digest_is_refused_or_built_instead(
-    site: Site, tool: Tool, capfd: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "case",
+    [
+        # It is the only thing that stands between a server and this machine.
+        ("ab" * 32, {}, f"should have {'ab' * 32}", "tampered with"),
+        # What was checked against a signature, say, wins over what is published.
+        (None, {URL: "cd" * 32}, f"should have {'cd' * 32}", "tampered with"),
+        # Whatever the server gives would be run.
+        ("nothing of the kind", {}, "hello: .*no SHA-256 digest of hello", "digest"),
+    ],
+    ids=["wrong", "pinned", "unknown"],
+)
+def test_without_the_right_digest_a_release_is_refused_or_built_instead(
+    site: Site,
+    tool: Tool,
+    case: tuple[str | None, dict[str, str], str, str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The digest is the only thing that stands between a server and this machine."""
-    site.publish(digest="ab" * 32)
+    """Each for the reason above it."""
+    published, pins, said, told = case
+    site.publish(digest=published)
 
-    with pytest.raises(StowageError, match=f"should have {'ab' * 32}"):
-        site.install(tool, RELEASE)
-    assert [path.name for path in tool_folder(tool).iterdir()] == [".lock"]
+    with pytest.raises(StowageError, match=said):
+        site.install(tool, RELEASE, pins)
+    left = tool_folder(tool)
+    assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
 
-    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
-    assert "tampered with" in capfd.readouterr().err
-
-
-def test_a_pin_wins_over_what_is_published(site: Site, tool: Tool) -> None:
-    """It was checked against a signature, say; the server may have been changed."""
-    site.publish()
-
-    with pytest.raises(StowageError, match="should have"):
-        site.install(tool, RELEASE, pins={URL: "cd" * 32})
-
-
-def test_what_has_no_known_digest_is_not_taken(site: Site, tool: Tool) -> None:
-    """Whatever the server gives would be run."""
-    site.publish(digest="nothing of the kind")
-
-    with pytest.raises(StowageError, match=r"hello: .*no SHA-256 digest of hello"):
-        site.install(tool, RELEASE)
-    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
+    assert source_of(site.install(tool, AUTO, pins)) == SourceKind.GO
+    assert told in capfd.readouterr().err
 
 
 def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
@@ -244,18 +244,13 @@ def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
 ) -> None:
     """Beside the archive; from the project itself only a pin will do."""
     site.publish()
-    tool = a_released_tool(tmp_path / "m", URL)
-
-    assert source_of(site.install(tool, RELEASE)) == RELEASE
-
-
-def test_a_project_without_digests_is_named(tool: Tool, site: Site) -> None:
-    """With the way out, which is a pin."""
     archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
-    unknown = replace(tool, archive=archive)
-
+    unknown = replace(a_released_tool(tmp_path / "m", URL), archive=archive)
     with pytest.raises(StowageError, match=r"publishes no digest[^$]*--pins"):
         install_missing([unknown], a_manifest(unknown), ToolSource(RELEASE), PATIENT)
+
+    tool = a_released_tool(tmp_path / "m", URL)
+    assert source_of(site.install(tool, RELEASE)) == RELEASE
 
 
 def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
@@ -336,18 +331,12 @@ def test_the_environment_decides_where_nobody_else_does(
 
 
 def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
-    """So that the project's own lists can be pasted."""
-    pins = tmp_path / "pins"
-    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
-
-    assert read_pins(pins) == {URL: "a1" * 32}
-
-
-def test_malformed_pins_are_all_named_by_line(tmp_path: Path) -> None:
-    """One issue a run would take many runs; of a missing file it is the path."""
+    """The project's own lists can be pasted; what is wrong is named by its line."""
     pins = tmp_path / "pins"
     with pytest.raises(InputError, match="No such file"):
         read_pins(pins)
+    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
+    assert read_pins(pins) == {URL: "a1" * 32}
     pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
 
     with pytest.raises(InputError, match=r"line 1 .*line 3 "):

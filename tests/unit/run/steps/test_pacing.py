@@ -66,45 +66,44 @@ class FakeCluster:
         return act
 
 
-def test_each_pod_comes_at_its_time() -> None:
-    """The times are counted from one start."""
-    cluster = FakeCluster()
+@pytest.mark.parametrize(
+    ("cluster", "times_s", "done_s", "pacing"),
+    [
+        # The times are counted from one start.
+        (FakeCluster(), [0, 0.5, 0.5, 2], [0, 0.5, 0.5, 2], Pacing(4, 0, 0.0)),
+        # A thousand pods, each 1 ms late, must not end a second late.
+        (
+            FakeCluster(oversleep_s=0.001),
+            [n / 100 for n in range(1, 1001)],
+            [n / 100 + 0.001 for n in range(1, 1001)],
+            Pacing(1000, 0, 0.001),
+        ),
+        # The time that a request takes is taken from the pause.
+        (
+            FakeCluster(work_s=0.005),
+            [n / 100 for n in range(100)],
+            [n / 100 for n in range(100)],
+            Pacing(100, 0, 0.0),
+        ),
+        # A rate that the API server cannot keep up with must not go unnoticed.
+        (
+            FakeCluster(work_s=0.1),
+            [0, 0.01, 0.02, 0.03],
+            [0, 0.1, 0.2, 0.3],
+            Pacing(4, 3, 0.27),
+        ),
+    ],
+    ids=["in time", "pauses too long", "slow requests", "late"],
+)
+def test_each_pod_comes_at_its_time_or_at_once_and_is_counted(
+    cluster: FakeCluster, times_s: list[float], done_s: list[float], pacing: Pacing
+) -> None:
+    """Each for the reason above it."""
+    found = cluster.run(times_s)
 
-    pacing = cluster.run([0.0, 0.5, 0.5, 2.0])
-
-    assert cluster.done_s == {"p0": 0.0, "p1": 0.5, "p2": 0.5, "p3": 2.0}
-    assert pacing == Pacing(done=4, late=0, latest_s=0.0)
-
-
-def test_pauses_that_are_too_long_do_not_add_up() -> None:
-    """A thousand pods, each 1 ms late, must not end a second late."""
-    cluster = FakeCluster(oversleep_s=0.001)
-
-    pacing = cluster.run([n * 0.01 for n in range(1, 1001)])
-
-    assert cluster.done_s["p999"] == pytest.approx(10.0, abs=0.002)
-    assert pacing.late == 0
-    assert pacing.latest_s == pytest.approx(0.001)
-
-
-def test_requests_that_take_time_do_not_put_off_the_next_pod() -> None:
-    """The time that a request takes is taken from the pause."""
-    cluster = FakeCluster(work_s=0.005)
-
-    cluster.run([n * 0.01 for n in range(100)])
-
-    assert cluster.done_s["p99"] == pytest.approx(0.99)
-
-
-def test_late_pods_come_at_once_and_are_counted() -> None:
-    """A rate that the API server cannot keep up with must not go unnoticed."""
-    cluster = FakeCluster(work_s=0.1)
-
-    pacing = cluster.run([0.0, 0.01, 0.02, 0.03])
-
-    assert cluster.done_s == {"p0": 0.0, "p1": 0.1, "p2": 0.2, "p3": 0.3}
-    assert (pacing.done, pacing.late) == (4, 3)
-    assert pacing.latest_s == pytest.approx(0.27)
+    assert list(cluster.done_s.values()) == pytest.approx(done_s, abs=1e-5)
+    assert (found.done, found.late) == (pacing.done, pacing.late)
+    assert found.latest_s == pytest.approx(pacing.latest_s, abs=1e-5)
 
 
 def test_a_pod_that_is_too_late_ends_it() -> None:
