@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from stowage_testbed.cluster.kwokctl_config import (
 from stowage_testbed.cluster.ports import Ports
 
 PORTS = Ports(1, 2, 3, 4, 5)
+Documents = list[dict[str, Any]]
 OWN = {"kube-apiserver": {"v": "4"}}
 
 
@@ -29,22 +29,22 @@ def _no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
 
 
-def rendered(extra: ExtraArgs) -> list[dict[str, Any]]:
+def rendered(extra: ExtraArgs) -> Documents:
     """Return the documents of one cluster's configuration."""
     text = render_config("1.37", PORTS, extra)
     return list(yaml.safe_load_all(text))
 
 
 @pytest.fixture
-def documents() -> list[dict[str, Any]]:
+def documents() -> Documents:
     return rendered(OWN)
 
 
-def stages(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def stages(documents: Documents) -> Documents:
     return [d["spec"] for d in documents if d["kind"] == "Stage"]
 
 
-def test_no_stage_draws_lots(documents: list[dict[str, Any]]) -> None:
+def test_no_stage_draws_lots(documents: Documents) -> None:
     """KWOK jitters delays and weighs stages with a generator that has no seed."""
     for stage in stages(documents):
         assert not [key for key in stage if key.startswith("weight")]
@@ -52,7 +52,7 @@ def test_no_stage_draws_lots(documents: list[dict[str, Any]]) -> None:
 
 
 def test_nothing_takes_time_but_what_pods_ask_for_and_a_graceful_end(
-    documents: list[dict[str, Any]],
+    documents: Documents,
 ) -> None:
     """A pause of KWOK's own would be counted as the scheduler's.
 
@@ -69,7 +69,7 @@ def test_nothing_takes_time_but_what_pods_ask_for_and_a_graceful_end(
     ]
 
 
-def test_no_two_stages_match_one_pod(documents: list[dict[str, Any]]) -> None:
+def test_no_two_stages_match_one_pod(documents: Documents) -> None:
     """Among several matches KWOK draws lots."""
     pods = [s for s in stages(documents) if s["resourceRef"]["kind"] == "Pod"]
     conditions = [
@@ -85,40 +85,35 @@ def test_no_two_stages_match_one_pod(documents: list[dict[str, Any]]) -> None:
     assert phases == [("In", ["Pending"]), ("In", ["Running"])]
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        # kwokctl's default is every interface, with an administrator's rights on etcd.
-        ("bindAddress", "127.0.0.1"),
-        # Two schedulers of one name would race for every pod.
-        ("disable", ["kube-scheduler"]),
-        # A release without a permission must fail as it would elsewhere.
-        ("securePort", True),
-        ("kubeAuthorization", True),
-        # kwokctl counts down from one fixed port: two starts at once would collide.
-        ("kubeApiserverPort", 1),
-        ("etcdPort", 2),
-        ("etcdPeerPort", 3),
-        ("kubeControllerManagerPort", 4),
-        ("kwokControllerPort", 5),
-    ],
-)
-def test_a_default_of_kwokctl_is_overridden(
-    documents: list[dict[str, Any]], option: str, value: object
-) -> None:
+def test_defaults_of_kwokctl_are_overridden(documents: Documents) -> None:
     """Each for a reason of its own."""
-    assert documents[0]["options"][option] == value
+    wanted = {
+        # kwokctl's default is every interface, with an administrator's rights on etcd.
+        "bindAddress": "127.0.0.1",
+        # Two schedulers of one name would race for every pod.
+        "disable": ["kube-scheduler"],
+        # A release without a permission must fail as it would elsewhere.
+        "securePort": True,
+        "kubeAuthorization": True,
+        # kwokctl counts down from one fixed port: two starts at once would collide.
+        "kubeApiserverPort": 1,
+        "etcdPort": 2,
+        "etcdPeerPort": 3,
+        "kubeControllerManagerPort": 4,
+        "kwokControllerPort": 5,
+    }
+    options = documents[0]["options"]
+
+    assert {name: options.get(name) for name in wanted} == wanted
 
 
-def arguments(documents: Sequence[dict[str, Any]], component: str) -> dict[str, str]:
+def arguments(documents: Documents, component: str) -> dict[str, str]:
     """Return a component's further arguments."""
     patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
     return {one["key"]: one["value"] for one in patches[component]}
 
 
-def test_the_components_arguments_bound_what_they_do(
-    documents: list[dict[str, Any]],
-) -> None:
+def test_the_components_arguments_bound_what_they_do(documents: Documents) -> None:
     """Of other nodes' pods, of the disk, and of metrics that nobody has asked for."""
     server = arguments(documents, "kube-apiserver")
     kwok = arguments(documents, "kwok-controller")
@@ -144,9 +139,7 @@ def test_metrics_and_other_arguments_go_together(tmp_path: Path) -> None:
     assert server["requestheader-allowed-names"] == "kwok-admin"
 
 
-def test_etcd_listens_in_the_cluster_s_folder_only(
-    documents: list[dict[str, Any]],
-) -> None:
+def test_etcd_listens_in_the_cluster_s_folder_only(documents: Documents) -> None:
     """Whoever reaches it on a port has commands run as this user."""
     patches = {p["name"]: p["extraArgs"] for p in documents[0]["componentsPatches"]}
     replaced = [one for one in patches["etcd"] if one.get("override")]
@@ -181,9 +174,7 @@ class KindConfig:
         self.arguments = {one["name"]: one["value"] for one in self.server["extraArgs"]}
 
 
-def test_kind_listens_on_loopback_and_runs_nothing_that_nobody_needs(
-    tmp_path: Path,
-) -> None:
+def test_kind_listens_on_loopback_and_runs_only_what_is_needed(tmp_path: Path) -> None:
     """What kubeadm adds by default would be placed by the scheduler under test."""
     config = KindConfig(tmp_path)
 

@@ -92,11 +92,14 @@ def test_only_names_that_can_be_folders_of_ours_are_taken() -> None:
             check_name(name)
 
 
-def test_the_port_that_was_asked_for_is_the_api_servers() -> None:
-    """Scripts rely on it."""
-    free = choose_ports(None, taken=(), start=500).kube_apiserver
+def test_ports_lie_below_those_of_outgoing_connections() -> None:
+    """Any connection could take such a port; the first is the one asked for."""
+    ports = choose_ports(None, taken=(), start=LAST - FIRST - 1)
+    asked_for = ports.kube_apiserver
 
-    assert choose_ports(free, taken=(), start=0).kube_apiserver == free
+    assert len(set(ports.all())) == len(ports.all())
+    assert all(FIRST <= port < LAST for port in ports.all())
+    assert choose_ports(asked_for, taken=(), start=0).kube_apiserver == asked_for
 
 
 def test_a_port_beside_a_cluster_is_free_and_none_of_a_control_planes() -> None:
@@ -108,14 +111,6 @@ def test_a_port_beside_a_cluster_is_free_and_none_of_a_control_planes() -> None:
 
         assert port_beside("mine") != first
     assert not FIRST <= first < LAST
-
-
-def test_ports_lie_below_those_of_outgoing_connections() -> None:
-    """Any connection could take such a port between its choice and its use."""
-    ports = choose_ports(None, taken=(), start=LAST - FIRST - 1).all()
-
-    assert len(set(ports)) == len(ports)
-    assert all(FIRST <= port < LAST for port in ports)
 
 
 def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
@@ -178,20 +173,13 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
 
 
 def test_a_component_has_ended_only_if_it_was_started(clusters: Path) -> None:
-    """Else a slow start looks like a failure."""
+    """Else a slow start looks like a failure, of which the log is told in short."""
     folder, _ = a_cluster(clusters)
-
     pid_file(folder, API_SERVER).write_text(str(2**22 + 1))  # above the kernel's limit
+    log_file(folder, ETCD).write_text("\n".join(f"line {i}\n" for i in range(100)))
 
     assert has_ended(folder, API_SERVER)
     assert not has_ended(folder, ETCD)
-
-
-def test_a_log_tail_is_short_and_has_no_empty_lines(clusters: Path) -> None:
-    """It goes into an error message."""
-    folder, _ = a_cluster(clusters)
-    log_file(folder, ETCD).write_text("\n".join(f"line {i}\n" for i in range(100)))
-
     assert log_tail(log_file(folder, ETCD), 2) == ["line 98", "line 99"]
     assert log_tail(log_file(folder, API_SERVER)) == []
 
@@ -212,9 +200,7 @@ def test_a_cluster_remembers_how_it_is_run(clusters: Path, backend: Backend) -> 
     assert new_cluster(backend, "two").backend is backend
 
 
-def test_a_record_of_an_older_version_is_a_cluster_without_containers(
-    clusters: Path,
-) -> None:
+def test_a_record_of_an_older_version_is_of_no_containers(clusters: Path) -> None:
     """It may be up while Stowage is updated."""
     workdir = on_backend(clusters, "one", Backend.KWOK_BINARY)
     file = workdir / "owner.json"
@@ -229,9 +215,7 @@ def test_a_record_of_an_older_version_is_a_cluster_without_containers(
     assert owner.backend is Backend.KWOK_BINARY
 
 
-def test_a_missing_cluster_is_answered_with_those_that_are_there(
-    clusters: Path,
-) -> None:
+def test_a_missing_cluster_is_answered_with_those_there_are(clusters: Path) -> None:
     """Most often the name was mistyped, else one has to be brought up."""
     with pytest.raises(StowageError, match="stowage up two"):
         existing_cluster("two")
@@ -240,9 +224,7 @@ def test_a_missing_cluster_is_answered_with_those_that_are_there(
         existing_cluster("two")
 
 
-def test_containers_of_an_engine_that_is_away_are_not_forgotten(
-    clusters: Path,
-) -> None:
+def test_containers_of_an_absent_engine_are_not_forgotten(clusters: Path) -> None:
     """Nobody would know of them later; who needs no Docker is not stopped by it."""
     workdir = on_backend(clusters, "one", Backend.KIND, NOBODY)
     with pytest.raises(EngineUnreachableError, match="nowhere"):
@@ -318,18 +300,15 @@ def test_a_fault_is_a_known_error_and_leaves_nothing(
     assert [path.name for path in clusters.glob("[!.]*")] == []
 
 
-def test_an_unknown_scheduler_is_refused_with_the_choices() -> None:
-    """Who mistypes one should not have to look for the page that lists them."""
-    result = CliRunner().invoke(app, ["up", "--scheduler", "other"])
+def test_an_unknown_scheduler_is_refused_and_an_idle_purge_is_not() -> None:
+    """Who mistypes sees the choices; scripts that clean up go on."""
+    run = CliRunner().invoke
+    unknown = run(app, ["up", "--scheduler", "other"])
 
-    assert result.exit_code == 2
-    assert all(name in result.output for name in ("stock", "stowage", "none"))
-
-
-def test_an_empty_list_and_an_idle_purge_are_no_errors() -> None:
-    """Both run in scripts that clean up."""
-    assert CliRunner().invoke(app, ["list"]).stdout == ""
-    assert CliRunner().invoke(app, ["purge"]).stdout == "nothing to remove\n"
+    assert unknown.exit_code == 2
+    assert all(name in unknown.output for name in ("stock", "stowage", "none"))
+    assert run(app, ["list"]).stdout == ""
+    assert run(app, ["purge"]).stdout == "nothing to remove\n"
 
 
 WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
@@ -365,9 +344,7 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
-def test_marked_processes_are_killed_and_no_others(
-    start: Start, tmp_path: Path
-) -> None:
+def test_marked_processes_alone_are_killed(start: Start, tmp_path: Path) -> None:
     """A parent may not have written the id down; others are the user's."""
     process = start(WAIT, marked_environment(tmp_path, os.environ))
     other = start(WAIT, marked_environment(tmp_path / "other", os.environ))
@@ -381,9 +358,7 @@ def test_marked_processes_are_killed_and_no_others(
     assert (other.poll(), unmarked.poll()) == (None, None)
 
 
-def test_descendants_without_the_mark_are_killed_too(
-    start: Start, tmp_path: Path
-) -> None:
+def test_descendants_without_it_are_killed_too(start: Start, tmp_path: Path) -> None:
     """A release's container has an environment of its own."""
     parent = start(WITH_CHILD, marked_environment(tmp_path, os.environ))
     (child,) = psutil.Process(parent.pid).children()

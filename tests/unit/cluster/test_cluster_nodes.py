@@ -62,9 +62,7 @@ def test_a_full_spec_is_read() -> None:
         ("cpu=x,memory=y,foo=1", ["cpu: 'x'", "memory: 'y'", "'foo' is none of"]),
     ],
 )
-def test_issues_are_all_named_with_field_and_value(
-    spec: str, issues: list[str]
-) -> None:
+def test_issues_are_all_named_by_field_and_value(spec: str, issues: list[str]) -> None:
     """One issue a run would take many runs."""
     with pytest.raises(NodePoolError) as caught:
         parse_node_spec(spec)

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -142,14 +142,10 @@ def test_the_last_log_lines_are_reported(cluster: Folder) -> None:
     """They mostly name the cause, and the folder is gone a moment later."""
     cluster.start(HOST_PODS).kill()
 
-    error = end_of(cluster)
-
-    assert "(hostpods.log):\n  first line\n  last line" in str(error)
+    assert "(hostpods.log):\n  first line\n  last line" in str(end_of(cluster))
 
 
-def test_no_code_on_the_way_takes_the_end_for_a_failure_of_its_own(
-    cluster: Folder,
-) -> None:
+def test_no_code_takes_the_end_for_a_failure_of_its_own(cluster: Folder) -> None:
     """A scenario's errors are caught, and the next scenario would begin."""
     after(0.2, cluster.start(ETCD).kill)
     survived = []
@@ -176,9 +172,7 @@ def test_an_error_that_a_death_has_caused_gives_way_to_it(cluster: Folder) -> No
     assert "etcd has ended" in str(end_of(cluster, ask))
 
 
-def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
-    cluster: Folder,
-) -> None:
+def test_a_process_that_took_over_a_number_is_another(cluster: Folder) -> None:
     """Numbers are used again; this one is a process of somebody else."""
     with subprocess.Popen(["sleep", "60"]) as other:
         pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
@@ -281,9 +275,7 @@ def test_an_etcd_that_takes_no_writes_ends_the_block(cluster: Folder) -> None:
     assert "etcd has reached its quota" in str(error)
 
 
-def test_what_a_fault_does_to_etcd_ends_nothing_until_it_is_watched_again(
-    cluster: Folder,
-) -> None:
+def test_what_a_fault_does_to_etcd_ends_nothing(cluster: Folder) -> None:
     """Faults fill it or kill it on purpose, and start it again."""
     child, done = cluster.start(ETCD), []
 
@@ -304,9 +296,7 @@ def test_what_a_fault_does_to_etcd_ends_nothing_until_it_is_watched_again(
     assert done == ["ended"]
 
 
-def test_a_container_is_missed_where_it_is_needed_unless_it_ends_on_purpose(
-    cluster: Folder,
-) -> None:
+def test_a_container_that_ends_is_missed_where_it_is_needed(cluster: Folder) -> None:
     """A scheduler that was killed is started again, and nobody knew of it."""
     ended = EndedContainer("stowage-system/stowage-x", "scheduler", 137, "no.log")
     record, done = EndedContainers(cluster.workdir), []
@@ -377,16 +367,6 @@ def test_the_inner_of_two_blocks_ends_alone() -> None:
     assert done == ["inner"]
 
 
-def test_nothing_of_it_is_left_behind() -> None:
-    """The runner is also a library."""
-    former = signal.getsignal(signal.SIGRTMIN)
-
-    with ended_early():
-        pass
-
-    assert signal.getsignal(signal.SIGRTMIN) == former
-
-
 @pytest.mark.parametrize(
     ("number", "error"),
     [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)],
@@ -441,14 +421,20 @@ def test_what_others_drop_is_still_reported() -> None:
     assert [str(one.exc_value) for one in raised] == ["of no interest"]
 
 
-def test_former_handlers_come_back() -> None:
+@pytest.mark.parametrize(
+    ("block", "number"),
+    [(ending_cleanly, signal.SIGINT), (ended_early, signal.SIGRTMIN)],
+)
+def test_former_handlers_come_back(
+    block: Callable[[], AbstractContextManager[object]], number: signal.Signals
+) -> None:
     """The runner is also a library: pytest has handlers of its own."""
-    former = signal.getsignal(signal.SIGINT)
+    former = signal.getsignal(number)
 
-    with ending_cleanly():
-        assert signal.getsignal(signal.SIGINT) is not former
+    with block():
+        assert signal.getsignal(number) is not former
 
-    assert signal.getsignal(signal.SIGINT) is former
+    assert signal.getsignal(number) is former
 
 
 class HitGoingDown(SilentCluster):
@@ -468,9 +454,7 @@ class HitGoingDown(SilentCluster):
         self.downs.append("done")
 
 
-def test_an_interrupt_in_the_middle_of_going_down_does_not_stop_it(
-    tmp_path: Path,
-) -> None:
+def test_an_interrupt_while_going_down_does_not_stop_it(tmp_path: Path) -> None:
     """The clean-up of a run that ends by itself can be hit as well."""
     cluster = HitGoingDown(tmp_path)
 

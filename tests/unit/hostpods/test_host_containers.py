@@ -106,9 +106,7 @@ class ContainerHarness:
 
 @pytest.mark.parametrize("code", [0, 1])
 @in_a_loop
-async def test_a_container_that_ends_is_started_again(
-    tmp_path: Path, code: int
-) -> None:
+async def test_a_container_that_ends_is_restarted(tmp_path: Path, code: int) -> None:
     """A service comes back, however it ended, and the log of a crash survives it."""
     container = a_container("sh", "-c", f"echo out; echo err >&2; exit {code}")
     harness = ContainerHarness(tmp_path, container, JumpingClock())
@@ -169,14 +167,18 @@ async def test_what_cannot_start_waits_with_a_reason(
     assert message in harness.seen[0].message
 
 
+def looking_for(flag: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "exec": {"command": ["test", "-e", str(flag)]},
+        "failureThreshold": 1,
+    } | more
+
+
 @in_a_loop
-async def test_readiness_follows_its_probe_and_ends_with_the_process(
-    tmp_path: Path,
-) -> None:
+async def test_readiness_follows_its_probe(tmp_path: Path) -> None:
     """`Ready` has to mean that the probe said so."""
     flag = tmp_path / "ready"
-    probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
-    probe["failureThreshold"] = 1
+    probe = looking_for(flag, periodSeconds=0.05)
 
     container = a_container("sleep", "600", readinessProbe=probe)
     harness = ContainerHarness(tmp_path, container)
@@ -192,15 +194,11 @@ async def test_readiness_follows_its_probe_and_ends_with_the_process(
 @in_a_loop
 async def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
     """A process that hangs is replaced, with the probe's words as the reason."""
-    probe = {
-        "exec": {"command": ["sh", "-c", "echo stuck; exit 1"]},
-        "periodSeconds": 0.01,
-        "failureThreshold": 2,
-    }
+    command = {"command": ["sh", "-c", "echo stuck; exit 1"]}
+    probe = {"exec": command, "periodSeconds": 0.01, "failureThreshold": 2}
 
-    harness = ContainerHarness(
-        tmp_path, a_container("sleep", "600", livenessProbe=probe)
-    )
+    container = a_container("sleep", "600", livenessProbe=probe)
+    harness = ContainerHarness(tmp_path, container)
     async with harness.running():
         await harness.until(lambda: harness.record.last is not None)
         last = harness.record.last
@@ -213,12 +211,10 @@ async def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None
 async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     """A slow start must not be taken for a hang."""
     flag = tmp_path / "up"
-    startup = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.02}
-    startup["failureThreshold"] = 10_000
-    liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
+    startup = looking_for(flag, periodSeconds=0.02, failureThreshold=10_000)
 
     container = a_container(
-        "sleep", "600", startupProbe=startup, livenessProbe=liveness
+        "sleep", "600", startupProbe=startup, livenessProbe=looking_for(flag)
     )
     harness = ContainerHarness(tmp_path, container)
     async with harness.running():
@@ -230,29 +226,29 @@ async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
         assert harness.record.restarts == 0
 
 
+@pytest.mark.parametrize(
+    ("trap", "grace_s", "code", "said"),
+    [
+        # A scheduler gives its lease back when it is asked to end.
+        ("echo bye; exit 7", 10, 7, "up\nbye\n"),
+        # A pod that ignores SIGTERM must still go away.
+        ("", 0.1, 128 + signal.SIGKILL, "up\n"),
+    ],
+    ids=["gentle", "ignored"],
+)
 @in_a_loop
-async def test_stopping_is_gentle_first(tmp_path: Path) -> None:
-    """A scheduler gives its lease back when it is asked to end."""
-    script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
+async def test_stopping_asks_first_and_kills_after_the_grace_period(
+    tmp_path: Path, trap: str, grace_s: float, code: int, said: str
+) -> None:
+    """Each for the reason above it."""
+    script = f"trap '{trap}' TERM; echo up; while :; do sleep 0.05; done"
 
     harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-    async with harness.running(grace_s=10):
+    async with harness.running(grace_s):
         await harness.until_up()
     assert isinstance(harness.record.state, Terminated)
-    assert harness.record.state.code == 7
-    assert harness.log.read_text() == "up\nbye\n"
-
-
-@in_a_loop
-async def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
-    """A pod that ignores SIGTERM must still go away."""
-    script = "trap '' TERM; echo up; while :; do sleep 0.05; done"
-
-    harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-    async with harness.running(grace_s=0.1):
-        await harness.until_up()
-    assert isinstance(harness.record.state, Terminated)
-    assert harness.record.state.code == 128 + signal.SIGKILL
+    assert harness.record.state.code == code
+    assert harness.log.read_text() == said
 
 
 def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:
@@ -273,15 +269,6 @@ def a_command(cwd: Path, *argv: str) -> Command:
 
 def a_script(cwd: Path, script: str) -> Command:
     return a_command(cwd, "sh", "-c", script)
-
-
-def wait_gone(pids: list[int]) -> None:
-    wait_until(
-        f"processes {pids} to be gone",
-        lambda: [pid for pid in pids if psutil.pid_exists(pid)],
-        lambda alive: not alive,
-        timeout_s=HANG_S,
-    )
 
 
 def lines_of(log: Path, count: int) -> list[str]:
@@ -371,12 +358,12 @@ def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
 
         process.kill()
 
-    wait_gone(pids)
-
-
-def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
-    """A probe that hangs must not pile up."""
-    assert asyncio.run(run_to_end(a_command(tmp_path, "sleep", "600"), 0.1)) is None
+    wait_until(
+        "all of them to be gone",
+        lambda: [pid for pid in pids if psutil.pid_exists(pid)],
+        lambda alive: not alive,
+        timeout_s=HANG_S,
+    )
 
 
 def a_probed(folder: Path, **container: Any) -> Probed:
@@ -384,7 +371,7 @@ def a_probed(folder: Path, **container: Any) -> Probed:
 
 
 def probe(action: dict[str, Any], folder: Path, **container: Any) -> Outcome:
-    asking = a_probed(folder, **container).ask({**action, "timeoutSeconds": 2})
+    asking = a_probed(folder, **container).ask({"timeoutSeconds": 2, **action})
     return asyncio.run(asking)
 
 
@@ -433,37 +420,34 @@ def test_https_does_not_ask_who_answers() -> None:
     assert not context.check_hostname
 
 
-def test_a_port_that_nobody_has_is_a_failure_not_a_crash(tmp_path: Path) -> None:
-    """The usual case while a process starts."""
-    with a_server() as port:
-        pass
-
-    assert "refused" in probe({"httpGet": {"port": port}}, tmp_path).message
-
-
-@pytest.mark.parametrize(("code", "ok"), [(0, True), (1, False)])
-def test_exec_counts_the_exit_code(tmp_path: Path, code: int, ok: bool) -> None:
-    """The output is the reason that the status shows."""
-    script = f"echo because; exit {code}"
-    outcome = probe({"exec": {"command": ["sh", "-c", script]}}, tmp_path)
-
-    assert (outcome.ok, outcome.message) == (ok, f"exit code {code}: because")
-
-
 @pytest.mark.parametrize(
-    ("action", "said"),
+    ("action", "ok", "said"),
     [
-        ({"exec": {"command": ["/no/such"]}}, "/no/such"),
-        ({"httpGet": {"port": "nope"}}, "no port named 'nope'"),
+        ({"exec": {"command": ["echo", "because"]}}, True, "exit code 0: because"),
+        (
+            {"exec": {"command": ["sh", "-c", "echo because; exit 1"]}},
+            False,
+            "exit code 1: because",
+        ),
+        ({"exec": {"command": ["/no/such"]}}, False, "/no/such"),
+        # One that hangs must not pile up.
+        (
+            {"exec": {"command": ["sleep", "600"]}, "timeoutSeconds": 0.1},
+            False,
+            "took longer than 0.1 s",
+        ),
+        ({"httpGet": {"port": "nope"}}, False, "no port named 'nope'"),
+        # Port 1 has nobody, as any while a process starts.
+        ({"httpGet": {"port": 1}}, False, "refused"),
     ],
 )
-def test_a_misspelt_probe_is_a_failure_that_names_it(
-    tmp_path: Path, action: dict[str, Any], said: str
+def test_an_outcome_shows_what_was_seen(
+    tmp_path: Path, action: dict[str, Any], ok: bool, said: str
 ) -> None:
-    """It must not take the daemon down, nor fail for ever without a reason."""
+    """What cannot be asked is a failure with its reason, not the daemon's end."""
     outcome = probe(action, tmp_path)
 
-    assert not outcome.ok
+    assert outcome.ok is ok
     assert said in outcome.message
 
 

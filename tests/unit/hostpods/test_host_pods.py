@@ -35,7 +35,7 @@ from stowage_testbed.hostpods.states import (
     Waiting,
 )
 from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
-from stowage_testbed.hostpods.supported import unenforced_settings, unsupported_fields
+from stowage_testbed.hostpods.supported import unsupported_fields
 from stowage_testbed.hostpods.volume_writing import (
     FileContent,
     remove_tree,
@@ -135,9 +135,7 @@ def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> No
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_daemon_that_tolerates_any_node_is_not_run_on_this_machine(
-    tmp_path: Path,
-) -> None:
+def test_a_daemon_that_tolerates_any_node_is_not_run_here(tmp_path: Path) -> None:
     """It is somebody's manifest, perhaps of a driver; it is ready as on a fake node."""
     command = a_container("touch", str(tmp_path / "ran"))
     pod = a_pod(command, tolerations=[{"operator": "Exists"}])
@@ -146,9 +144,8 @@ def test_a_daemon_that_tolerates_any_node_is_not_run_on_this_machine(
 
     status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
     assert status["phase"] == "Running"
-    assert {"type": "Ready", "status": "True"}.items() <= status["conditions"][
-        2
-    ].items()
+    (ready,) = [one for one in status["conditions"] if one["type"] == "Ready"]
+    assert ready["status"] == "True"
     assert not (tmp_path / "ran").exists()
 
 
@@ -170,22 +167,6 @@ def asked_by(pod: Manifest, tmp_path: Path, awaited: Sequence[str]) -> dict[str,
 
     asyncio.run(run_for_a_moment())
     return dict(reversed(api.asked))  # the first of each
-
-
-def test_what_is_not_enforced_is_named() -> None:
-    """Whoever reads the log must not believe in an isolation that is not there."""
-    limits = {"limits": {"memory": "1Gi"}}
-    container = a_container(
-        "true", securityContext={"runAsNonRoot": True}, resources=limits
-    )
-    pod = a_pod(container, securityContext={"runAsUser": 65532})
-
-    assert unenforced_settings(pod) == [
-        "main.resources.limits",
-        "main.runAsNonRoot",
-        "pod.runAsUser",
-    ]
-    assert unenforced_settings(a_pod(PLAIN)) == []
 
 
 class Node:
@@ -280,37 +261,31 @@ def test_a_token_is_renewed_when_most_of_its_life_has_passed(tmp_path: Path) -> 
     assert seen == ["robot-1", "robot-1", "robot-2", "robot-2", "robot-3"]
 
 
+def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Two files that belong together must never be of two versions."""
+    folder = tmp_path / "v"
+    old = {"a": FileContent(b"1", 0o600), "gone": FileContent(b"x", 0o600)}
+    new = {"a": FileContent(b"2", 0o600), "b/c": FileContent(b"2", 0o400)}
+    write_atomically(folder, old)
+    opened = (folder / "..data").resolve()
+
+    assert write_atomically(folder, new)
+
+    assert files(folder) == {"a": "2", "b/c": "2"}
+    assert (folder / "..data").resolve() != opened
+    assert not opened.exists()
+    assert not write_atomically(folder, new)
+    # The end of a pod leaves nothing, though folders are read-only.
+    remove_tree(folder)
+    assert not folder.exists()
+
+
 def test_an_empty_dir_keeps_what_was_written_into_it(tmp_path: Path) -> None:
     """It lives as long as the pod, through restarts and refreshes."""
     node = Node(tmp_path)
     (node.fill(emptyDir={}) / "kept").write_text("yes")
 
     assert (node.fill(emptyDir={}) / "kept").read_text() == "yes"
-
-
-def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Two files that belong together must never be of two versions."""
-    folder = tmp_path / "v"
-    old = {"a": FileContent(b"1", 0o600), "gone": FileContent(b"x", 0o600)}
-    new = {"a": FileContent(b"2", 0o600), "b": FileContent(b"2", 0o600)}
-    write_atomically(folder, old)
-    opened = (folder / "..data").resolve()
-
-    assert write_atomically(folder, new)
-
-    assert files(folder) == {"a": "2", "b": "2"}
-    assert (folder / "..data").resolve() != opened
-    assert not opened.exists()
-    assert not write_atomically(folder, new)
-
-
-def test_read_only_folders_can_be_removed(tmp_path: Path) -> None:
-    """The end of a pod must leave nothing, whoever runs the tests."""
-    write_atomically(tmp_path / "v", {"a/b": FileContent(b"1", 0o400)})
-
-    remove_tree(tmp_path / "v")
-
-    assert not (tmp_path / "v").exists()
 
 
 def mounts(folder: Path, pod: str = "one") -> Mounts:
@@ -325,9 +300,11 @@ def link(at: Mounts, path: Path | str) -> None:
 
 
 def test_two_containers_of_a_pod_share_a_mount(tmp_path: Path) -> None:
-    """The scheduler finds the optimiser's socket this way."""
+    """The scheduler finds the optimiser's socket so; a killed daemon left its link."""
     at = mounts(tmp_path)
     path = tmp_path / "mnt" / "deep" / "socket"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "hostpods" / "gone" / "volumes" / "v")
     link(at, path)
     link(at, path)
 
@@ -337,9 +314,7 @@ def test_two_containers_of_a_pod_share_a_mount(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/stowage", "{w}/mnt", "{w}/mnt/../secret"])
-def test_paths_outside_the_work_directory_are_refused(
-    tmp_path: Path, path: str
-) -> None:
+def test_paths_outside_the_work_folder_are_refused(tmp_path: Path, path: str) -> None:
     """A pod of the testbed must never change the machine."""
     with pytest.raises(HostPodsError, match="does not lie under"):
         link(mounts(tmp_path), path.format(w=tmp_path))
@@ -359,17 +334,6 @@ def test_a_path_that_another_pod_holds_is_refused(tmp_path: Path) -> None:
     assert "two" in str(path.resolve())
 
 
-def test_a_link_to_a_pod_that_is_gone_is_replaced(tmp_path: Path) -> None:
-    """A killed daemon leaves links behind."""
-    path = tmp_path / "mnt" / "v"
-    path.parent.mkdir()
-    path.symlink_to(tmp_path / "hostpods" / "gone" / "volumes" / "v")
-
-    link(mounts(tmp_path), path)
-
-    assert path.exists()
-
-
 def test_little_is_inherited_and_the_api_server_is_named() -> None:
     """Clients that look for the cluster find the real one."""
     variables = container_environment(a_container("true"), API_URL)
@@ -383,16 +347,13 @@ def test_little_is_inherited_and_the_api_server_is_named() -> None:
 
 def test_a_value_may_use_those_before_it() -> None:
     """The kubelet's order: what is said last and closest counts."""
-    env = [
-        {"name": "SIZE", "value": "10"},
-        {"name": "BOTH", "value": "$(SIZE)-$(KUBERNETES_SERVICE_PORT)"},
-        {"name": "KUBERNETES_SERVICE_PORT", "value": "1"},
-    ]
+    both, port = "$(SIZE)-$(KUBERNETES_SERVICE_PORT)", "KUBERNETES_SERVICE_PORT"
+    values = {"SIZE": "10", "BOTH": both, port: "1"}
+    env = [{"name": name, "value": value} for name, value in values.items()]
 
     variables = container_environment(a_container("true", env=env), API_URL)
 
-    assert variables["BOTH"] == "10-6443"
-    assert variables["KUBERNETES_SERVICE_PORT"] == "1"
+    assert (variables["BOTH"], variables[port]) == ("10-6443", "1")
 
 
 @pytest.mark.parametrize(
@@ -450,31 +411,23 @@ def conditions(
     return {condition["type"]: condition for condition in status["conditions"]}
 
 
-def test_ready_needs_every_container() -> None:
-    """A Deployment is available only when its whole pod is."""
-    composer = StatusComposer(T0)
-    records = [a_record(RUNNING, ready=True), a_record(RUNNING)]
-    half = PodState(volumes_ready=True, containers=records, finished=False)
-
-    shown = conditions(composer, half, T0)
-
+def test_ready_needs_every_container_and_says_what_the_probe_said() -> None:
+    """`helm --wait` only times out; this is where the reason can be read."""
+    waiting = a_record(RUNNING)
+    half = PodState(True, [a_record(RUNNING, ready=True), waiting], finished=False)
+    shown = conditions(StatusComposer(T0), half, T0)
     assert shown["Ready"]["status"] == "False"
     assert shown["ContainersReady"]["message"].endswith("status: ['main']")
-    ready = conditions(composer, a_state(RUNNING, ready=True), T0)
+
+    waiting.probe_failure = "readiness probe failed: 500 informer-sync failed"
+    shown = conditions(StatusComposer(T0), half, T0)
+    said = f"['main']; main: {waiting.probe_failure}"
+    assert shown["Ready"]["message"].endswith(said)
+
+    ready = conditions(StatusComposer(T0), a_state(RUNNING, ready=True), T0)
     assert ready["Ready"]["status"] == "True"
     others = {"PodReadyToStartContainers", "Initialized", "PodScheduled"}
     assert set(ready) == {"Ready", "ContainersReady", *others}
-
-
-def test_what_the_probe_said_is_in_the_condition() -> None:
-    """`helm --wait` only times out; this is where the reason can be read."""
-    record = a_record(RUNNING)
-    record.probe_failure = "readiness probe failed: 500 informer-sync failed"
-    state = PodState(volumes_ready=True, containers=[record], finished=False)
-
-    shown = conditions(StatusComposer(T0), state, T0)
-
-    assert shown["Ready"]["message"].endswith(f"['main']; main: {record.probe_failure}")
 
 
 def test_a_condition_keeps_the_time_of_its_last_change() -> None:
@@ -592,18 +545,27 @@ def test_a_watch_goes_on_where_the_last_one_ended() -> None:
     assert script.asked == ["list spec.nodeName=host", *watches]
 
 
-def test_a_forgotten_place_is_listed_again() -> None:
-    """410 Gone: what happened in between shows only in a listing."""
-    gone = {"code": 410, "message": "too old resource version"}
-    script = Script(listing(5, "a"), [("ERROR", gone)], listing(50, "b"))
-
-    assert watch(script) == [("LIST", ["a"]), ("LIST", ["b"])]
-    assert script.asked[-1] == "watch 50"
+GONE = {"code": 410, "message": "too old resource version"}
+AWAY = ApiUnreachableError("GET /api/v1/pods", "refused")
 
 
-def test_a_server_that_is_away_is_asked_again() -> None:
-    """The API server may be restarted by a fault test."""
-    away = ApiUnreachableError("GET /api/v1/pods", "refused")
-    script = Script(away, listing(5), away, listing(7, "c"))
-
-    assert watch(script) == [("LIST", []), ("LIST", ["c"])]
+@pytest.mark.parametrize(
+    ("script", "lists", "last"),
+    [
+        # What happened in between shows only in a listing.
+        (
+            Script(listing(5, "a"), [("ERROR", GONE)], listing(50, "b")),
+            [["a"], ["b"]],
+            "watch 50",
+        ),
+        # The API server may be restarted by a fault test.
+        (Script(AWAY, listing(5), AWAY, listing(7, "c")), [[], ["c"]], "watch 7"),
+    ],
+    ids=["forgotten", "away"],
+)
+def test_a_watch_that_broke_off_begins_with_a_listing(
+    script: Script, lists: list[list[str]], last: str
+) -> None:
+    """Each for the reason above it."""
+    assert watch(script) == [("LIST", names) for names in lists]
+    assert script.asked[-1] == last

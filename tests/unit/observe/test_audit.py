@@ -182,9 +182,7 @@ def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) 
         (None, ""),
     ],
 )
-def test_an_eviction_shows_which_pod_it_insists_on(
-    tmp_path: Path, asked: object, uid: str
-) -> None:
+def test_an_eviction_shows_its_pod(tmp_path: Path, asked: object, uid: str) -> None:
     """Names are used again; and one that makes no sense must not end the run."""
     record = json.loads(a_line(code=400)) | {"requestObject": asked}
     record["objectRef"]["subresource"] = "eviction"

@@ -69,9 +69,7 @@ def found(last: LastRelease, cluster: Cluster, wanted: Wanted = WANTED) -> bool:
     return last.find(wanted, cast("Objects", cluster)) is not None
 
 
-def test_the_same_is_found_again_until_it_is_given_up(
-    last: LastRelease, cluster: Cluster
-) -> None:
+def test_the_same_is_found_until_given_up(last: LastRelease, cluster: Cluster) -> None:
     """Starting anew costs more than most scenarios; one that failed has to."""
     assert found(last, cluster)
 
@@ -88,9 +86,7 @@ def test_the_same_is_found_again_until_it_is_given_up(
         replace(WANTED, values={"scheduler": {"logLevel": 4}}),
     ],
 )
-def test_another_one_is_not(
-    last: LastRelease, cluster: Cluster, wanted: Wanted
-) -> None:
+def test_another_is_not(last: LastRelease, cluster: Cluster, wanted: Wanted) -> None:
     """It would place otherwise."""
     assert not found(last, cluster, wanted)
 

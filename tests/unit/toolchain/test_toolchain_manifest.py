@@ -82,9 +82,7 @@ def test_a_minor_is_in_upstreams_support(minor: str) -> None:
     )
 
 
-def test_a_minor_is_chosen_by_option_variable_or_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_minor_is_chosen_or_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong word must name the right ones, and where it came from."""
     monkeypatch.delenv("STOWAGE_KUBERNETES", raising=False)
     assert choose_minor() == built_minors()[0]
@@ -147,9 +145,7 @@ def test_the_list_shows_what_is_missing() -> None:
         (["install", "--group", "comapre"], "no group of tools 'comapre'; the groups"),
     ],
 )
-def test_an_issue_is_a_message_with_the_way_out(
-    arguments: list[str], said: str
-) -> None:
+def test_an_issue_is_said_with_the_way_out(arguments: list[str], said: str) -> None:
     """The command line prints those without a traceback."""
     result = CliRunner().invoke(app, ["tools", *arguments])
 

@@ -164,9 +164,7 @@ def test_a_published_tool_is_installed(
 @pytest.mark.parametrize(
     "digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"]
 )
-def test_a_digest_is_read_as_projects_publish_it(
-    site: Site, tool: Tool, digest: str
-) -> None:
+def test_a_digest_is_read_as_published(site: Site, tool: Tool, digest: str) -> None:
     """Alone, or in a list of what `sha256sum` has written."""
     site.publish(digest=digest.format(hashlib.sha256(BINARY).hexdigest()))
 
@@ -239,9 +237,7 @@ def test_without_the_right_digest_a_release_is_refused_or_built_instead(
     assert told in capfd.readouterr().err
 
 
-def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_mirror_may_have_a_digest_of_its_own(site: Site, tmp_path: Path) -> None:
     """Beside the archive; from the project itself only a pin will do."""
     site.publish()
     archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
@@ -253,7 +249,7 @@ def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
     assert source_of(site.install(tool, RELEASE)) == RELEASE
 
 
-def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
+def test_our_own_tool_is_taken_only_of_these_sources(
     site: Site, tmp_path: Path
 ) -> None:
     """Whoever has changed them wants to run what is changed, whatever is asked for."""
@@ -298,7 +294,7 @@ def test_a_server_that_accepts_nothing_is_given_up_in_time(
     assert f"127.0.0.1:{port} cannot be reached" in capfd.readouterr().err
 
 
-def test_a_release_is_downloaded_while_others_are_built(
+def test_releases_come_while_others_are_built(
     site: Site, tool: Tool, tmp_path: Path
 ) -> None:
     """Both at once, and each says where it came from."""
@@ -312,9 +308,7 @@ def test_a_release_is_downloaded_while_others_are_built(
     assert source_of(binary_file(own)) == SourceKind.GO
 
 
-def test_the_environment_decides_where_nobody_else_does(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_environment_decides_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands that install tools themselves have no option for it."""
     monkeypatch.delenv("STOWAGE_SOURCE", raising=False)
     monkeypatch.delenv("STOWAGE_MIRROR", raising=False)

@@ -89,9 +89,7 @@ def install_and_note(tool: Tool, journal: Path, gate: Path) -> None:
     install_one(tool, fetch)
 
 
-def test_of_two_processes_one_installs_and_the_other_finds_it_done(
-    tmp_path: Path,
-) -> None:
+def test_of_two_processes_one_installs_for_both(tmp_path: Path) -> None:
     """CI runs jobs side by side on one cache."""
     journal, gate = tmp_path / "journal", tmp_path / "gate"
     os.mkfifo(gate)
@@ -111,7 +109,7 @@ def test_of_two_processes_one_installs_and_the_other_finds_it_done(
 
 
 @pytest.mark.parametrize(("timeout_s", "is_over"), [(0.01, False), (HANG_S, True)])
-def test_a_lock_held_for_too_long_names_the_lock(
+def test_a_lock_held_too_long_is_named(
     tmp_path: Path, timeout_s: float, is_over: bool
 ) -> None:
     """Waiting without end looks like hanging; nobody waits once all has ended."""

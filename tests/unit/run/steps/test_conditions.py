@@ -74,9 +74,7 @@ def test_all_pods_are_decided_only_when_none_is_open() -> None:
         ([web(refused("a"))], False),
     ],
 )
-def test_pods_are_gone_when_none_takes_or_asks_for_room(
-    pods: list[Seen], holds: bool
-) -> None:
+def test_pods_are_gone_when_none_wants_room(pods: list[Seen], holds: bool) -> None:
     """One that is done stays in the list, and takes no room."""
     assert seen("gone", 0, *pods).holds is holds
 
@@ -151,7 +149,7 @@ def test_waiting_for_an_object_that_has_failed_is_in_vain() -> None:
         ("Completed", "NoImprovement", False, True),
     ],
 )
-def test_a_plan_that_has_gone_on_was_in_the_phase(
+def test_a_plan_that_has_gone_on_was_in_it(
     now: str, wanted: str, holds: bool, vain: bool
 ) -> None:
     """It may pass through a phase between two looks."""

@@ -344,9 +344,7 @@ def test_what_ends_the_run_leaves_no_broken_cluster(
     assert cluster.started == (1 if how == "stop" else 0)
 
 
-def test_what_cannot_be_interrupted_is_refused_with_the_way_out(
-    cluster: Cluster, spawn: Spawn
-) -> None:
+def test_what_cannot_be_interrupted_is_refused(cluster: Cluster, spawn: Spawn) -> None:
     """A step that does nothing would pass for a scheduler that lives with it."""
     arm = spawn()
     with pytest.raises(StowageError, match="etcd does not run"):
@@ -417,7 +415,7 @@ def serving(pod_overrides: PodOverrides | None = None) -> StepContext:
     return a_context(SimpleNamespace(clock=ReceiptClock()), harness=harness)
 
 
-def test_the_pods_are_of_the_scheduler_under_comparison_or_of_the_release(
+def test_the_pods_are_of_the_compared_scheduler_or_the_release(
     asked: dict[str, Any],
 ) -> None:
     """A comparison measures its own scheduler, with the settings of the file."""
