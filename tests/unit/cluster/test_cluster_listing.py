@@ -121,17 +121,11 @@ def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
     assert not set(first.ports.all()) & set(second.ports.all())
 
 
-def test_a_name_in_use_is_refused_with_the_owners_id(clusters: Path) -> None:
-    """Two runs with one name would stop each other's control plane."""
-    a_cluster(clusters)
-
+def test_a_name_in_use_is_refused_and_its_cluster_left_alone(clusters: Path) -> None:
+    """Two runs would stop each other's control plane, or a user's work of hours."""
+    folder, owner = a_cluster(clusters)
     with pytest.raises(StowageError, match=f"process {os.getpid()}"):
         a_cluster(clusters)
-
-
-def test_a_cluster_that_is_kept_is_not_replaced(clusters: Path) -> None:
-    """The user may have worked in it for hours."""
-    folder, owner = a_cluster(clusters)
     kept_and_running(folder, owner)
     cluster = KwokBinaryCluster("one")
 
@@ -190,25 +184,19 @@ def on_backend(clusters: Path, name: str, backend: Backend, engine: str = "") ->
     return workdir
 
 
-@pytest.mark.parametrize("backend", Backend)
-def test_a_cluster_remembers_how_it_is_run(clusters: Path, backend: Backend) -> None:
-    """`stowage down` and `--cluster` know it by its name only."""
-    on_backend(clusters, "one", backend)
+def test_a_cluster_remembers_how_it_is_run(clusters: Path) -> None:
+    """Commands know it by its name; it may be up while Stowage is updated."""
+    for backend in Backend:
+        workdir = on_backend(clusters, backend.value, backend)
+        assert existing_cluster(backend.value).backend is backend
+        assert new_cluster(backend, "two").backend is backend
+    assert {entry.backend for entry in list_clusters()} == set(Backend)
 
-    assert existing_cluster("one").backend is backend
-    assert [entry.backend for entry in list_clusters()] == [backend]
-    assert new_cluster(backend, "two").backend is backend
-
-
-def test_a_record_of_an_older_version_is_of_no_containers(clusters: Path) -> None:
-    """It may be up while Stowage is updated."""
-    workdir = on_backend(clusters, "one", Backend.KWOK_BINARY)
     file = workdir / "owner.json"
     raw = json.loads(file.read_text())
     for key in ("backend", "engine", "node_address"):
         raw.pop(key)
     file.write_text(json.dumps(raw))
-
     owner = read_owner(workdir)
 
     assert owner is not None

@@ -71,18 +71,16 @@ def chosen(*asked: str, variant: str | None = None, label: str = "") -> list[str
     return [scenario.scenario_id for scenario in found]
 
 
-@pytest.mark.parametrize(
-    ("variant", "found"),
+def test_a_variant_or_a_label_narrows_the_choice() -> None:
+    """One variant is what a developer repeats; one file serves CI and the benchmark."""
     # The plain run has no name of its own in the file.
-    [("mixed", "paper/priorities@mixed"), ("default", "paper/priorities")],
-)
-def test_a_variant_narrows_the_choice(variant: str, found: str) -> None:
-    """One variant of one scenario is what a developer repeats."""
-    assert chosen("paper/priorities", variant=variant) == [found]
-
-
-def test_a_choice_that_means_nothing_is_an_error() -> None:
-    """A run of nothing would pass; a typing error is fixed without the file."""
+    for variant, suffix in (("mixed", "@mixed"), ("default", "")):
+        found = chosen("paper/priorities", variant=variant)
+        assert found == [f"paper/priorities{suffix}"]
+    smoke = chosen(label="smoke")
+    assert "burst/deployment-200@small" in smoke
+    assert "burst/deployment-200" not in smoke
+    assert chosen("burst/deployment-200", label="short") == ["burst/deployment-200"]
     with pytest.raises(InputError, match="stowage scenario list"):
         chosen(label="no-such-label")
     with pytest.raises(InputError, match="default, highest-first, mixed"):
@@ -109,13 +107,6 @@ def test_what_is_long_or_needs_another_cluster_runs_only_when_it_is_asked_for() 
     ]  # fmt: skip
 
 
-def test_variants_are_chosen_by_labels_of_their_own() -> None:
-    """One file serves CI and the benchmark."""
-    assert "burst/deployment-200@small" in chosen(label="smoke")
-    assert "burst/deployment-200" not in chosen(label="smoke")
-    assert chosen("burst/deployment-200", label="short") == ["burst/deployment-200"]
-
-
 def variants(name: str) -> dict[str | None, Scenario]:
     return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
 
@@ -126,50 +117,33 @@ def resolution_s(cluster: Cluster) -> int | None:
 
 
 def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
-    """Where none measures usage nothing is paid for it, and others do not mind it."""
+    """They are fixed when it comes up; where none measures nothing is paid for it."""
     recovery = variants("hpa/recovery")
     plain = variants("burst/deployment-200")[None]
 
     assert resolution_s(make_cluster("one", [plain])) is None
     assert resolution_s(make_cluster("one", [plain, recovery[None]])) == 10
     assert resolution_s(make_cluster("one", [recovery["full"]])) == 15
-
-
-def test_scenarios_with_other_periods_need_a_run_of_their_own() -> None:
-    """A cluster's periods are fixed when it comes up."""
-    recovery = variants("hpa/recovery")
-
     with pytest.raises(InputError) as caught:
         make_cluster("one", recovery.values())
-
     assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)
     assert "--variant" in str(caught.value)
+    # One that will be skipped changes nothing about it.
+    assert make_cluster("one", recovery.values(), Backend.KIND).backend is Backend.KIND
 
 
-@pytest.mark.parametrize(
-    ("name", "lacking"),
-    [
-        ("hpa/recovery", "kind has no usage: "),
-        # A process in a container cannot be stopped from here.
-        ("interruptions/mid-burst", "kind has no processes: "),
-    ],
-)
-def test_a_scenario_is_reported_what_a_backend_lacks(name: str, lacking: str) -> None:
+def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
     """It is skipped with that reason, instead of failing after minutes."""
-    asking, plain = variants(name)[None], variants("burst/deployment-200")[None]
+    recovery = variants("hpa/recovery")[None]
+    interrupted = variants("interruptions/mid-burst")[None]
+    plain = variants("burst/deployment-200")[None]
 
-    assert find_missing(Backend.KIND, asking).startswith(lacking)
+    assert find_missing(Backend.KIND, recovery).startswith("kind has no usage: ")
+    # A process in a container cannot be stopped from here.
+    assert "has no processes: " in find_missing(Backend.KIND, interrupted)
     assert find_missing(Backend.KIND, plain) == ""
-    assert find_missing(Backend.KWOK_BINARY, asking) == ""
-
-
-def test_a_scenario_that_will_be_skipped_changes_nothing_about_the_cluster() -> None:
-    """Else its periods would be asked of a backend that measures nothing."""
-    recovery = variants("hpa/recovery")
-
-    cluster = make_cluster("one", recovery.values(), Backend.KIND)
-
-    assert cluster.backend is Backend.KIND
+    for asking in (recovery, interrupted):
+        assert find_missing(Backend.KWOK_BINARY, asking) == ""
 
 
 def scenarios_of(names: Sequence[str]) -> tuple[Scenario, ...]:
@@ -195,23 +169,13 @@ def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
     assert taken(queue, 0) == "plans/careful"
 
 
-@pytest.mark.parametrize(
-    ("names", "taken_first"),
-    [
-        # A scheduler that has planned remembers how long: the next may be any.
-        (PLANNED, PLANNED),
-        # A scenario that measures gets a new release anyway.
-        ([STOCK[0], "plans/careful", "burst/recorded", STOCK[1]], STOCK[:2]),
-    ],
-    ids=["has planned", "measures"],
-)
-def test_a_release_that_will_not_do_is_no_reason_to_prefer_a_scenario(
-    names: Sequence[str], taken_first: Sequence[str]
-) -> None:
-    """Each for the reason above it."""
-    queue = queue_of(names)
+def test_a_release_that_will_not_do_is_no_reason_to_prefer_a_scenario() -> None:
+    """A scheduler that has planned remembers it; who measures gets a new one anyway."""
+    measuring = [STOCK[0], "plans/careful", "burst/recorded", STOCK[1]]
 
-    assert [taken(queue, 0) for _ in taken_first] == list(taken_first)
+    for names, first in ((PLANNED, PLANNED), (measuring, STOCK[:2])):
+        queue = queue_of(names)
+        assert [taken(queue, 0) for _ in first] == list(first)
 
 
 def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
@@ -236,22 +200,17 @@ def test_every_round_is_taken_once() -> None:
     assert queue.is_empty
 
 
-@pytest.mark.parametrize(
-    ("tasks", "cores", "clusters_that_fit", "jobs"),
-    [
+def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for() -> None:
+    """One more would come up for nothing, or make all of them slow."""
+    for tasks, cores, clusters_that_fit, jobs in (
         (35, 2, 8, 3),
         (35, 1, 8, 1),
         (35, 16, 3, 3),
         (35, 16, 32, 8),
         (3, 16, 32, 1),
         (35, 2, 0, 1),
-    ],
-)
-def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for(
-    tasks: int, cores: int, clusters_that_fit: int, jobs: int
-) -> None:
-    """One more would come up for nothing, or make all of them slow."""
-    assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
+    ):
+        assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
 
 
 class Said:
@@ -265,29 +224,24 @@ class Said:
 
 
 def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
-    """Two scenarios in one log, line by line in turn, cannot be read."""
+    """Line by line in turn two cannot be read; who watches sees something happen."""
     order, say = InOrder(), Said()
 
     order.tell(1, say("b begins"))
     order.tell(0, say("a begins"))
-    order.tell(1, say("b ends"))
-    order.end(1)
+    order.tell(1, say("b goes on"))
+    order.tell(2, say("c"))
+    assert not order.holds_back
+    order.end(2)
+    assert order.holds_back
     order.tell(0, say("a ends"))
     order.end(0)
+    assert say.lines == ["a begins", "a ends", "b begins", "b goes on"]
 
-    assert say.lines == ["a begins", "a ends", "b begins", "b ends"]
-
-
-def test_the_first_that_is_not_over_is_told_of_as_it_goes_on() -> None:
-    """Who watches sees that something happens."""
-    order, say = InOrder(), Said()
-    order.tell(1, say("b begins"))
-    order.tell(0, say("a"))
-    order.end(0)
-
-    order.tell(1, say("b goes on"))
-
-    assert say.lines == ["a", "b begins", "b goes on"]
+    order.tell(1, say("b ends"))
+    order.end(1)
+    assert say.lines[4:] == ["b ends", "c"]
+    assert not order.holds_back
 
 
 def test_what_is_of_no_scenario_waits_for_the_end_of_one_or_of_the_run() -> None:
@@ -307,16 +261,3 @@ def test_what_is_of_no_scenario_waits_for_the_end_of_one_or_of_the_run() -> None
     order.close()
 
     assert say.lines[4:] == ["b begins", "a cluster", "d"]
-
-
-def test_it_is_known_whether_something_is_held_back() -> None:
-    """Who watches is told how far the run is, where nothing else can be told."""
-    order, say = InOrder(), Said()
-    order.tell(1, say("b"))
-    assert not order.holds_back
-
-    order.end(1)
-    assert order.holds_back
-
-    order.end(0)
-    assert not order.holds_back

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from small_tools import HELLO, a_manifest, a_tool
+from small_tools import HELLO, a_manifest, a_program, a_tool
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
@@ -109,7 +109,7 @@ def test_a_failed_build_says_why(
         build(a_tool(tmp_path / "broken", source=source), needed_bytes)
 
 
-FULL_DISK_GO = """#!/bin/sh
+FULL_DISK_GO = """\
 [ "$1" = list ] || { echo go1.26.6; exit; }
 echo 'write m.zip: no space left on device'
 exit 1
@@ -120,16 +120,14 @@ def test_a_disk_that_fills_up_during_the_build_is_named(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Go's own words name a file that is gone by then."""
-    go = tmp_path / "go"
-    go.write_text(FULL_DISK_GO)
-    go.chmod(0o755)
+    a_program(tmp_path / "go", FULL_DISK_GO)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
     with pytest.raises(StowageError, match=f"the cache {cache}: .* are free"):
         build(a_tool(tmp_path / "hello"))
 
 
-FETCHING_GO = """#!/bin/sh
+FETCHING_GO = """\
 case $1 in
   list)
     echo x >>"$0-tries"
@@ -157,9 +155,8 @@ class Pauses:
 
 def fetch(folder: Path, words: str, failing: int, clock: Pauses) -> Path:
     """Build with a Go whose first downloads fail with these words."""
-    go, target = folder / "go", folder / "built"
-    go.write_text(FETCHING_GO.format(failing=failing, words=words))
-    go.chmod(0o755)
+    script, target = FETCHING_GO.format(failing=failing, words=words), folder / "built"
+    go = a_program(folder / "go", script)
     tool = a_tool(folder / "hello")
     builder = Builder([tool], lambda: Go(go, "1.26.4"), clock)
     builder.build(tool, target, ToolWatcher("hello"))
@@ -224,7 +221,7 @@ def test_a_log_gets_a_line_at_least_every_five_seconds(
     assert lines[-1] == "compiling: 0 s"
 
 
-SIDE_BY_SIDE_GO = """#!/bin/sh
+SIDE_BY_SIDE_GO = """\
 name=$(basename "$PWD")
 case $1 in
   list) echo shared@m@v1.0.0; echo "$name@" ;;
@@ -251,9 +248,7 @@ def built_side_by_side(folder: Path, *of_kubernetes: bool) -> list[str]:
     Go links the first one until the second one is compiled.
     """
     os.mkfifo(folder / "pipe")
-    file = folder / "go"
-    file.write_text(SIDE_BY_SIDE_GO.format(folder=folder))
-    file.chmod(0o755)
+    file = a_program(folder / "go", SIDE_BY_SIDE_GO.format(folder=folder))
     tools = [
         replace(a_tool(folder / name, name=name), version_flags=flag)
         for name, flag in zip(("first", "second"), of_kubernetes, strict=True)
@@ -291,9 +286,8 @@ def test_a_tool_named_before_those_of_kubernetes_delays_none(tmp_path: Path) -> 
     """It has packages of its own, so that both cores have work from the start."""
     etcd = a_tool(tmp_path / "etcd", name="etcd")
     server = replace(a_tool(tmp_path / "server", name="server"), version_flags=True)
-    file = tmp_path / "go"
-    file.write_text('#!/bin/sh\nwhile [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done\n')
-    file.chmod(0o755)
+    script = 'while [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done'
+    file = a_program(tmp_path / "go", script)
     builder = Builder([etcd, server], lambda: Go(file, "1.26.4"))
 
     # In the place of etcd's build, which would have ended its turn.

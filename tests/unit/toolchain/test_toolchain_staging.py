@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from small_tools import a_tool
+from small_tools import a_program, a_tool
 
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S
@@ -159,12 +159,8 @@ def test_a_build_that_somebody_works_with_is_not_pruned(tmp_path: Path) -> None:
 
 
 def a_go(folder: Path, version: str) -> Path:
-    """Write a program that answers as Go of that version does."""
-    folder.mkdir(parents=True)
-    file = folder / "go"
-    file.write_text(f"#!/bin/sh\necho go{version}\n")
-    file.chmod(0o755)
-    return file
+    """Return a program that answers as Go of that version does."""
+    return a_program(folder / "go", f"echo go{version}")
 
 
 @pytest.fixture
