@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -421,20 +421,16 @@ def test_what_others_drop_is_still_reported() -> None:
     assert [str(one.exc_value) for one in raised] == ["of no interest"]
 
 
-@pytest.mark.parametrize(
-    ("block", "number"),
-    [(ending_cleanly, signal.SIGINT), (ended_early, signal.SIGRTMIN)],
-)
-def test_former_handlers_come_back(
-    block: Callable[[], AbstractContextManager[object]], number: signal.Signals
-) -> None:
+def test_former_handlers_come_back() -> None:
     """The runner is also a library: pytest has handlers of its own."""
-    former = signal.getsignal(number)
-
-    with block():
-        assert signal.getsignal(number) is not former
-
-    assert signal.getsignal(number) is former
+    for block, number in (
+        (ending_cleanly, signal.SIGINT),
+        (ended_early, signal.SIGRTMIN),
+    ):
+        former = signal.getsignal(number)
+        with block():
+            assert signal.getsignal(number) is not former
+        assert signal.getsignal(number) is former
 
 
 class HitGoingDown(SilentCluster):
