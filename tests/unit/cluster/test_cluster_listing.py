@@ -132,18 +132,12 @@ def test_a_name_in_use_is_refused_and_its_cluster_left_alone(clusters: Path) -> 
     with pytest.raises(StowageError, match=r"is up already.*stowage down one"):
         cluster.up()
     cluster.down()
-
     assert folder.is_dir()
 
-
-def test_a_leftover_of_the_same_name_is_replaced(clusters: Path) -> None:
-    """Running again after a kill must simply work."""
-    folder, owner = a_cluster(clusters)
+    # Running again after a kill must simply work.
     (folder / "old").touch()
     of_a_dead_process(folder, owner)
-
     a_cluster(clusters)
-
     assert not (folder / "old").exists()
 
 
@@ -332,28 +326,23 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
-def test_marked_processes_alone_are_killed(start: Start, tmp_path: Path) -> None:
-    """A parent may not have written the id down; others are the user's."""
+def test_marked_processes_are_killed_with_their_own(
+    start: Start, tmp_path: Path
+) -> None:
+    """Others are the user's; a release's container has an environment of its own."""
     process = start(WAIT, marked_environment(tmp_path, os.environ))
     other = start(WAIT, marked_environment(tmp_path / "other", os.environ))
     unmarked = start(WAIT, dict(os.environ))
     assert [found.pid for found in processes_of(tmp_path)] == [process.pid]
-
-    kill_processes("test", tmp_path)
-
-    assert process.poll() is not None
-    assert processes_of(tmp_path) == []
-    assert (other.poll(), unmarked.poll()) == (None, None)
-
-
-def test_descendants_without_it_are_killed_too(start: Start, tmp_path: Path) -> None:
-    """A release's container has an environment of its own."""
     parent = start(WITH_CHILD, marked_environment(tmp_path, os.environ))
     (child,) = psutil.Process(parent.pid).children()
 
     kill_processes("test", tmp_path)
 
+    assert process.poll() is not None
+    assert processes_of(tmp_path) == []
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert (other.poll(), unmarked.poll()) == (None, None)
 
 
 def test_only_the_process_that_wrote_its_name_is_the_owner(start: Start) -> None:
@@ -371,9 +360,8 @@ def test_only_the_process_that_wrote_its_name_is_the_owner(start: Start) -> None
     assert not owner.is_alive()
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}", "[]", '{"pid": 1}'])
-def test_a_damaged_record_is_no_owner(tmp_path: Path, text: str) -> None:
+def test_a_damaged_record_is_no_owner(tmp_path: Path) -> None:
     """A full disk leaves such files; purge must still work."""
-    (tmp_path / "owner.json").write_text(text)
-
-    assert read_owner(tmp_path) is None
+    for text in ("", "{", "{}", "[]", '{"pid": 1}'):
+        (tmp_path / "owner.json").write_text(text)
+        assert read_owner(tmp_path) is None

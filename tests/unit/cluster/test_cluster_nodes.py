@@ -72,10 +72,12 @@ def test_issues_are_all_named_by_field_and_value(spec: str, issues: list[str]) -
         assert issue in str(caught.value)
 
 
-def test_two_pools_of_one_name_are_refused() -> None:
-    """Their nodes would have the same names."""
+def test_pools_of_one_name_or_without_room_are_refused() -> None:
+    """Nodes would have the same names; scenarios build pools too, as clearly."""
     with pytest.raises(NodePoolError, match="a second pool is called 'node'"):
         parse_node_specs(["cpu=1,memory=1Gi", "cpu=2,memory=1Gi"])
+    with pytest.raises(NodePoolError, match=r"count is 0.*cpu is -1"):
+        NodePool("node", 0, size(-1, 1))
 
 
 def test_nodes_are_named_zoned_and_sized_exactly() -> None:
@@ -92,12 +94,6 @@ def test_nodes_are_named_zoned_and_sized_exactly() -> None:
     assert zones == ["a", "b", "a"]
     assert nodes[0]["status"]["allocatable"] == sizes
     assert nodes[0]["status"]["capacity"] == sizes
-
-
-def test_a_pool_without_room_names_every_such_size() -> None:
-    """Scenarios build pools too, and their issues must be as clear."""
-    with pytest.raises(NodePoolError, match=r"count is 0.*cpu is -1"):
-        NodePool("node", 0, size(-1, 1))
 
 
 def test_metrics_server_may_read_nodes_and_pods_and_nothing_else() -> None:

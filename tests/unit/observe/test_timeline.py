@@ -119,50 +119,35 @@ def test_an_answer_that_comes_late_is_no_later_than_that_to_a_later_change() -> 
 
     A latency below zero would be the worst of all answers.
     """
+    created = logged(100.9, name="a", took=0.4)
     found = answered(
-        life("a", 101, 101.2, 103),
-        [logged(100.9, name="a", took=0.4), logged(100.8, "binding", "a", took=0.1)],
+        life("a", 101, 101.2, 103), [created, logged(100.8, "binding", "a", took=0.1)]
     )
 
     (line,) = found.timelines
     assert (line.created, line.bound) == (at(100.8), at(100.8))
     assert found.late_s == pytest.approx(0.1, rel=0.5)
+    # Yet no change is before it is asked for: a stamp may be wrong.
+    created = logged(100.9, name="a", took=0.1)
+    found = answered(life("a", 101, 102, 103), [created, logged(50, "binding", "a")])
+    assert found.timelines[0].created == at(100.8)
 
 
-def test_no_change_happens_before_it_is_asked_for() -> None:
-    """A stamp that is wrong, as after a step of the clock, must not spoil others."""
-    found = answered(
-        life("a", 101, 102, 103),
-        [logged(100.9, name="a", took=0.1), logged(50, "binding", "a")],
-    )
-
-    (line,) = found.timelines
-    assert line.created == at(100.8)
-
-
-def test_a_name_that_is_used_again_has_the_later_request() -> None:
-    """A StatefulSet makes its pods anew under their names."""
+def test_a_pod_has_the_last_requests_of_its_name() -> None:
+    """A StatefulSet uses them again; one made with its node is bound at once."""
     entries = [
         logged(100.9, name="a"),
         logged(101.9, "binding", "a"),
         logged(104.9, name="a"),
         logged(105.9, "binding", "a"),
     ]
+    (again,) = answered(life("a", 105, 106, 107), entries).timelines
+    made = answered([seen(101, Verb.ADDED, "a", node="n1")], entries[:1])
+    (with_node,) = made.timelines
 
-    (line,) = answered(life("a", 105, 106, 107), entries).timelines
-
-    assert (line.created, line.bound) == (at(104.9), at(105.9))
-
-
-def test_a_pod_that_is_made_with_its_node_is_bound_by_its_creation() -> None:
-    """No binding is missing then."""
-    made = seen(101, Verb.ADDED, "a", node="n1")
-
-    found = answered([made], [logged(100.9, name="a")])
-
-    (line,) = found.timelines
-    assert (line.created, line.bound) == (at(100.9), at(100.9))
-    assert found.missing == 0
+    assert (again.created, again.bound) == (at(104.9), at(105.9))
+    assert (with_node.created, with_node.bound) == (at(100.9), at(100.9))
+    assert made.missing == 0
 
 
 def test_what_the_log_lacks_is_counted() -> None:
