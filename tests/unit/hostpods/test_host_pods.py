@@ -523,7 +523,7 @@ def listing(version: int, *names: str) -> Manifest:
 
 def test_a_watch_goes_on_where_the_last_one_ended() -> None:
     """Bookmarks count too: they keep a quiet watch from falling behind."""
-    events = [("ADDED", listed("b", 6)), ("BOOKMARK", listed("", 9))]
+    events: list[Event] = [("ADDED", listed("b", 6)), ("BOOKMARK", listed("", 9))]
     script = Script(listing(5, "a"), events, [("DELETED", listed("a", 11))])
 
     heard = watch(script)

@@ -171,8 +171,9 @@ def test_a_file_that_was_removed_before_it_was_read_is_an_error(tmp_path: Path) 
 def test_an_eviction_shows_its_pod(tmp_path: Path) -> None:
     """Names are used again; and one that makes no sense must not end the run."""
     insisting = {"deleteOptions": {"preconditions": {"uid": "uid-a"}}}
+    senseless: list[object] = ["x", {"deleteOptions": []}, None]
     lines = a_line()
-    for asked in (insisting, "x", {"deleteOptions": []}, None):
+    for asked in (insisting, *senseless):
         record = json.loads(a_line(code=400)) | {"requestObject": asked}
         record["objectRef"]["subresource"] = "eviction"
         lines += as_line(record)
