@@ -42,3 +42,11 @@ def a_manifest(*tools: Tool, needed_bytes: int = 0) -> Manifest:
     minors = {"1.37": Minor("1.37", {}, date.max)}
     space = {tool.group: Space(needed_bytes, needed_bytes) for tool in tools}
     return Manifest("1.26.0", minors, space, tools)
+
+
+def a_program(file: Path, script: str) -> Path:
+    """Return an executable file that is this script."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}")
+    file.chmod(0o755)
+    return file

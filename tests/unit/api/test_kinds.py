@@ -22,25 +22,17 @@ GROUPS = {
 
 
 class Server:
-    """Answers as an API server does that is asked for its kinds.
-
-    Attributes
-    ----------
-    asked
-        How often it was.
-    """
+    """Answers as an API server does that is asked for its kinds, and counts that."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, list[str]]] = dict(GROUPS)
         self.asked = 0
 
     def param_serialize(self, method: str, path: str, **_: Any) -> tuple[str]:
-        """Return what `call_api` is given."""
         assert method == "GET"
         return (path,)
 
     def call_api(self, path: str, **_: Any) -> SimpleNamespace:
-        """Return an answer."""
         self.asked += 1
         groups = CORE if path == "/api" else self.groups
         body = {"items": [_group(name, versions) for name, versions in groups.items()]}
@@ -70,13 +62,11 @@ def _resource(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def server() -> Server:
-    """Return a server with kinds of several groups."""
     return Server()
 
 
 @pytest.fixture
 def kinds(server: Server) -> Kinds:
-    """Return its kinds."""
     return Kinds(server)  # type: ignore[arg-type]
 
 
@@ -133,7 +123,7 @@ def test_a_kind_that_comes_later_is_found(server: Server, kinds: Kinds) -> None:
 
 def test_all_of_a_clients_callers_share_what_is_known(server: Server) -> None:
     """Two requests a cluster are enough."""
-    kinds_of(server).find("Pod")  # type: ignore[arg-type]
-    kinds_of(server).find("Node")  # type: ignore[arg-type]
+    for name in ("Pod", "Node"):
+        kinds_of(server).find(name)  # type: ignore[arg-type]
 
     assert server.asked == 2

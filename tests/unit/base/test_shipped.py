@@ -26,16 +26,13 @@ def wheel() -> dict[str, Path]:
     }
 
 
-def test_a_checkout_ships_its_own_folders() -> None:
-    """Who edits the chart or a plugin must not test a copy of it."""
+def test_a_checkout_ships_its_own_folders_and_a_package_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who edits the chart tests no copy; site-packages belong to others."""
     assert layout.checkout() == ROOT
     assert layout.shipped("scenarios") == ROOT / "scenarios"
 
-
-def test_an_installed_package_ships_its_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What lies beside it in site-packages belongs to others."""
     (tmp_path / "scenarios").mkdir()
     monkeypatch.setattr(layout, "_DATA", tmp_path)
 
@@ -44,7 +41,7 @@ def test_an_installed_package_ships_its_data(
 
 
 @pytest.mark.parametrize("name", ["stowage-scheduler", "stowage-simulate"])
-def test_the_wheel_has_what_a_tool_is_built_from(
+def test_the_wheel_has_what_tools_are_built_from(
     name: str, wheel: dict[str, Path]
 ) -> None:
     """The key of both is one, so that the cache serves both."""
@@ -60,43 +57,35 @@ def test_the_wheel_has_what_a_tool_is_built_from(
     assert inside == {str(file.relative_to(folder)) for file in wanted}
 
 
-def test_the_wheel_has_every_scenario_with_its_trace(wheel: dict[str, Path]) -> None:
-    """A name that the documentation speaks of must be found everywhere."""
-    inside = {
-        path for path in wheel if path.startswith("stowage_testbed/_data/scenarios/")
-    }
-    there = [
-        file for file in (ROOT / "scenarios").rglob("*.*") if file.suffix != ".pyc"
-    ]
+@pytest.mark.parametrize(
+    ("folder", "suffixes"),
+    [
+        # A name that the documentation speaks of must be found everywhere.
+        (ROOT / "scenarios", {".yaml", ".csv", ".json"}),
+        # Helm reads files that no Python import names.
+        (CHART, None),
+    ],
+    ids=["scenarios", "chart"],
+)
+def test_the_wheel_has_a_whole_folder(
+    wheel: dict[str, Path], folder: Path, suffixes: set[str] | None
+) -> None:
+    """Each for the reason above it."""
+    data = "stowage_testbed/_data"
+    top = f"{data}/{folder.relative_to(ROOT).parts[0]}/"
+    files = [file for file in folder.rglob("*") if file.is_file()]
 
-    assert inside == {
-        f"stowage_testbed/_data/{file.relative_to(ROOT)}"
-        for file in there
-        if file.suffix in {".yaml", ".csv", ".json"}
-    }
-
-
-def test_the_wheel_has_the_whole_chart(wheel: dict[str, Path]) -> None:
-    """Helm reads files that no Python import names."""
-    inside = {
-        path for path in wheel if path.startswith("stowage_testbed/_data/charts/")
-    }
-
-    assert inside == {
-        f"stowage_testbed/_data/{file.relative_to(ROOT)}"
-        for file in CHART.rglob("*")
-        if file.is_file()
+    assert {path for path in wheel if path.startswith(top)} == {
+        f"{data}/{file.relative_to(ROOT)}"
+        for file in files
+        if suffixes is None or file.suffix in suffixes
     }
 
 
 def test_the_wheel_has_the_modules_of_every_other_tool(wheel: dict[str, Path]) -> None:
     """`stowage tools install` builds from their go.mod and go.sum."""
-    tools = load_manifest().all_tools
-    files = {
-        file
-        for tool in tools
-        if tool.folder.is_relative_to(ROOT / "testbed")
-        for file in tool_inputs(tool)
-    }
+    testbed = ROOT / "testbed"
+    tools = [one for one in load_manifest().all_tools if testbed in one.folder.parents]
+    files = {file for tool in tools for file in tool_inputs(tool)}
 
-    assert {str(file.relative_to(ROOT / "testbed")) for file in files} <= set(wheel)
+    assert {str(file.relative_to(testbed)) for file in files} <= set(wheel)

@@ -1,17 +1,29 @@
-"""Whose a cluster is, and which ones are leftovers; no control plane needed."""
+"""Names, ports, owners and processes of clusters, and which are leftovers."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 from stowage_testbed.base.child import log_tail
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cli import app
 from stowage_testbed.cluster import KwokBinaryCluster
-from stowage_testbed.cluster.claim import claim_cluster
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.choice import existing_cluster, new_cluster
+from stowage_testbed.cluster.claim import check_name, claim_cluster
 from stowage_testbed.cluster.components import (
     API_SERVER,
     ETCD,
@@ -19,15 +31,41 @@ from stowage_testbed.cluster.components import (
     log_file,
     pid_file,
 )
-from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters
-from stowage_testbed.cluster.owner import Owner, write_owner
+from stowage_testbed.cluster.fitness import fitness_of
+from stowage_testbed.cluster.kind.cluster import write_certificates
+from stowage_testbed.cluster.listing import list_clusters, purge_clusters
+from stowage_testbed.cluster.owner import Owner, read_owner, write_owner
+from stowage_testbed.cluster.ports import (
+    FIRST,
+    LAST,
+    Ports,
+    choose_ports,
+    port_beside,
+)
+from stowage_testbed.cluster.processes import (
+    kill_processes,
+    marked_environment,
+    processes_of,
+)
+from stowage_testbed.images.docker_engine import EngineUnreachableError
+
+NOBODY = "unix:///nowhere/docker.sock"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of clusters in an empty cache."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
     return tmp_path / "clusters"
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """Return a port that this very process listens on."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        yield holder.getsockname()[1]
 
 
 def a_cluster(clusters: Path, name: str = "one") -> tuple[Path, Owner]:
@@ -45,43 +83,61 @@ def kept_and_running(folder: Path, owner: Owner) -> None:
     pid_file(folder, API_SERVER).write_text(str(os.getpid()))
 
 
-def test_a_name_in_use_is_refused_with_the_owners_id(clusters: Path) -> None:
-    """Two runs with one name would stop each other's control plane."""
-    a_cluster(clusters)
+def test_only_names_that_can_be_folders_of_ours_are_taken() -> None:
+    """The folder is removed with everything in it when the cluster ends."""
+    for name in ("a", "run-1", "9lives", "a" * 30):
+        assert check_name(name) == name
+    for name in ("", "-a", "a-", "A", "a_b", "a.b", "../etc", "a/b", ".lock", "a" * 31):
+        with pytest.raises(StowageError, match="lower-case letters"):
+            check_name(name)
 
+
+def test_ports_lie_below_those_of_outgoing_connections() -> None:
+    """Any connection could take such a port; the first is the one asked for."""
+    ports = choose_ports(None, taken=(), start=LAST - FIRST - 1)
+    asked_for = ports.kube_apiserver
+
+    assert len(set(ports.all())) == len(ports.all())
+    assert all(FIRST <= port < LAST for port in ports.all())
+    assert choose_ports(asked_for, taken=(), start=0).kube_apiserver == asked_for
+
+
+def test_a_port_beside_a_cluster_is_free_and_none_of_a_control_planes() -> None:
+    """Two schedulers of one cluster run side by side, and one may start later."""
+    first = port_beside("mine")
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", first))
+        holder.listen()
+
+        assert port_beside("mine") != first
+    assert not FIRST <= first < LAST
+
+
+def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
+    """Neither has bound anything yet."""
+    _, first = a_cluster(clusters, "one")
+    _, second = a_cluster(clusters, "two")
+
+    assert not set(first.ports.all()) & set(second.ports.all())
+
+
+def test_a_name_in_use_is_refused_and_its_cluster_left_alone(clusters: Path) -> None:
+    """Two runs would stop each other's control plane, or a user's work of hours."""
+    folder, owner = a_cluster(clusters)
     with pytest.raises(StowageError, match=f"process {os.getpid()}"):
         a_cluster(clusters)
-
-
-def test_a_cluster_that_is_kept_is_not_replaced(clusters: Path) -> None:
-    """The user may have worked in it for hours."""
-    kept_and_running(*a_cluster(clusters))
-
-    with pytest.raises(StowageError, match="stowage down one"):
-        a_cluster(clusters)
-
-
-def test_a_refused_up_leaves_the_other_cluster_alone(clusters: Path) -> None:
-    """Cleaning up after a failed start must not clean up somebody else's."""
-    folder, owner = a_cluster(clusters)
     kept_and_running(folder, owner)
     cluster = KwokBinaryCluster("one")
 
-    with pytest.raises(StowageError, match="is up already"):
+    with pytest.raises(StowageError, match=r"is up already.*stowage down one"):
         cluster.up()
     cluster.down()
-
     assert folder.is_dir()
 
-
-def test_a_leftover_of_the_same_name_is_replaced(clusters: Path) -> None:
-    """Running again after a kill must simply work."""
-    folder, owner = a_cluster(clusters)
+    # Running again after a kill must simply work.
     (folder / "old").touch()
     of_a_dead_process(folder, owner)
-
     a_cluster(clusters)
-
     assert not (folder / "old").exists()
 
 
@@ -94,60 +150,218 @@ def test_purge_removes_leftovers_alone(clusters: Path) -> None:
     write_owner(stopped, owner.as_kept())
     kept_and_running(*a_cluster(clusters, "kept"))
     a_cluster(clusters, "mine")
+    states = {entry.name: (entry.state, entry.owner_pid) for entry in list_clusters()}
 
     assert purge_clusters() == ["bare", "dead", "stopped"]
 
-    assert [entry.name for entry in list_clusters()] == ["kept", "mine"]
+    up = {"kept": ("up", None), "mine": ("owned", os.getpid())}
+    assert states.items() >= {**up, "dead": ("leftover", None)}.items()
+    assert [entry.name for entry in list_clusters()] == list(up)
     assert not (clusters / ".claim-killed").exists()
 
 
-def test_the_list_shows_whose_each_is(clusters: Path) -> None:
-    """Before something is removed, one wants to know."""
-    kept_and_running(*a_cluster(clusters, "kept"))
-    a_cluster(clusters, "mine")
-    of_a_dead_process(*a_cluster(clusters, "dead"))
-
-    states = {entry.name: (entry.state, entry.owner_pid) for entry in list_clusters()}
-
-    assert states == {
-        "kept": ("up", None),
-        "mine": ("owned", os.getpid()),
-        "dead": ("leftover", None),
-    }
-
-
-def test_a_missing_cluster_is_answered_with_those_that_are_there(
-    clusters: Path,
-) -> None:
-    """Most often the name was mistyped."""
-    a_cluster(clusters, "one")
-
-    with pytest.raises(StowageError, match="there are one"):
-        find_cluster("two")
-
-
-def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
-    """Neither has bound anything yet."""
-    _, first = a_cluster(clusters, "one")
-    _, second = a_cluster(clusters, "two")
-
-    assert not set(first.ports.all()) & set(second.ports.all())
-
-
 def test_a_component_has_ended_only_if_it_was_started(clusters: Path) -> None:
-    """Else a slow start looks like a failure."""
+    """Else a slow start looks like a failure, of which the log is told in short."""
     folder, _ = a_cluster(clusters)
-
     pid_file(folder, API_SERVER).write_text(str(2**22 + 1))  # above the kernel's limit
+    log_file(folder, ETCD).write_text("\n".join(f"line {i}\n" for i in range(100)))
 
     assert has_ended(folder, API_SERVER)
     assert not has_ended(folder, ETCD)
-
-
-def test_a_log_tail_is_short_and_has_no_empty_lines(clusters: Path) -> None:
-    """It goes into an error message."""
-    folder, _ = a_cluster(clusters)
-    log_file(folder, ETCD).write_text("\n".join(f"line {i}\n" for i in range(100)))
-
     assert log_tail(log_file(folder, ETCD), 2) == ["line 98", "line 99"]
     assert log_tail(log_file(folder, API_SERVER)) == []
+
+
+def on_backend(clusters: Path, name: str, backend: Backend, engine: str = "") -> Path:
+    workdir, owner = a_cluster(clusters, name)
+    write_owner(workdir, replace(owner, backend=backend, engine=engine))
+    return workdir
+
+
+def test_a_cluster_remembers_how_it_is_run(clusters: Path) -> None:
+    """Commands know it by its name; it may be up while Stowage is updated."""
+    for backend in Backend:
+        workdir = on_backend(clusters, backend.value, backend)
+        assert existing_cluster(backend.value).backend is backend
+        assert new_cluster(backend, "two").backend is backend
+    assert {entry.backend for entry in list_clusters()} == set(Backend)
+
+    file = workdir / "owner.json"
+    raw = json.loads(file.read_text())
+    for key in ("backend", "engine", "node_address"):
+        raw.pop(key)
+    file.write_text(json.dumps(raw))
+    owner = read_owner(workdir)
+
+    assert owner is not None
+    assert owner.backend is Backend.KWOK_BINARY
+
+
+def test_a_missing_cluster_is_answered_with_those_there_are(clusters: Path) -> None:
+    """Most often the name was mistyped, else one has to be brought up."""
+    with pytest.raises(StowageError, match="stowage up two"):
+        existing_cluster("two")
+    a_cluster(clusters, "one")
+    with pytest.raises(StowageError, match="there are one"):
+        existing_cluster("two")
+
+
+def test_containers_of_an_absent_engine_are_not_forgotten(clusters: Path) -> None:
+    """Nobody would know of them later; who needs no Docker is not stopped by it."""
+    workdir = on_backend(clusters, "one", Backend.KIND, NOBODY)
+    with pytest.raises(EngineUnreachableError, match="nowhere"):
+        purge_clusters(everything=True)
+    owner = read_owner(workdir)
+    assert owner is not None
+
+    of_a_dead_process(workdir, owner)
+    of_a_dead_process(*a_cluster(clusters, "two"))
+
+    assert purge_clusters() == ["two"]
+    assert [entry.name for entry in list_clusters()] == ["one"]
+
+
+def test_the_administrator_s_key_is_for_this_user_s_eyes_only(tmp_path: Path) -> None:
+    """Whoever reads it owns the cluster."""
+    data = base64.b64encode(b"secret").decode()
+    kubeconfig = tmp_path / "kubeconfig.yaml"
+    cluster = {"cluster": {"certificate-authority-data": data}}
+    user = {"client-certificate-data": data, "client-key-data": data}
+    content = {"clusters": [cluster], "users": [{"user": user}]}
+    kubeconfig.write_text(yaml.safe_dump(content))
+
+    write_certificates(kubeconfig, tmp_path)
+
+    key = tmp_path / "pki" / "admin.key"
+    assert key.read_bytes() == b"secret"
+    assert key.stat().st_mode & 0o077 == 0
+
+
+def test_a_backend_s_fitness_names_every_cause_with_its_way_out() -> None:
+    """One a call would take as many calls as there are causes."""
+    found = fitness_of(Backend.KIND, lambda: "no socket")
+
+    said = "\n".join(found.unavailable_reasons)
+    assert "stowage tools install --group kind" in said
+    assert "no Docker engine answers (no socket)" in said
+    assert "stowage images build scheduler" in said
+
+
+def test_the_doctor_fails_where_what_was_asked_for_does_not_work() -> None:
+    """A script asks it before it begins."""
+    said = CliRunner().invoke(app, ["doctor", "kwok-binary"])
+
+    assert said.exit_code == 1
+    assert "kwok-binary: does not work here" in said.stdout
+    as_json = CliRunner().invoke(app, ["doctor", "--json"])
+    assert [one["backend"] for one in json.loads(as_json.stdout)] == list(Backend)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("up One", "'One' cannot name a cluster"),
+        ("up --nodes cpu=-1,memory=1Gi", "--nodes 'cpu=-1,memory=1Gi': cpu"),
+        ("up", "run: stowage tools install"),
+        ("up x --metrics", "kwokctl and metrics-server are not installed"),
+        ("up x --metrics --backend kind", "kind has no usage"),
+        ("down one", "no cluster 'one'"),
+        ("kubeconfig", "run: stowage up stowage"),
+        ("up --port {port}", "port {port} of 127.0.0.1 is in use by process {pid} ("),
+    ],
+)
+def test_a_fault_is_a_known_error_and_leaves_nothing(
+    clusters: Path, taken_port: int, command: str, said: str
+) -> None:
+    """The API server would say it only in its log, seconds later."""
+    result = CliRunner().invoke(app, command.format(port=taken_port).split())
+
+    assert isinstance(result.exception, StowageError)
+    expected = said.format(port=taken_port, pid=os.getpid())
+    assert expected in str(result.exception)
+    assert [path.name for path in clusters.glob("[!.]*")] == []
+
+
+def test_an_unknown_scheduler_is_refused_and_an_idle_purge_is_not() -> None:
+    """Who mistypes sees the choices; scripts that clean up go on."""
+    run = CliRunner().invoke
+    unknown = run(app, ["up", "--scheduler", "other"])
+
+    assert unknown.exit_code == 2
+    assert all(name in unknown.output for name in ("stock", "stowage", "none"))
+    assert run(app, ["list"]).stdout == ""
+    assert run(app, ["purge"]).stdout == "nothing to remove\n"
+
+
+WAIT = "import sys; print('up', flush=True); sys.stdin.read()"
+WITH_CHILD = (
+    "import subprocess, sys\n"
+    f"child = subprocess.Popen([sys.executable, '-c', {WAIT!r}], env={{}})\n"
+    "sys.stdin.read()"
+)
+
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start Python programs that wait; they are gone after the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_one(code: str, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        return process
+
+    yield start_one
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_marked_processes_are_killed_with_their_own(
+    start: Start, tmp_path: Path
+) -> None:
+    """Others are the user's; a release's container has an environment of its own."""
+    process = start(WAIT, marked_environment(tmp_path, os.environ))
+    other = start(WAIT, marked_environment(tmp_path / "other", os.environ))
+    unmarked = start(WAIT, dict(os.environ))
+    assert [found.pid for found in processes_of(tmp_path)] == [process.pid]
+    parent = start(WITH_CHILD, marked_environment(tmp_path, os.environ))
+    (child,) = psutil.Process(parent.pid).children()
+
+    kill_processes("test", tmp_path)
+
+    assert process.poll() is not None
+    assert processes_of(tmp_path) == []
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert (other.poll(), unmarked.poll()) == (None, None)
+
+
+def test_only_the_process_that_wrote_its_name_is_the_owner(start: Start) -> None:
+    """Ids are reused, and a dead one lingers until its parent has collected it."""
+    process = start(WAIT, dict(os.environ))
+    started_s = psutil.Process(process.pid).create_time()
+    ports = Ports(1, 2, 3, 4, 5)
+    owner = Owner(process.pid, started_s, kept=False, claim_id="claim", ports=ports)
+    assert owner.is_alive()
+    assert not replace(owner, started_s=1.0).is_alive()
+
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+    assert not owner.is_alive()
+
+
+def test_a_damaged_record_is_no_owner(tmp_path: Path) -> None:
+    """A full disk leaves such files; purge must still work."""
+    for text in ("", "{", "{}", "[]", '{"pid": 1}'):
+        (tmp_path / "owner.json").write_text(text)
+        assert read_owner(tmp_path) is None

@@ -1,4 +1,4 @@
-"""Ending what the main thread does, from a thread that has seen why."""
+"""Ending what the main thread does: a thread has seen why, or somebody asks for it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import signal
 import socketserver
 import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from stowage_testbed.base.ending import Ending, ended_early, report
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.components import ETCD, HOST_PODS, log_file, pid_file
+from stowage_testbed.cluster.interruption import ending_cleanly, running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.processes import belongs_to, marked_environment
 from stowage_testbed.cluster.supervision import (
@@ -140,14 +142,10 @@ def test_the_last_log_lines_are_reported(cluster: Folder) -> None:
     """They mostly name the cause, and the folder is gone a moment later."""
     cluster.start(HOST_PODS).kill()
 
-    error = end_of(cluster)
-
-    assert "(hostpods.log):\n  first line\n  last line" in str(error)
+    assert "(hostpods.log):\n  first line\n  last line" in str(end_of(cluster))
 
 
-def test_no_code_on_the_way_takes_the_end_for_a_failure_of_its_own(
-    cluster: Folder,
-) -> None:
+def test_no_code_takes_the_end_for_a_failure_of_its_own(cluster: Folder) -> None:
     """A scenario's errors are caught, and the next scenario would begin."""
     after(0.2, cluster.start(ETCD).kill)
     survived = []
@@ -174,30 +172,7 @@ def test_an_error_that_a_death_has_caused_gives_way_to_it(cluster: Folder) -> No
     assert "etcd has ended" in str(end_of(cluster, ask))
 
 
-def test_an_expected_end_ends_nothing_until_it_is_watched_again(
-    cluster: Folder,
-) -> None:
-    """Faults kill processes on purpose and start them again."""
-    child = cluster.start(ETCD)
-    done = []
-
-    def fault() -> None:
-        expect_ends(cluster, ETCD)
-        child.kill()
-        child.wait()
-        threading.Event().wait(1.0)
-        second = cluster.start(ETCD)
-        watch_again(cluster.workdir)
-        done.append("ended")
-        second.kill()
-
-    assert "etcd has ended" in str(end_of(cluster, fault))
-    assert done == ["ended"]
-
-
-def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
-    cluster: Folder,
-) -> None:
+def test_a_process_that_took_over_a_number_is_another(cluster: Folder) -> None:
     """Numbers are used again; this one is a process of somebody else."""
     with subprocess.Popen(["sleep", "60"]) as other:
         pid_file(cluster.workdir, ETCD).write_text(str(other.pid))
@@ -207,19 +182,41 @@ def test_a_process_that_took_over_a_number_is_not_taken_for_the_component(
             other.kill()
 
 
-def test_a_thread_that_fails_ends_the_block_by_its_name(
-    cluster: Folder, monkeypatch: pytest.MonkeyPatch
+def fail_in_a_thread() -> None:
+    def fail() -> None:
+        raise ValueError("no JSON")
+
+    threading.Thread(target=fail, name="watch-Pod").start()
+
+
+def write_without_room() -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "results/run.json")
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (fail_in_a_thread, "thread watch-Pod has ended (ValueError('no JSON'))"),
+        (
+            lambda: report(StowageError("the watch broke off")),
+            "an observer has ended (the watch broke off)",
+        ),
+        (write_without_room, "make room in results"),
+    ],
+    ids=["a thread", "an observer", "a write"],
+)
+def test_what_fails_ends_the_block_by_its_name(
+    cluster: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    act: Callable[[], object],
+    said: str,
 ) -> None:
     """An observer that is gone without a word makes every later wait one in vain."""
     # pytest has a hook of its own, which would fail the test.
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    cluster.start(ETCD)
 
-    def fail() -> None:
-        raise ValueError("no JSON")
-
-    error = end_of(cluster, threading.Thread(target=fail, name="watch-Pod").start)
-
-    assert "thread watch-Pod has ended (ValueError('no JSON'))" in str(error)
+    assert said in str(end_of(cluster, act))
 
 
 def test_a_process_is_named_before_the_observer_that_lost_it(cluster: Folder) -> None:
@@ -231,15 +228,6 @@ def test_a_process_is_named_before_the_observer_that_lost_it(cluster: Folder) ->
         after(0.1, etcd.kill)
 
     assert "etcd has ended" in str(end_of(cluster, lose))
-
-
-def test_a_report_without_a_deeper_cause_ends_the_block(cluster: Folder) -> None:
-    """The API server may be well and only the watch be gone."""
-    cluster.start(ETCD)
-
-    error = end_of(cluster, lambda: report(StowageError("the watch broke off")))
-
-    assert "an observer has ended (the watch broke off)" in str(error)
 
 
 def test_a_disk_that_fills_up_ends_the_block(cluster: Folder, tmp_path: Path) -> None:
@@ -287,8 +275,8 @@ def test_an_etcd_that_takes_no_writes_ends_the_block(cluster: Folder) -> None:
     assert "etcd has reached its quota" in str(error)
 
 
-def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
-    """The fault makes room again."""
+def test_what_a_fault_does_to_etcd_ends_nothing(cluster: Folder) -> None:
+    """Faults fill it or kill it on purpose, and start it again."""
     child, done = cluster.start(ETCD), []
 
     def fault() -> None:
@@ -296,26 +284,19 @@ def test_an_etcd_that_a_fault_has_filled_ends_nothing(cluster: Folder) -> None:
         with full_etcd(cluster.workdir):
             threading.Event().wait(1.0)
         (cluster.workdir / ETCD_SOCKET).unlink()
+        child.kill()
+        child.wait()
+        threading.Event().wait(1.0)
+        second = cluster.start(ETCD)
         watch_again(cluster.workdir)
         done.append("ended")
-        child.kill()
+        second.kill()
 
     assert "etcd has ended" in str(end_of(cluster, fault))
     assert done == ["ended"]
 
 
-def test_a_write_that_finds_no_room_is_reported_as_such(cluster: Folder) -> None:
-    """A traceback is no message."""
-
-    def write() -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "results/run.json")
-
-    error = end_of(cluster, write)
-
-    assert "make room in results" in str(error)
-
-
-def test_a_container_that_served_is_missed_where_it_is_needed(cluster: Folder) -> None:
+def test_a_container_that_ends_is_missed_where_it_is_needed(cluster: Folder) -> None:
     """A scheduler that was killed is started again, and nobody knew of it."""
     ended = EndedContainer("stowage-system/stowage-x", "scheduler", 137, "no.log")
     record, done = EndedContainers(cluster.workdir), []
@@ -326,34 +307,18 @@ def test_a_container_that_served_is_missed_where_it_is_needed(cluster: Folder) -
         with needing_host_pods(cluster):
             threading.Event().wait(0.5)
             done.append("nothing was needed when the first ended")
-            record.add(ended)
-            threading.Event().wait(FOREVER_S)
-
-    error = end_of(cluster, lose)
-
-    assert len(done) == 1
-    assert "pod stowage-system/stowage-x has ended (killed by SIGKILL)" in str(error)
-
-
-def test_a_container_that_ends_on_purpose_ends_nothing(cluster: Folder) -> None:
-    """A step kills the scheduler; what ends after that is missed as ever."""
-    ended = EndedContainer("stowage-system/stowage-x", "scheduler", 137, "no.log")
-    record, done = EndedContainers(cluster.workdir), []
-
-    def lose() -> None:
-        with needing_host_pods(cluster):
             with expecting_container_ends(cluster):
                 record.add(ended)
                 threading.Event().wait(0.5)
             threading.Event().wait(0.5)
-            done.append("the first ended on purpose")
+            done.append("the second ended on purpose")
             record.add(ended)
             threading.Event().wait(FOREVER_S)
 
     error = end_of(cluster, lose)
 
-    assert len(done) == 1
-    assert "pod stowage-system/stowage-x has ended" in str(error)
+    assert len(done) == 2
+    assert "pod stowage-system/stowage-x has ended (killed by SIGKILL)" in str(error)
 
 
 class Doomed:
@@ -402,11 +367,94 @@ def test_the_inner_of_two_blocks_ends_alone() -> None:
     assert done == ["inner"]
 
 
-def test_nothing_of_it_is_left_behind() -> None:
-    """The runner is also a library."""
-    former = signal.getsignal(signal.SIGRTMIN)
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)],
+)
+def test_the_first_request_to_end_raises_and_no_later_one(
+    number: signal.Signals, error: type[BaseException]
+) -> None:
+    """CI systems and people end jobs; a second one would cut the clean-up short."""
+    with ending_cleanly():
+        with pytest.raises(error):
+            os.kill(os.getpid(), number)
 
-    with ended_early():
+        os.kill(os.getpid(), number)
+
+
+def test_a_request_that_a_finaliser_swallows_is_made_again() -> None:
+    """The interpreter drops what is raised there: a run went on to its end."""
+
+    def hit() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    doomed = [Doomed()]
+    weakref.finalize(doomed[0], hit)
+
+    def work() -> None:
+        doomed.clear()
+        threading.Event().wait(FOREVER_S)
+
+    with ending_cleanly(), pytest.raises(SystemExit, match="143"):
+        work()
+
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_what_others_drop_is_still_reported() -> None:
+    """The hook is for one exception only, and gone with the block."""
+    raised: list[sys.UnraisableHookArgs] = []
+    former, sys.unraisablehook = sys.unraisablehook, raised.append
+
+    def fail() -> None:
+        raise ValueError("of no interest")
+
+    doomed = Doomed()
+    weakref.finalize(doomed, fail)
+    try:
+        with ending_cleanly():
+            del doomed
+        assert sys.unraisablehook == raised.append
+    finally:
+        sys.unraisablehook = former
+
+    assert [str(one.exc_value) for one in raised] == ["of no interest"]
+
+
+def test_former_handlers_come_back() -> None:
+    """The runner is also a library: pytest has handlers of its own."""
+    for block, number in (
+        (ending_cleanly, signal.SIGINT),
+        (ended_early, signal.SIGRTMIN),
+    ):
+        former = signal.getsignal(number)
+        with block():
+            assert signal.getsignal(number) is not former
+        assert signal.getsignal(number) is former
+
+
+class HitGoingDown(SilentCluster):
+    """A cluster whose clean-up is interrupted at its first attempt."""
+
+    def __init__(self, workdir: Path) -> None:
+        super().__init__(workdir)
+        self.downs: list[str] = []
+
+    def up(self) -> None:
+        """Start nothing."""
+
+    def down(self) -> None:
+        self.downs.append("begun")
+        if len(self.downs) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.downs.append("done")
+
+
+def test_an_interrupt_while_going_down_does_not_stop_it(tmp_path: Path) -> None:
+    """The clean-up of a run that ends by itself can be hit as well."""
+    cluster = HitGoingDown(tmp_path)
+
+    with pytest.raises(KeyboardInterrupt), running_cluster(cluster):
         pass
 
-    assert signal.getsignal(signal.SIGRTMIN) == former
+    assert cluster.downs[-1] == "done"

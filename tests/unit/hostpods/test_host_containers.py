@@ -1,22 +1,48 @@
-"""One container's life, with real processes."""
+"""One container's life with real processes, and the probes that watch it."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+import http.client
+import http.server
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from host_builders import JumpingClock, a_container, a_place, a_pod
 
-from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.hostpods.backoff import Backoff, BackoffLimits
+from stowage_testbed.hostpods.cancelling import cancel_and_wait
 from stowage_testbed.hostpods.clock import LoopClock
 from stowage_testbed.hostpods.container import ContainerRunner
+from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.probes import (
+    HttpTarget,
+    Outcome,
+    Probed,
+    Prober,
+    Thresholds,
+)
+from stowage_testbed.hostpods.process import (
+    Command,
+    ContainerProcess,
+    Exit,
+    run_to_end,
+    start_process,
+)
 from stowage_testbed.hostpods.states import Running, Terminated, Waiting, first_record
 
 
@@ -67,6 +93,12 @@ class ContainerHarness:
                 await self._changed.wait()
                 self._changed.clear()
 
+    async def until_up(self) -> None:
+        """Return when the container runs and has said so."""
+        await self.until(lambda: isinstance(self.record.state, Running))
+        while not self.log.exists() or "up" not in self.log.read_text():
+            await asyncio.sleep(0)
+
     def reasons(self) -> list[str]:
         """Return the reasons of all waits seen."""
         return [state.reason for state in self.seen if isinstance(state, Waiting)]
@@ -74,16 +106,15 @@ class ContainerHarness:
 
 @pytest.mark.parametrize("code", [0, 1])
 @in_a_loop
-async def test_a_container_that_ends_is_started_again(
-    tmp_path: Path, code: int
-) -> None:
-    """A service comes back, however it ended."""
-    container = a_container("sh", "-c", f"exit {code}")
+async def test_a_container_that_ends_is_restarted(tmp_path: Path, code: int) -> None:
+    """A service comes back, however it ended, and the log of a crash survives it."""
+    container = a_container("sh", "-c", f"echo out; echo err >&2; exit {code}")
     harness = ContainerHarness(tmp_path, container, JumpingClock())
     async with harness.running():
         await harness.until(lambda: harness.record.restarts >= 2)
         assert harness.record.last is not None
         assert harness.record.last.code == code
+    assert harness.log.read_text().startswith("out\nerr\n" * 2)
 
 
 @in_a_loop
@@ -136,14 +167,18 @@ async def test_what_cannot_start_waits_with_a_reason(
     assert message in harness.seen[0].message
 
 
+def looking_for(flag: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "exec": {"command": ["test", "-e", str(flag)]},
+        "failureThreshold": 1,
+    } | more
+
+
 @in_a_loop
-async def test_readiness_follows_its_probe_and_ends_with_the_process(
-    tmp_path: Path,
-) -> None:
+async def test_readiness_follows_its_probe(tmp_path: Path) -> None:
     """`Ready` has to mean that the probe said so."""
     flag = tmp_path / "ready"
-    probe = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.05}
-    probe["failureThreshold"] = 1
+    probe = looking_for(flag, periodSeconds=0.05)
 
     container = a_container("sleep", "600", readinessProbe=probe)
     harness = ContainerHarness(tmp_path, container)
@@ -159,15 +194,11 @@ async def test_readiness_follows_its_probe_and_ends_with_the_process(
 @in_a_loop
 async def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None:
     """A process that hangs is replaced, with the probe's words as the reason."""
-    probe = {
-        "exec": {"command": ["sh", "-c", "echo stuck; exit 1"]},
-        "periodSeconds": 0.01,
-        "failureThreshold": 2,
-    }
+    command = {"command": ["sh", "-c", "echo stuck; exit 1"]}
+    probe = {"exec": command, "periodSeconds": 0.01, "failureThreshold": 2}
 
-    harness = ContainerHarness(
-        tmp_path, a_container("sleep", "600", livenessProbe=probe)
-    )
+    container = a_container("sleep", "600", livenessProbe=probe)
+    harness = ContainerHarness(tmp_path, container)
     async with harness.running():
         await harness.until(lambda: harness.record.last is not None)
         last = harness.record.last
@@ -180,12 +211,10 @@ async def test_a_failing_liveness_probe_ends_the_process(tmp_path: Path) -> None
 async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
     """A slow start must not be taken for a hang."""
     flag = tmp_path / "up"
-    startup = {"exec": {"command": ["test", "-e", str(flag)]}, "periodSeconds": 0.02}
-    startup["failureThreshold"] = 10_000
-    liveness = {"exec": {"command": ["test", "-e", str(flag)]}, "failureThreshold": 1}
+    startup = looking_for(flag, periodSeconds=0.02, failureThreshold=10_000)
 
     container = a_container(
-        "sleep", "600", startupProbe=startup, livenessProbe=liveness
+        "sleep", "600", startupProbe=startup, livenessProbe=looking_for(flag)
     )
     harness = ContainerHarness(tmp_path, container)
     async with harness.running():
@@ -197,31 +226,29 @@ async def test_the_startup_probe_holds_the_others_back(tmp_path: Path) -> None:
         assert harness.record.restarts == 0
 
 
+@pytest.mark.parametrize(
+    ("trap", "grace_s", "code", "said"),
+    [
+        # A scheduler gives its lease back when it is asked to end.
+        ("echo bye; exit 7", 10, 7, "up\nbye\n"),
+        # A pod that ignores SIGTERM must still go away.
+        ("", 0.1, 128 + signal.SIGKILL, "up\n"),
+    ],
+    ids=["gentle", "ignored"],
+)
 @in_a_loop
-async def test_stopping_is_gentle_first(tmp_path: Path) -> None:
-    """A scheduler gives its lease back when it is asked to end."""
-    script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done"
+async def test_stopping_asks_first_and_kills_after_the_grace_period(
+    tmp_path: Path, trap: str, grace_s: float, code: int, said: str
+) -> None:
+    """Each for the reason above it."""
+    script = f"trap '{trap}' TERM; echo up; while :; do sleep 0.05; done"
 
     harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-    async with harness.running(grace_s=10):
-        await harness.until(lambda: isinstance(harness.record.state, Running))
-        while not harness.log.exists() or "up" not in harness.log.read_text():
-            await asyncio.sleep(0)
+    async with harness.running(grace_s):
+        await harness.until_up()
     assert isinstance(harness.record.state, Terminated)
-    assert harness.record.state.code == 7
-    assert harness.log.read_text() == "up\nbye\n"
-
-
-@in_a_loop
-async def test_stopping_kills_after_the_grace_period(tmp_path: Path) -> None:
-    """A pod that ignores SIGTERM must still go away."""
-    script = "trap '' TERM; while :; do sleep 0.05; done"
-
-    harness = ContainerHarness(tmp_path, a_container("sh", "-c", script))
-    async with harness.running(grace_s=0.1):
-        await harness.until(lambda: isinstance(harness.record.state, Running))
-    assert isinstance(harness.record.state, Terminated)
-    assert harness.record.state.code in (137, 143)  # the trap may not be set yet
+    assert harness.record.state.code == code
+    assert harness.log.read_text() == said
 
 
 def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:
@@ -231,3 +258,243 @@ def test_a_restarted_daemon_counts_what_ended_with_the_old_one() -> None:
 
     assert first_record(a_container("true"), former).restarts == 4
     assert first_record(a_container("true"), waiting).restarts == 3
+
+
+PATH = {"PATH": os.environ["PATH"]}
+
+
+def a_command(cwd: Path, *argv: str) -> Command:
+    return Command(argv, PATH, cwd)
+
+
+def a_script(cwd: Path, script: str) -> Command:
+    return a_command(cwd, "sh", "-c", script)
+
+
+def lines_of(log: Path, count: int) -> list[str]:
+    return wait_until(
+        f"{count} lines in {log}",
+        lambda: log.read_text().splitlines() if log.exists() else [],
+        lambda lines: len(lines) >= count,
+        timeout_s=HANG_S,
+    )
+
+
+def test_a_full_log_is_turned_over(tmp_path: Path) -> None:
+    """A release that logs for days must not fill the disk."""
+    file = tmp_path / "main.log"
+    with contextlib.closing(Log(str(file), 10)) as log:
+        for line in (b"first\n", b"second\n", b"third\n"):
+            log.write(line)
+
+    assert file.read_bytes() == b"third\n"
+    assert (tmp_path / "main.log.1").read_bytes() == b"second\n"
+
+
+def test_a_cancellation_at_the_very_end_of_a_command_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A liveness probe that forgot it went on for ever: no container came back."""
+    wait = ContainerProcess.wait
+
+    async def cancelled_when_done() -> None:
+        asking = asyncio.create_task(run_to_end(a_command(tmp_path, "true"), 10))
+
+        async def wait_and_cancel(process: ContainerProcess) -> Exit:
+            waiting = asyncio.current_task()
+            assert waiting is not None
+            waiting.add_done_callback(lambda _: asking.cancel())
+            return await wait(process)
+
+        monkeypatch.setattr(ContainerProcess, "wait", wait_and_cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(cancelled_when_done())
+
+
+def test_the_process_sees_only_the_variables_it_was_given(tmp_path: Path) -> None:
+    """The daemon's own environment may hold credentials."""
+    end = asyncio.run(run_to_end(a_command(tmp_path, "env"), 10))
+
+    assert end is not None
+    assert {line.split("=")[0] for line in end.output.splitlines()} <= {"PATH", "PWD"}
+
+
+def test_nothing_of_a_container_outlives_its_main_process(tmp_path: Path) -> None:
+    """A container's process namespace ends with its first process."""
+    log = tmp_path / "main.log"
+    # The second one leaves the session too, as daemons do.
+    script = "sleep 600 & echo $!; setsid sleep 600 & echo $!; sleep 0.2"
+
+    async def run() -> Exit:
+        return await (await start_process(a_script(tmp_path, script), log)).wait()
+
+    end = asyncio.run(run())
+
+    pids = [int(pid) for pid in log.read_text().split()]
+    assert end.code == 0
+    assert len(pids) == 2
+    assert not [pid for pid in pids if psutil.pid_exists(pid)]
+
+
+def test_a_killed_daemon_takes_every_process_along(tmp_path: Path) -> None:
+    """An interrupted run must leave no process behind."""
+    log = tmp_path / "main.log"
+    daemon = (
+        "import asyncio, pathlib\n"
+        "from stowage_testbed.hostpods.process import Command, start_process\n"
+        "async def main():\n"
+        f"    here = pathlib.Path({str(tmp_path)!r})\n"
+        "    script = 'sleep 600 & echo $!; echo $$; wait'\n"
+        f"    command = Command(['sh', '-c', script], {PATH!r}, here)\n"
+        f"    process = await start_process(command, here / 'main.log')\n"
+        "    await process.wait()\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", daemon]) as process:
+        pids = [int(pid) for pid in lines_of(log, 2)]
+        assert all(psutil.pid_exists(pid) for pid in pids)
+
+        process.kill()
+
+    wait_until(
+        "all of them to be gone",
+        lambda: [pid for pid in pids if psutil.pid_exists(pid)],
+        lambda alive: not alive,
+        timeout_s=HANG_S,
+    )
+
+
+def a_probed(folder: Path, **container: Any) -> Probed:
+    return Probed(a_container("true", **container), PATH, folder)
+
+
+def probe(action: dict[str, Any], folder: Path, **container: Any) -> Outcome:
+    asking = a_probed(folder, **container).ask({"timeoutSeconds": 2, **action})
+    return asyncio.run(asking)
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    """Answers with the status that the path names."""
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.strip("/")))
+        self.end_headers()
+        self.wfile.write(b"the body")
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test's output quiet."""
+
+
+@contextmanager
+def a_server() -> Iterator[int]:
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("status", "ok"), [(200, True), (399, True), (400, False)])
+def test_http_counts_from_200_to_399(tmp_path: Path, status: int, ok: bool) -> None:
+    """The message shows what the server said; the chart names its ports once."""
+    with a_server() as port:
+        ports = [{"name": "web", "containerPort": port}]
+        for asked in (port, "web"):
+            get = {"path": f"/{status}", "port": asked}
+            outcome = probe({"httpGet": get}, tmp_path, ports=ports)
+
+            assert outcome.ok is ok
+            assert outcome.message.endswith(f"{status} the body")
+
+
+def test_https_does_not_ask_who_answers() -> None:
+    """The scheduler serves health with a certificate of its own making."""
+    connection = HttpTarget("https", "127.0.0.1", 1, "/").connect(1)
+
+    assert isinstance(connection, http.client.HTTPSConnection)
+    context: ssl.SSLContext = vars(connection)["_context"]
+    assert context.verify_mode == ssl.CERT_NONE
+    assert not context.check_hostname
+
+
+@pytest.mark.parametrize(
+    ("action", "ok", "said"),
+    [
+        ({"exec": {"command": ["echo", "because"]}}, True, "exit code 0: because"),
+        (
+            {"exec": {"command": ["sh", "-c", "echo because; exit 1"]}},
+            False,
+            "exit code 1: because",
+        ),
+        ({"exec": {"command": ["/no/such"]}}, False, "/no/such"),
+        # One that hangs must not pile up.
+        (
+            {"exec": {"command": ["sleep", "600"]}, "timeoutSeconds": 0.1},
+            False,
+            "took longer than 0.1 s",
+        ),
+        ({"httpGet": {"port": "nope"}}, False, "no port named 'nope'"),
+        # Port 1 has nobody, as any while a process starts.
+        ({"httpGet": {"port": 1}}, False, "refused"),
+    ],
+)
+def test_an_outcome_shows_what_was_seen(
+    tmp_path: Path, action: dict[str, Any], ok: bool, said: str
+) -> None:
+    """What cannot be asked is a failure with its reason, not the daemon's end."""
+    outcome = probe(action, tmp_path)
+
+    assert outcome.ok is ok
+    assert said in outcome.message
+
+
+def test_verdicts_need_as_many_answers_in_a_row_as_asked() -> None:
+    """One slow answer must not take a container out of service."""
+    thresholds = Thresholds(success=2, failure=3)
+    answers = [True, True, False, False, True, False, False, False, False, True, True]
+
+    verdicts = [thresholds.record(ok=answer) for answer in answers]
+
+    n = None
+    assert verdicts == [n, True, n, n, n, n, n, False, False, n, True]
+
+
+def test_a_startup_probe_counts_periods_but_asks_more_often(tmp_path: Path) -> None:
+    """A start should not cost a whole second because a period does."""
+    clock = JumpingClock()
+    count = tmp_path / "count"
+    script = f"echo >> {count}; [ $(wc -l < {count}) -ge 25 ]"
+    action = {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1}
+    bad: list[Outcome] = []
+
+    probed = a_probed(tmp_path)
+    prober = Prober("startup", {**action, "failureThreshold": 2}, probed, clock)
+    asyncio.run(prober.until_success(bad.append))
+
+    assert len(count.read_text().splitlines()) == 25
+    assert len(bad) == 1  # after the second of two whole periods
+    assert clock.now() == pytest.approx(2.2, abs=0.2)
+
+
+def test_a_probe_waits_its_delay_and_its_period(tmp_path: Path) -> None:
+    """The API's defaults: every 10 s, three failures."""
+    clock = JumpingClock()
+    action = {"exec": {"command": ["false"]}, "initialDelaySeconds": 5}
+    heard: list[tuple[float, bool]] = []
+
+    async def until_heard() -> None:
+        asking = asyncio.create_task(
+            Prober("liveness", action, a_probed(tmp_path), clock).run(
+                lambda ok, _: heard.append((clock.now(), ok))
+            )
+        )
+        while not heard:
+            await asyncio.sleep(0)
+        await cancel_and_wait(asking)
+
+    asyncio.run(until_heard())
+
+    assert heard[0] == (25.0, False)

@@ -1,32 +1,45 @@
-"""The observer against a scripted API server."""
+"""Watches against a scripted API server: the observer, a follower, and a stream."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
+from typing import Any
 
 import pytest
-from kubernetes import client
+from urllib3.exceptions import ProtocolError
 from watch_server import WatchServer, a_pod, serving
 
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.objects import PAGE
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.base.wait import WaitTimeoutError, wait_until
-from stowage_testbed.observe.change import Verb
+from stowage_testbed.base.wait import WaitTimeoutError
+from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.condition import (
     Condition,
     ConditionResult,
     UnreachableStateError,
 )
+from stowage_testbed.observe.follower import (
+    Arrival,
+    Arrivals,
+    Follower,
+    Interrupted,
+    Patience,
+    Relisted,
+    Resumed,
+)
 from stowage_testbed.observe.observer import PAUSES_PER_LOOK, Observer
-from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.observe.receipt import ReceiptClock
 from stowage_testbed.observe.source import PODS
 from stowage_testbed.observe.state import State
+from stowage_testbed.observe.stream import HistoryGoneError, Stream
 
 SOON_S = 10.0
 
@@ -36,10 +49,12 @@ def server() -> WatchServer:
     return WatchServer()
 
 
-@pytest.fixture
-def api(server: WatchServer) -> Iterator[client.ApiClient]:
-    with serving(server) as served:
-        yield served
+@contextmanager
+def watching(server: WatchServer, *items: dict[str, Any]) -> Iterator[Observer]:
+    """Watch the pods of a server that has these."""
+    server.items = list(items)
+    with serving(server) as api, Observer(api, [PODS]) as observer:
+        yield observer
 
 
 def bound(count: int) -> Condition:
@@ -103,23 +118,18 @@ def test_others_that_have_the_core_do_not_make_a_wait_longer() -> None:
     assert looks[0] >= 2
 
 
-def test_waits_for_a_server_that_is_away_for_a_while() -> None:
+def test_waits_for_a_server_that_is_away_for_a_while(server: WatchServer) -> None:
     """A fault that restarts the API server must not end the watch of what it does."""
-    server = WatchServer()
-    with (
-        serving(server) as api,
-        Observer(api, [PODS]) as observer,
-        observer.patient(SOON_S),
-    ):
+    with watching(server) as observer, observer.patient(SOON_S):
         server.hang_up()
         server.send("ADDED", a_pod("new", node="n1", version="2"))
         observer.wait_for("the pod", bound(1), timeout_s=SOON_S)
 
 
-def test_patience_lasts_for_a_block(server: WatchServer, api: client.ApiClient) -> None:
+def test_patience_lasts_for_a_block(server: WatchServer) -> None:
     """A step that stops the API server must not hide that it ends later on."""
     away = {"code": 500, "message": "etcd has left"}
-    with Observer(api, [PODS]) as observer:
+    with watching(server) as observer:
         with observer.patient(SOON_S):
             server.send("ERROR", away)
             server.end_connection()
@@ -131,57 +141,47 @@ def test_patience_lasts_for_a_block(server: WatchServer, api: client.ApiClient) 
             observer.wait_for("another pod", bound(2), timeout_s=SOON_S)
 
 
-def test_quiet_counts_from_what_was_done_last(
-    server: WatchServer, api: client.ApiClient
-) -> None:
-    """What comes of a change may take a moment, in which nothing changes."""
-    server.items = [a_pod("old", node="n1")]
-
-    with Observer(api, [PODS]) as observer:
+def test_quiet_counts_from_what_was_done_or_changed_last(server: WatchServer) -> None:
+    """What comes of a change may take a moment: a late one restarts the quiet time."""
+    with watching(server, a_pod("old", node="n1")) as observer:
         done = observer.clock.now()
         observer.wait_for(
-            "quiet",
-            bound(1),
-            timeout_s=SOON_S,
-            quiet_s=0.2,
-            quiet_after=done,
+            "quiet", bound(1), timeout_s=SOON_S, quiet_s=0.2, quiet_after=done
         )
-
         assert observer.clock.now().seconds_since(done) >= 0.2
 
+        server.send("ADDED", a_pod("first", node="n1"))
+        observer.wait_for(
+            "rest", bound(2), timeout_s=SOON_S, quiet_s=0.05, quiet_kinds=("Pod",)
+        )
+        last = observer.read(lambda state: state.last_change("Pod"))
+        assert last is not None
+        assert observer.clock.now().seconds_since(last) >= 0.05
 
-def test_sees_what_was_there_and_what_comes(
-    server: WatchServer, api: client.ApiClient
-) -> None:
+
+def test_sees_what_was_there_and_what_comes(server: WatchServer) -> None:
     """A scenario starts on a cluster that is already alive."""
-    server.items = [a_pod("old", node="n1")]
-
-    with Observer(api, [PODS]) as observer:
+    with watching(server, a_pod("old", node="n1")) as observer:
         server.send("ADDED", a_pod("new", version="2"))
         server.send("MODIFIED", a_pod("new", node="n2", version="3"))
         observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
 
         journal = observer.take_journal()
-    assert [change.verb for change in journal] == [
-        Verb.LISTED,
-        Verb.ADDED,
-        Verb.MODIFIED,
-    ]
+    verbs = [change.verb for change in journal]
+    assert verbs == [Verb.LISTED, Verb.ADDED, Verb.MODIFIED]
     assert "managedFields" not in journal[0].body["metadata"]
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-def test_a_long_list_comes_in_pages_and_shows_one_moment(
-    server: WatchServer, api: client.ApiClient, forgets: bool
-) -> None:
+def test_a_long_list_comes_in_pages(server: WatchServer, forgets: bool) -> None:
     """Fifty thousand pods in one answer are a quarter of a gigabyte at once.
 
     A server that no longer knows the version of the first page is asked for all in one.
     """
-    server.items = [a_pod(f"p{number}") for number in range(2 * PAGE + 1)]
     server.forgets_lists = forgets
+    pods = [a_pod(f"p{number}") for number in range(2 * PAGE + 1)]
 
-    with Observer(api, [PODS]) as observer:
+    with watching(server, *pods) as observer:
         listed = observer.take_journal()
 
     assert [one.name for one in listed] == [f"p{n}" for n in range(2 * PAGE + 1)]
@@ -190,27 +190,23 @@ def test_a_long_list_comes_in_pages_and_shows_one_moment(
 
 
 def test_a_full_disk_ends_the_watch_with_its_cause(
-    server: WatchServer, api: client.ApiClient, monkeypatch: pytest.MonkeyPatch
+    server: WatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server is well: nobody should look there for what is wrong."""
 
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with Observer(api, [PODS]) as observer:
+    with watching(server) as observer:
         monkeypatch.setattr(os, "pwrite", full)
         server.send("ADDED", a_pod("new", version="2"))
         with pytest.raises(StowageError, match=r"No space left .*TMPDIR"):
             observer.wait_for("a pod", bound(1), timeout_s=SOON_S)
 
 
-def test_a_new_journal_begins_with_what_is_there(
-    server: WatchServer, api: client.ApiClient
-) -> None:
+def test_a_new_journal_begins_with_what_is_there(server: WatchServer) -> None:
     """What a scenario finds is neither a change of its own nor unknown to it."""
-    server.items = [a_pod("old"), a_pod("gone")]
-
-    with Observer(api, [PODS]) as observer:
+    with watching(server, a_pod("old"), a_pod("gone")) as observer:
         server.send("MODIFIED", a_pod("old", node="n1", version="2"))
         server.send("DELETED", a_pod("gone", version="3"))
         observer.wait_for("the old pod", alone_and_bound, timeout_s=SOON_S)
@@ -221,11 +217,9 @@ def test_a_new_journal_begins_with_what_is_there(
         assert observer.take_journal() == []
 
 
-def test_resumes_after_the_server_ends_the_connection(
-    server: WatchServer, api: client.ApiClient
-) -> None:
+def test_resumes_after_the_server_ends_the_connection(server: WatchServer) -> None:
     """API servers end watches every half hour; nothing may be lost or seen twice."""
-    with Observer(api, [PODS]) as observer:
+    with watching(server) as observer:
         server.send("ADDED", a_pod("first", node="n1", version="7"))
         server.end_connection()
         server.send("ADDED", a_pod("second", node="n1", version="8"))
@@ -235,30 +229,13 @@ def test_resumes_after_the_server_ends_the_connection(
         assert server.watched_from.get() == "7"
 
 
-def test_lists_again_when_history_is_gone(
-    server: WatchServer, api: client.ApiClient
-) -> None:
-    """After a compaction the only truth is a new list; what it lacks was deleted."""
-    server.items = [a_pod("stays", node="n1"), a_pod("goes", node="n1")]
+def test_lists_again_when_history_is_gone(server: WatchServer) -> None:
+    """What a new list lacks went before what it shows came: else room is taken."""
+    gone = {"code": 410, "message": "too old resource version"}
 
-    with Observer(api, [PODS]) as observer:
-        server.items = [a_pod("stays", node="n1")]
-        server.send("ERROR", {"code": 410, "message": "too old resource version"})
-        observer.wait_for("one pod", bound(1), timeout_s=SOON_S)
-
-        deleted = [c for c in observer.take_journal() if c.verb is Verb.DELETED]
-    assert [change.name for change in deleted] == ["goes"]
-
-
-def test_what_a_new_list_lacks_went_before_what_it_shows(
-    server: WatchServer, api: client.ApiClient
-) -> None:
-    """Else a pod would seem to have come while the room it took was still taken."""
-    server.items = [a_pod("goes", node="n1")]
-
-    with Observer(api, [PODS]) as observer:
+    with watching(server, a_pod("goes", node="n1")) as observer:
         server.items = [a_pod("comes", node="n1"), a_pod("too", node="n1")]
-        server.send("ERROR", {"code": 410, "message": "too old resource version"})
+        server.send("ERROR", gone)
         observer.wait_for("two pods", bound(2), timeout_s=SOON_S)
 
         journal = observer.take_journal()
@@ -269,118 +246,146 @@ def test_what_a_new_list_lacks_went_before_what_it_shows(
     ]
 
 
-def test_a_timeout_shows_the_last_state(api: client.ApiClient) -> None:
-    """A time-out without the state that was seen cannot be understood."""
-    with (
-        Observer(api, [PODS]) as observer,
-        pytest.raises(WaitTimeoutError, match=r"waited 0\.01 s for a pod.*: 0 bound"),
-    ):
-        observer.wait_for("a pod", bound(1), timeout_s=0.01)
+def test_a_wait_in_vain_shows_the_last_state(server: WatchServer) -> None:
+    """It ends at its time, or at once when what is waited for cannot come."""
+    said = r"waited 0\.01 s for a pod.*: 0 bound"
+    failed = ConditionResult(False, "", error="the plan failed")
+
+    with watching(server) as observer:
+        with pytest.raises(WaitTimeoutError, match=said):
+            observer.wait_for("a pod", bound(1), timeout_s=0.01)
+        with pytest.raises(UnreachableStateError, match="the plan failed"):
+            observer.wait_for("the plan", lambda _: failed, timeout_s=SOON_S)
 
 
-def test_stops_waiting_for_what_cannot_come(api: client.ApiClient) -> None:
-    """A plan that failed will not complete: say so at once, not after a minute."""
-    with (
-        Observer(api, [PODS]) as observer,
-        pytest.raises(UnreachableStateError, match="the plan failed"),
-    ):
-        observer.wait_for(
-            "the plan",
-            lambda _: ConditionResult(False, "", error="the plan failed"),
-            timeout_s=SOON_S,
-        )
-
-
-def test_a_refused_list_names_the_answer(
-    server: WatchServer, api: client.ApiClient
-) -> None:
+def test_a_refused_list_names_the_answer(server: WatchServer) -> None:
     """A missing CRD or permission is found when the watch begins."""
     server.list_status = 404
 
-    with pytest.raises(ApiRefusedError, match="refused to list Pod with 404"):
+    with (
+        serving(server) as api,
+        pytest.raises(ApiRefusedError, match="refused to list Pod with 404"),
+    ):
         Observer(api, [PODS]).watch(PODS)
 
 
-def test_a_broken_watch_ends_the_wait(
-    server: WatchServer, api: client.ApiClient
-) -> None:
-    """A dead API server must not look like a cluster in which nothing happens."""
-    with Observer(api, [PODS]) as observer:
-        server.send("ERROR", {"code": 500, "message": "etcd has left"})
-
-        with pytest.raises(StowageError, match="etcd has left"):
-            observer.wait_for("a pod", bound(1), timeout_s=SOON_S)
-
-
-def test_leaving_ends_every_thread(api: client.ApiClient) -> None:
+def test_leaving_ends_every_thread(server: WatchServer) -> None:
     """A watch that lives on would keep the process, or the next test, busy."""
-    with Observer(api, [PODS]):
-        assert [t for t in threading.enumerate() if t.name == "watch-Pod"]
+    with watching(server):
+        assert "watch-Pod" in [thread.name for thread in threading.enumerate()]
 
-    assert not [t for t in threading.enumerate() if t.name == "watch-Pod"]
+    assert "watch-Pod" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_stability_is_part_of_a_settled_state(
-    server: WatchServer, api: client.ApiClient
+@pytest.fixture
+def arrivals(server: WatchServer) -> Iterator[Arrivals]:
+    taken, clock = Arrivals(), ReceiptClock()
+    with serving(server) as api:
+        stream = Stream(api, PODS, clock)
+        stream.list_all()
+        follower = Follower(PODS, stream, taken, clock, Patience(SOON_S))
+        yield taken
+        follower.cancel()
+
+
+def take(arrivals: Arrivals, count: int) -> list[Arrival]:
+    taken: list[Arrival] = []
+    while len(taken) < count:
+        found = arrivals.take_all(SOON_S)
+        assert found, f"only {taken} came"
+        taken += found
+    return taken
+
+
+def test_a_lost_connection_is_told_once_and_so_is_its_return(
+    server: WatchServer, arrivals: Arrivals
 ) -> None:
-    """A state seen in passing is not settled: a late change restarts the quiet time."""
-    with Observer(api, [PODS]) as observer:
-        server.send("ADDED", a_pod("first", node="n1"))
+    """However often it was tried; what came meanwhile is told after that."""
+    # The client library tries three times more by itself.
+    server.hang_up(times=6)
+    server.send("ADDED", a_pod("new"))
+    told = take(arrivals, 3)
 
-        observer.wait_for(
-            "a quiet pod",
-            bound(1),
-            timeout_s=SOON_S,
-            quiet_s=0.05,
-            quiet_kinds=("Pod",),
-        )
-
-        last = observer.read(lambda state: state.last_change("Pod"))
-        assert last is not None
-        assert observer.clock.now().seconds_since(last) >= 0.05
+    assert [type(one) for one in told] == [Interrupted, Resumed, Change]
 
 
-def test_a_look_that_costs_much_is_taken_less_often(
-    server: WatchServer, api: client.ApiClient
+def test_a_new_list_is_an_interruption(server: WatchServer, arrivals: Arrivals) -> None:
+    """Between its last change and the new list anything may have happened."""
+    server.items = [a_pod("there")]
+    server.send("ERROR", {"code": 410, "message": "too old resource version"})
+
+    told = take(arrivals, 3)
+
+    assert [type(one) for one in told] == [Interrupted, Relisted, Resumed]
+
+
+def test_an_orderly_end_is_none(server: WatchServer, arrivals: Arrivals) -> None:
+    """Servers end watches every half hour, and no wait lasts for ever."""
+    server.end_connection()
+    server.send("ADDED", a_pod("new"))
+
+    assert [type(one) for one in take(arrivals, 1)] == [Change]
+    assert arrivals.take_all(0.01) == []
+
+
+def line(name: str) -> bytes:
+    metadata = {"uid": name, "name": name, "namespace": "ns", "resourceVersion": "1"}
+    return json.dumps({"type": "ADDED", "object": {"metadata": metadata}}).encode()
+
+
+class Connection:
+    """Gives one change; then it is closed from elsewhere, or cut, and gives noise."""
+
+    def __init__(
+        self, stream: Stream, status: int = 200, cut: Exception | None = None
+    ) -> None:
+        self._stream = stream
+        self._cut = cut
+        self.status = status
+        self.closed = False
+
+    def shutdown(self) -> None:
+        return
+
+    def close(self) -> None:
+        self.closed = True
+
+    def stream(self, **_asked: Any) -> Iterator[bytes]:
+        yield line("web") + b"\n"
+        if self._cut:
+            raise self._cut
+        self._stream.close()
+        yield b"\x17\x03\x03\x00\x85\x98\n"
+
+
+@pytest.fixture
+def stream() -> Stream:
+    api: Any = None
+    return Stream(api, PODS, ReceiptClock())
+
+
+def test_what_comes_after_the_end_is_not_read(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside a large burst, looking after each change would take a whole core."""
-    changes, clock = 400, FakeTime()
-    looks: list[int] = []
+    """Found as an error in a thread, at the end of one run in some hundred."""
+    monkeypatch.setattr(stream, "_get", lambda _query: Connection(stream))
 
-    def all_there(state: State) -> ConditionResult:
-        clock.spend(0.01)
-        looks.append(len(state.pods("ns")))
-        return ConditionResult(looks[-1] == changes, f"{looks[-1]} pods")
-
-    with Observer(api, [PODS], ReceiptClock(clock.now_ns), clock.now_ns) as observer:
-
-        def send_one_by_one() -> None:
-            for number in range(changes):
-                server.send("ADDED", a_pod(f"p{number}", version=str(number + 2)))
-                wait_until(
-                    "the pod to be seen",
-                    lambda: observer.read(lambda state: len(state.pods("ns"))),
-                    (number + 1).__eq__,
-                    timeout_s=SOON_S,
-                    poll_s=0.0001,
-                )
-
-        sender = threading.Thread(target=send_one_by_one)
-        sender.start()
-        observer.wait_for("all pods", all_there, timeout_s=1000)
-        sender.join()
-
-    assert len(looks) < changes / 4
+    assert [change.name for change in stream.watch()] == ["web"]
 
 
-class FakeTime:
-    """A clock on which only spending takes time."""
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"cut": ProtocolError("cut")}, {"status": 410}, {"status": 500}],
+    ids=["closed", "cut", "gone", "refused"],
+)
+def test_however_a_watch_ends_its_connection_is_closed(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    """A recorder outlives many connections; each left open was a socket that stayed."""
+    connection = Connection(stream, **how)
+    monkeypatch.setattr(stream, "_get", lambda _query: connection)
 
-    def __init__(self) -> None:
-        self._now_ns = 0
+    with suppress(ProtocolError, HistoryGoneError, StowageError):
+        list(stream.watch())
 
-    def now_ns(self) -> int:
-        return self._now_ns
-
-    def spend(self, seconds: float) -> None:
-        self._now_ns += int(seconds * NS_PER_S)
+    assert connection.closed

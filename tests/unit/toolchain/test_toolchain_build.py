@@ -1,26 +1,40 @@
-"""Building with the real Go, on a module of one file."""
+"""Building with the real Go, on a module of one file, or with one that is a script."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from small_tools import a_manifest, a_tool
+from small_tools import HELLO, a_manifest, a_program, a_tool
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.toolchain import progress as progress_module
+from stowage_testbed.toolchain.build import FETCH_TRIES, Builder
+from stowage_testbed.toolchain.golang import Go
 from stowage_testbed.toolchain.install import install_missing, needed_to_build
 from stowage_testbed.toolchain.location import binary_file, data_folder
 from stowage_testbed.toolchain.manifest import ModuleData, Tool
+from stowage_testbed.toolchain.progress import (
+    LINE_EVERY_S,
+    ToolWatcher,
+    saying_for_how_long,
+    show_progress,
+)
 from stowage_testbed.toolchain.source import SourceKind, ToolSource
+from stowage_testbed.toolchain.turns import Turns, TurnsEndedError
 
 BUILT = ToolSource(SourceKind.GO)
 
-pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
+pytestmark = [
+    pytest.mark.usefixtures("cache"),
+    pytest.mark.skipif(shutil.which("go") is None, reason="needs Go"),
+]
 
 
 def build(tool: Tool, needed_bytes: int = 0) -> Path:
@@ -29,46 +43,42 @@ def build(tool: Tool, needed_bytes: int = 0) -> Path:
     return binary_file(tool)
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_built_tool_runs(tmp_path: Path) -> None:
-    """The whole way: find Go, build, install."""
-    file = build(a_tool(tmp_path / "hello"))
-
-    run = subprocess.run([file], check=True, capture_output=True)
-    assert run.stderr == b"hello\n"
-
-
-@pytest.mark.usefixtures("cache")
-def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
-    """Whole folders too, and writable: the folder must be removable again."""
+def test_a_built_tool_runs_and_where_it_comes_from_is_said_in_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The whole way: find Go, build, install, and say why."""
     tool = a_tool(tmp_path / "hello")
+
+    install_missing([tool], a_manifest(tool), ToolSource(SourceKind.AUTO))
+
+    run = subprocess.run([binary_file(tool)], check=True, capture_output=True)
+    assert run.stderr == b"hello\n"
+    first, second = capfd.readouterr().err.splitlines()[:2]
+    assert first.startswith("stowage: hello is not installed; installing now, once; ")
+    assert first.endswith("the same beforehand: stowage tools install hello")
+    assert second == "tools: Go modules for hello (none is released)"
+
+
+def test_what_a_tool_needs_of_its_module_lies_beside_it(tmp_path: Path) -> None:
+    """Writable, to be removable again; a new version may have moved some of it."""
+    tool = a_tool(tmp_path / "hello")
+    data = ModuleData("hello", ("config/crds", "role.yaml"))
+    with pytest.raises(StowageError, match="hello holds no config/crds"):
+        build(replace(tool, data=data))
+    assert not binary_file(tool).exists()
+    files = {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
     (tool.folder / "config" / "crds").mkdir(parents=True)
-    for name in ("config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"):
+    for name in files:
         (tool.folder / name).write_text(name)
         (tool.folder / name).chmod(0o444)
-    data = ModuleData("hello", ("config/crds", "role.yaml"))
 
     folder = data_folder(build(replace(tool, data=data)))
 
-    found = {str(file.relative_to(folder)) for file in folder.rglob("*.yaml")}
-    assert found == {"config/crds/a.yaml", "config/crds/b.yaml", "role.yaml"}
+    assert {str(one.relative_to(folder)) for one in folder.rglob("*.yaml")} == files
     assert (folder / "role.yaml").read_text() == "role.yaml"
     assert os.stat(folder / "role.yaml").st_mode & 0o200
 
 
-@pytest.mark.usefixtures("cache")
-def test_data_that_its_module_does_not_have_are_named(tmp_path: Path) -> None:
-    """A new version may have moved them."""
-    data = ModuleData("hello", ("config/crds",))
-    tool = replace(a_tool(tmp_path / "hello"), data=data)
-
-    with pytest.raises(StowageError, match="hello holds no config/crds"):
-        build(tool)
-
-    assert not binary_file(tool).exists()
-
-
-@pytest.mark.usefixtures("cache")
 def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> None:
     """The caches that the first group has filled are of no use to the second."""
     first = a_tool(tmp_path / "hello")
@@ -82,63 +92,231 @@ def test_a_group_that_was_never_built_needs_room_of_its_own(tmp_path: Path) -> N
     assert needed_to_build([first, second], manifest) == 3000
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_failed_build_shows_the_compilers_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("source", "needed_bytes", "said"),
+    [
+        ("package main\n\nfunc main() { nope }\n", 0, "undefined: nope"),
+        # Ten minutes of compiling would be lost.
+        (HELLO, 1 << 60, f"the cache .*: {2 << 60:,} bytes are needed and .* are free"),
+    ],
+    ids=["the compiler's words", "no room"],
+)
+def test_a_failed_build_says_why(
+    tmp_path: Path, source: str, needed_bytes: int, said: str
+) -> None:
     """An exit code would send the reader looking for a log."""
-    tool = a_tool(tmp_path / "broken", source="package main\n\nfunc main() { nope }\n")
-
-    with pytest.raises(StowageError, match="undefined: nope"):
-        build(tool)
+    with pytest.raises(StowageError, match=said):
+        build(a_tool(tmp_path / "broken", source=source), needed_bytes)
 
 
-@pytest.mark.usefixtures("cache")
-def test_too_little_room_is_refused_before_the_build(tmp_path: Path) -> None:
-    """Ten minutes of compiling would be lost."""
-    needed = f"{2 << 60:,} bytes are needed and .* are free"
-    with pytest.raises(StowageError, match=f"no disk space in the cache .*: {needed}"):
-        build(a_tool(tmp_path / "hello"), needed_bytes=1 << 60)
-
-
-ON_A_FULL_DISK = """
-import sys
-from dataclasses import replace
-from pathlib import Path
-from small_tools import a_manifest, a_tool
-from stowage_testbed.base.errors import StowageError
-from stowage_testbed.toolchain.install import install_missing
-from stowage_testbed.toolchain.source import SourceKind, ToolSource
-
-tool = a_tool(Path(sys.argv[1]))
-try:
-    install_missing([tool], a_manifest(tool), ToolSource(SourceKind.GO))
-except StowageError as error:
-    print(error)
+FULL_DISK_GO = """\
+[ "$1" = list ] || { echo go1.26.6; exit; }
+echo 'write m.zip: no space left on device'
+exit 1
 """
 
 
-@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
-def test_a_disk_that_fills_up_during_the_build_is_named(tmp_path: Path) -> None:
-    """A real disk of one megabyte, mounted where only the child process sees it."""
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    mount = f"mount -t tmpfs -o size=1m tmpfs {cache}"
-    sandbox = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
-    if subprocess.run([*sandbox, mount], capture_output=True, check=False).returncode:
-        pytest.skip("mounting is not permitted here")
+def test_a_disk_that_fills_up_during_the_build_is_named(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Go's own words name a file that is gone by then."""
+    a_program(tmp_path / "go", FULL_DISK_GO)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
 
-    run = subprocess.run(
-        [
-            *sandbox,
-            f'{mount} && STOWAGE_CACHE={cache} exec "$0" -c "$1" "$2"',
-            sys.executable,
-            ON_A_FULL_DISK,
-            str(tmp_path / "hello"),
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    with pytest.raises(StowageError, match=f"the cache {cache}: .* are free"):
+        build(a_tool(tmp_path / "hello"))
 
-    assert f"no disk space in the cache {cache}" in run.stdout
-    assert "are free" in run.stdout
+
+FETCHING_GO = """\
+case $1 in
+  list)
+    echo x >>"$0-tries"
+    [ "$(wc -l <"$0-tries")" -gt {failing} ] && exit 0
+    echo 'go: m@v1.0.0: Get "https://proxy/m": {words}'
+    exit 1 ;;
+  build) while [ "$1" != -o ]; do shift; done; echo built >"$2" ;;
+esac
+"""
+TIMED_OUT = "dial tcp 192.0.2.1:443: i/o timeout"
+
+
+@dataclass(slots=True)
+class Pauses:
+    """A clock that only notes for how long it was to pause."""
+
+    all_of_them: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return 0.0
+
+    def pause(self, seconds: float) -> None:
+        self.all_of_them.append(seconds)
+
+
+def fetch(folder: Path, words: str, failing: int, clock: Pauses) -> Path:
+    """Build with a Go whose first downloads fail with these words."""
+    script, target = FETCHING_GO.format(failing=failing, words=words), folder / "built"
+    go = a_program(folder / "go", script)
+    tool = a_tool(folder / "hello")
+    builder = Builder([tool], lambda: Go(go, "1.26.4"), clock)
+    builder.build(tool, target, ToolWatcher("hello"))
+    return target
+
+
+def tries(folder: Path) -> int:
+    return (folder / "go-tries").read_text().count("x")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        TIMED_OUT,
+        "net/http: TLS handshake timeout",
+        "read: connection reset by peer",
+        "unexpected EOF",
+        "reading https://proxy/m.zip: 502 Bad Gateway",
+    ],
+)
+def test_a_download_that_fails_once_is_tried_again(words: str, tmp_path: Path) -> None:
+    """Of hundreds of downloads on a busy machine, one times out."""
+    clock = Pauses()
+
+    assert fetch(tmp_path, words, 2, clock).read_text() == "built\n"
+    assert tries(tmp_path) == 3
+    assert clock.all_of_them == [2.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "count"), [(TIMED_OUT, FETCH_TRIES), ("404 Not Found", 1)]
+)
+def test_a_download_that_fails_says_why(tmp_path: Path, words: str, count: int) -> None:
+    """It ends, at once where what is not there will not be there in a moment."""
+    with pytest.raises(StowageError, match=words):
+        fetch(tmp_path, words, 99, Pauses())
+
+    assert tries(tmp_path) == count
+
+
+def test_a_log_gets_a_line_at_least_every_five_seconds(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A CI log that stands still for nine minutes looks like a program that hangs."""
+    assert LINE_EVERY_S < 5
+    monkeypatch.setattr(progress_module, "LINE_EVERY_S", 0.01)
+    lines: list[str] = []
+
+    def seen() -> int:
+        lines.extend(capfd.readouterr().err.splitlines())
+        return len(lines)
+
+    with show_progress(["etcd", "helm"], "begins") as progress:
+        progress.watchers["etcd"].starts("compiling", 565)
+        progress.watchers["helm"].is_installed()
+        wait_until("two lines", seen, lambda count: count > 1, timeout_s=HANG_S)
+    with saying_for_how_long("compiling"):
+        before = seen()
+        wait_until("two more", seen, lambda count: count > before + 1, timeout_s=HANG_S)
+
+    assert "tools: 0 s, 1 of 2 installed; etcd 0 of 565 packages" in lines
+    assert lines[-1] == "compiling: 0 s"
+
+
+SIDE_BY_SIDE_GO = """\
+name=$(basename "$PWD")
+case $1 in
+  list) echo shared@m@v1.0.0; echo "$name@" ;;
+  build)
+    while [ "$1" != -o ]; do shift; done
+    echo built >"$2"
+    echo "$name begins" >>"{folder}/log"
+    if [ "$name" = first ]; then
+      echo shared
+      echo "$name is compiled" >>"{folder}/log"
+      echo "$name"
+      read -r line <"{folder}/pipe"
+    else
+      echo "$name"
+      echo >"{folder}/pipe"
+    fi ;;
+esac
+"""
+
+
+def built_side_by_side(folder: Path, *of_kubernetes: bool) -> list[str]:
+    """Build two tools, and return what Go did in which order.
+
+    Go links the first one until the second one is compiled.
+    """
+    os.mkfifo(folder / "pipe")
+    file = a_program(folder / "go", SIDE_BY_SIDE_GO.format(folder=folder))
+    tools = [
+        replace(a_tool(folder / name, name=name), version_flags=flag)
+        for name, flag in zip(("first", "second"), of_kubernetes, strict=True)
+    ]
+    builder = Builder(tools, lambda: Go(file, "1.26.4"))
+
+    def build(tool: Tool) -> None:
+        builder.build(tool, folder / f"built-{tool.name}", ToolWatcher(tool.name))
+
+    threads = [
+        threading.Thread(target=build, args=(tool,), daemon=True)
+        for tool in tools[::-1]
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG_S)
+    assert [thread.is_alive() for thread in threads] == [False, False]
+    return (folder / "log").read_text().splitlines()
+
+
+@pytest.mark.parametrize("of_kubernetes", [(False, False), (True, True), (True, False)])
+def test_a_tool_is_compiled_while_the_one_before_is_linked(
+    tmp_path: Path, of_kubernetes: tuple[bool, bool]
+) -> None:
+    """Linking takes one core; before, both would compile what they share."""
+    assert built_side_by_side(tmp_path, *of_kubernetes) == [
+        "first begins",
+        "first is compiled",
+        "second begins",
+    ]
+
+
+def test_a_tool_named_before_those_of_kubernetes_delays_none(tmp_path: Path) -> None:
+    """It has packages of its own, so that both cores have work from the start."""
+    etcd = a_tool(tmp_path / "etcd", name="etcd")
+    server = replace(a_tool(tmp_path / "server", name="server"), version_flags=True)
+    script = 'while [ $# -gt 1 ] && [ "$1" != -o ]; do shift; done'
+    file = a_program(tmp_path / "go", script)
+    builder = Builder([etcd, server], lambda: Go(file, "1.26.4"))
+
+    # In the place of etcd's build, which would have ended its turn.
+    builder.build(server, tmp_path / "built", ToolWatcher("server"))
+
+
+def test_who_needs_no_turn_holds_nobody_up_and_who_comes_late_has_one() -> None:
+    """A tool may be there meanwhile, or be built for want of a release."""
+    turns = Turns(["a", "b"])
+    turns.done("a")
+    turns.done("a")
+    turns.wait("b")
+    turns.add("late")
+    turns.done("b")
+    turns.wait("late")
+
+
+def test_who_waits_for_a_turn_is_told_when_there_is_none_any_more() -> None:
+    """One failed build ends the installation; no thread may be left."""
+    turns, ended = Turns(["a", "b"]), list[str]()
+
+    def go() -> None:
+        with pytest.raises(TurnsEndedError):
+            turns.wait("b")
+        ended.append("b")
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    turns.end()
+    thread.join(HANG_S)
+
+    assert ended == ["b"]

@@ -1,23 +1,27 @@
-"""The manifest agrees with what is built."""
+"""The manifest agrees with what is built, and `stowage tools` with the manifest."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
 from packaging.version import Version
+from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cli import app
 from stowage_testbed.toolchain import choose_minor
 from stowage_testbed.toolchain.manifest import (
     DEFAULT_GROUP,
-    MANIFEST_FILE,
     Tool,
     load_manifest,
 )
 from stowage_testbed.toolchain.minors import built_minors, find_minor
 
+HEAVY = ["kubernetes", "ortools", "pandas", "numpy", "matplotlib", "grpc"]
 MODULES = {
     "descheduler": "sigs.k8s.io/descheduler",
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -38,77 +42,33 @@ MODULES = {
 @pytest.mark.parametrize(
     "tool", load_manifest().all_tools, ids=lambda tool: f"{tool.name}-{tool.version}"
 )
-def test_a_tool_is_built_in_the_version_that_it_says(tool: Tool) -> None:
+def test_a_tool_is_built_in_its_version_by_a_go_that_is_new_enough(tool: Tool) -> None:
     """The cache key and the ldflags use the manifest, the compiler uses go.mod."""
-    module = MODULES[tool.folder.name]
+    module = re.escape(MODULES[tool.folder.name])
     go_mod = (tool.folder / tool.module_file).read_text(encoding="utf-8")
 
-    pinned = re.search(rf"^\s*(?:require )?{re.escape(module)} (\S+)", go_mod, re.M)
+    pinned = re.search(rf"^\s*(?:require )?{module} (\S+)", go_mod, re.M)
+    go = re.search(r"^go (\S+)", go_mod, re.M)
 
     assert pinned is not None
     assert pinned[1] == tool.version
+    assert go is not None
+    assert Version(go[1]) <= Version(load_manifest().go)
 
 
-def test_the_oldest_go_is_new_enough_for_every_module() -> None:
-    """Else the check passes and the build fails with Go's own message."""
+def test_a_tool_of_kubernetes_is_of_a_minor_whose_version_it_says() -> None:
+    """Else it runs with another's cluster, or the API server calls itself v0.0.0."""
     manifest = load_manifest()
-
-    wanted = {
-        tool.name: re.search(
-            r"^go (\S+)", (tool.folder / tool.module_file).read_text(), re.M
-        )
-        for tool in manifest.all_tools
-    }
-
-    newest = tuple(map(int, manifest.go.split(".")))
-    for name, match in wanted.items():
-        assert match is not None, name
-        assert tuple(map(int, match[1].split("."))) <= newest, name
-
-
-@pytest.mark.parametrize("module", ["kwok", "helm"])
-def test_a_tool_is_built_of_what_kubernetes_is_built_of(module: str) -> None:
-    """Go compiles a package once for each version: 680 of them were compiled twice."""
-    kubernetes = pinned_versions("kubernetes")
-
-    older = {
-        name: (version, kubernetes[name])
-        for name, version in pinned_versions(module).items()
-        if Version(version) < Version(kubernetes.get(name, version))
-    }
-
-    assert older == {}, f"raise them: go mod edit -require=NAME@VERSION in {module}"
-
-
-def pinned_versions(module: str) -> dict[str, str]:
-    """Return what a module is built of by default: versions by the modules' names."""
-    text = (MANIFEST_FILE.parent / "modules" / module / "go.mod").read_text()
-    pinned = dict(re.findall(r"^\t(\S+) (v\d\S+)", text, re.M))
-    return {name: version for name, version in pinned.items() if "-" not in version}
-
-
-def test_kubernetes_gets_its_version() -> None:
-    """Without the flags the API server calls itself v0.0.0."""
-    flags = load_manifest().tool("kube-apiserver", "1.36").ldflags
+    flags = manifest.tool("kube-apiserver", "1.36").ldflags
 
     assert "gitVersion=v1.36.3" in flags
     assert "gitMajor=1" in flags
     assert "gitMinor=36" in flags
-
-
-def test_a_tool_of_kubernetes_is_asked_for_with_its_minor() -> None:
-    """Whoever forgets it would run one minor's tools with another's cluster."""
-    manifest = load_manifest()
-
+    assert manifest.tool("helm") == manifest.tool("helm", "1.36")
     with pytest.raises(ValueError, match="kube-apiserver of which minor"):
         manifest.tool("kube-apiserver")
-    assert manifest.tool("helm") == manifest.tool("helm", "1.36")
-
-
-def test_the_scheduler_is_not_built_for_every_minor() -> None:
-    """The message says for which it is, and what there is instead."""
     with pytest.raises(StowageError, match=r"1\.35, .* stock .* 1\.37 and 1\.36"):
-        load_manifest().tool("stowage-scheduler", "1.35")
+        manifest.tool("stowage-scheduler", "1.35")
 
 
 @pytest.mark.parametrize("minor", built_minors())
@@ -122,9 +82,7 @@ def test_a_minor_is_in_upstreams_support(minor: str) -> None:
     )
 
 
-def test_a_minor_is_chosen_by_option_variable_or_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_minor_is_chosen_or_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong word must name the right ones, and where it came from."""
     monkeypatch.delenv("STOWAGE_KUBERNETES", raising=False)
     assert choose_minor() == built_minors()[0]
@@ -137,19 +95,59 @@ def test_a_minor_is_chosen_by_option_variable_or_order(
 
 
 def test_a_plain_installation_leaves_the_compared_schedulers_out() -> None:
-    """They take as long to build as all the rest, and only a comparison needs them."""
+    """They take as long as all the rest; every group says how much room it takes."""
     manifest = load_manifest()
-
     others = {tool.name for tool in manifest.group("compare", "1.37")}
+    default = {tool.name for tool in manifest.group(DEFAULT_GROUP, "1.37")}
 
     assert others == {"koord-scheduler", "yunikorn-scheduler"}
-    assert "kube-scheduler" in {
-        tool.name for tool in manifest.group(DEFAULT_GROUP, "1.37")
-    }
-
-
-def test_every_group_says_how_much_room_it_takes() -> None:
-    """Else a full disk is noticed after minutes of compiling."""
-    manifest = load_manifest()
-
+    assert "kube-scheduler" in default
     assert {tool.group for tool in manifest.all_tools} == set(manifest.space)
+
+
+def test_a_start_of_the_command_line_loads_nothing_heavy() -> None:
+    """Each takes half a second; with all in place an install takes less than one."""
+    code = (
+        "import sys, stowage_testbed.cli;"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+
+    assert run.stdout == "[]\n"
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_list_shows_what_is_missing() -> None:
+    """Versions too, for those who report a bug."""
+    result = CliRunner().invoke(app, ["tools", "list"])
+
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["etcd", "v3.7.3", "1.37", "default", "missing"] in lines
+    assert ["stowage-scheduler", "v1.36.3", "1.36", "default", "missing"] in lines
+    assert ["koord-scheduler", "v1.8.0", "-", "compare", "missing"] in lines
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["install", "etdc"], "there is no tool 'etdc'; the tools are etcd, "),
+        (["path", "etcd"], "run: stowage tools install etcd"),
+        (
+            ["install", "--source", "go", "--mirror", "http://127.0.0.1"],
+            "--pins and --mirror are for releases",
+        ),
+        (["install", "--group", "compare", "etcd"], "name tools, a group with --group"),
+        (["install", "--for", "run", "etcd"], "or a command with --for"),
+        (["install", "--group", "comapre"], "no group of tools 'comapre'; the groups"),
+    ],
+)
+def test_an_issue_is_said_with_the_way_out(arguments: list[str], said: str) -> None:
+    """The command line prints those without a traceback."""
+    result = CliRunner().invoke(app, ["tools", *arguments])
+
+    assert isinstance(result.exception, StowageError)
+    assert said in str(result.exception)

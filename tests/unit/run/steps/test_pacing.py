@@ -1,15 +1,28 @@
-"""Creating pods at their times, on a clock that a test moves."""
+"""Pods at their times and in their order: arrivals, and what a trace has recorded."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.receipt import NS_PER_S, ReceiptClock
+from stowage_testbed.run.steps.context import StepContext
+from stowage_testbed.run.steps.keeping_times import note_lateness, pace
 from stowage_testbed.run.steps.pacing import Due, Pacer, Pacing
+from stowage_testbed.run.steps.replaying import replay_recorded
+from stowage_testbed.scenario.arrivals.recorded import (
+    Deed,
+    FirstState,
+    RecordedReplay,
+)
 
 
 class TooLateError(StowageError):
@@ -53,45 +66,23 @@ class FakeCluster:
         return act
 
 
-def test_each_pod_comes_at_its_time() -> None:
-    """The times are counted from one start."""
-    cluster = FakeCluster()
+def test_each_pod_comes_at_its_time_or_at_once_and_is_counted() -> None:
+    """A hundred pods, each 1 ms late, must not add up to a tenth of a second."""
+    grid, late = [n / 100 for n in range(100)], [0, 0.1, 0.2, 0.3]
+    overslept = [0, *(at_s + 0.001 for at_s in grid[1:])]
+    for cluster, times_s, done_s, pacing in (
+        (FakeCluster(), [0, 0.5, 0.5, 2], [0, 0.5, 0.5, 2], Pacing(4, 0, 0.0)),
+        (FakeCluster(oversleep_s=0.001), grid, overslept, Pacing(100, 0, 0.001)),
+        # The time that a request takes is taken from the pause.
+        (FakeCluster(work_s=0.005), grid, grid, Pacing(100, 0, 0.0)),
+        # A rate that the API server cannot keep up with must not go unnoticed.
+        (FakeCluster(work_s=0.1), [0, 0.01, 0.02, 0.03], late, Pacing(4, 3, 0.27)),
+    ):
+        found = cluster.run(times_s)
 
-    pacing = cluster.run([0.0, 0.5, 0.5, 2.0])
-
-    assert cluster.done_s == {"p0": 0.0, "p1": 0.5, "p2": 0.5, "p3": 2.0}
-    assert pacing == Pacing(done=4, late=0, latest_s=0.0)
-
-
-def test_pauses_that_are_too_long_do_not_add_up() -> None:
-    """A thousand pods, each 1 ms late, must not end a second late."""
-    cluster = FakeCluster(oversleep_s=0.001)
-
-    pacing = cluster.run([n * 0.01 for n in range(1, 1001)])
-
-    assert cluster.done_s["p999"] == pytest.approx(10.0, abs=0.002)
-    assert pacing.late == 0
-    assert pacing.latest_s == pytest.approx(0.001)
-
-
-def test_requests_that_take_time_do_not_put_off_the_next_pod() -> None:
-    """The time that a request takes is taken from the pause."""
-    cluster = FakeCluster(work_s=0.005)
-
-    cluster.run([n * 0.01 for n in range(100)])
-
-    assert cluster.done_s["p99"] == pytest.approx(0.99)
-
-
-def test_late_pods_come_at_once_and_are_counted() -> None:
-    """A rate that the API server cannot keep up with must not go unnoticed."""
-    cluster = FakeCluster(work_s=0.1)
-
-    pacing = cluster.run([0.0, 0.01, 0.02, 0.03])
-
-    assert cluster.done_s == {"p0": 0.0, "p1": 0.1, "p2": 0.2, "p3": 0.3}
-    assert (pacing.done, pacing.late) == (4, 3)
-    assert pacing.latest_s == pytest.approx(0.27)
+        assert list(cluster.done_s.values()) == pytest.approx(done_s, abs=1e-5)
+        assert (found.done, found.late) == (pacing.done, pacing.late)
+        assert found.latest_s == pytest.approx(pacing.latest_s, abs=1e-5)
 
 
 def test_a_pod_that_is_too_late_ends_it() -> None:
@@ -104,18 +95,15 @@ def test_a_pod_that_is_too_late_ends_it() -> None:
     assert list(cluster.done_s) == ["p0", "p1", "p2"]
 
 
+def refuse() -> None:
+    raise TooLateError("no")
+
+
 def test_the_first_refusal_is_raised_and_ends_it() -> None:
     """What the API server refuses once it would refuse a thousand times."""
     done: list[str] = []
-
-    def refuse() -> None:
-        raise TooLateError("no")
-
-    dues = [
-        Due(0.0, "a", lambda: done.append("a")),
-        Due(0.0, "b", refuse),
-        Due(0.0, "c", lambda: done.append("c")),
-    ]
+    acts = (partial(done.append, "a"), refuse, partial(done.append, "c"))
+    dues = [Due(0.0, "p", act) for act in acts]
     pacer = Pacer(ReceiptClock(), 1.0, lambda name, _: TooLateError(name), writers=1)
 
     with pytest.raises(TooLateError, match="no"):
@@ -134,3 +122,161 @@ def test_several_writers_do_everything_once() -> None:
 
     assert sorted(done) == list(range(500))
     assert pacing.done == 500
+
+
+def a_context(said: list[str], allowed_s: float = 1.0) -> StepContext:
+    context: Any = SimpleNamespace(
+        facts={},
+        recorder=SimpleNamespace(report=said.append),
+        run=SimpleNamespace(observer=SimpleNamespace(clock=ReceiptClock())),
+        timeout_s=lambda: allowed_s,
+    )
+    return cast("StepContext", context)
+
+
+def test_what_is_too_late_ends_the_step_with_a_way_out() -> None:
+    """Arrivals that nobody keeps up with measure the API server."""
+    with pytest.raises(StowageError, match=r"web was .* s late.* lower the rate"):
+        pace(a_context([], allowed_s=0.1), [Due(-5.0, "web", bool)])
+
+
+def test_lateness_is_noted_and_told_if_there_was_any() -> None:
+    """Who compares two runs has to know it."""
+    for late, words in ((0, 0), (3, 1)):
+        said: list[str] = []
+        context = a_context(said)
+        note_lateness(context, Pacing(done=9, late=late, latest_s=0.25))
+
+        assert context.facts == {"late": late, "latest_s": 0.25}
+        assert len(said) == words
+
+
+WIDE = frozenset({"Node", "PersistentVolume"})
+
+
+@dataclass
+class Server:
+    """Takes requests, and refuses those that a test names."""
+
+    asked: list[str] = field(default_factory=list)
+    made: list[dict[str, Any]] = field(default_factory=list)
+    refusals: dict[str, int] = field(default_factory=dict)
+    slow: frozenset[str] = frozenset()
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def kinds(self) -> Server:
+        return self
+
+    def of(self, manifest: dict[str, Any]) -> SimpleNamespace:
+        return SimpleNamespace(namespaced=manifest["kind"] not in WIDE)
+
+    def create(self, manifest: dict[str, Any]) -> None:
+        self.made.append(manifest)
+        self._take(f"create {manifest['metadata']['name']}")
+
+    def patch(self, kind: str, name: str, change: Any, **where: str) -> None:
+        del kind, change, where
+        self._take(f"patch {name}")
+
+    def delete(
+        self, kind: str, name: str, *, namespace: str, at_once: bool = False
+    ) -> None:
+        if kind == "Lease":
+            self._take(f"delete the lease of {name} in {namespace}")
+            return
+        self._take(f"delete {name}{' at once' if at_once else ''}")
+
+    def _take(self, what: str) -> None:
+        if what in self.slow:
+            threading.Event().wait(0.05)
+        with self.lock:
+            self.asked.append(what)
+        if what in self.refusals:
+            raise ApiRefusedError(what, self.refusals[what], "no")
+
+
+class Context:
+    """As much of a step's context as a replay needs."""
+
+    def __init__(self, server: Server) -> None:
+        self.objects, self.create, self.namespace = server, server.create, "run"
+        self.facts: dict[str, float] = {}
+        self.said: list[str] = []
+        self.recorder = SimpleNamespace(report=self.said.append)
+        observer = SimpleNamespace(clock=ReceiptClock())
+        self.run = SimpleNamespace(observer=observer)
+
+    def timeout_s(self) -> float:
+        return 10.0
+
+
+def manifest(name: str, kind: str = "Pod", **spec: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def replay(server: Server, first: FirstState, *deeds: Deed) -> Context:
+    context = Context(server)
+    recorded = RecordedReplay(first, deeds, 3, {}, ())
+    replay_recorded(cast("StepContext", context), recorded)
+    return context
+
+
+def test_what_was_there_is_made_in_order_before_anything_happens() -> None:
+    """Objects before pods; all of it in the run's namespace that is in any."""
+    server = Server()
+    volume = manifest("v", "PersistentVolume", claimRef={"name": "c"})
+    first = FirstState((), (volume,), (manifest("p"),))
+    replay(server, first, Deed(0, "create", "Pod", "q", manifest("q")))
+
+    assert server.asked == ["create v", "create p", "create q"]
+    namespaces = [one["metadata"].get("namespace") for one in server.made]
+    assert namespaces == [None, "run", "run"]
+    assert server.made[0]["spec"]["claimRef"] == {"name": "c", "namespace": "run"}
+
+
+def test_what_is_done_to_one_object_keeps_its_order() -> None:
+    """Several requests are on their way at a time."""
+    server = Server(slow=frozenset({"create p"}))
+    replay(
+        server,
+        FirstState(),
+        Deed(0, "create", "Pod", "p", manifest("p")),
+        Deed(0, "create", "Pod", "q", manifest("q")),
+        Deed(0, "patch", "v1/Pod", "p"),
+        Deed(0, "delete", "Pod", "p"),
+    )
+
+    assert server.asked[0] == "create q"
+    assert server.asked[1:] == ["create p", "patch p", "delete p at once"]
+
+
+def test_a_node_that_comes_has_no_lease_of_one_before_it() -> None:
+    """Its pods would not be played for most of a minute."""
+    server = Server()
+    node = manifest("n", "Node")
+    replay(server, FirstState(), Deed(0, "create", "Node", "n", node))
+
+    assert server.asked == ["delete the lease of n in kube-node-lease", "create n"]
+
+
+def test_what_a_quota_refuses_is_counted() -> None:
+    """It may be full under another scheduler; so may be gone what was changed."""
+    server = Server(refusals={"create p": 403, "patch q": 404})
+    context = replay(
+        server,
+        FirstState(),
+        Deed(0, "create", "Pod", "p", manifest("p")),
+        Deed(0, "patch", "apps/v1/Deployment", "q"),
+    )
+
+    assert context.facts["refused"] == 2
+    assert any("2 requests of the trace were refused" in one for one in context.said)
+
+
+def test_an_object_that_is_none_ends_the_replay() -> None:
+    """Without it nothing would be as it was recorded."""
+    server = Server(refusals={"create p": 422})
+
+    with pytest.raises(ApiRefusedError):
+        replay(server, FirstState(), Deed(0, "create", "Pod", "p", manifest("p")))

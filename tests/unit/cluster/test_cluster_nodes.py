@@ -1,0 +1,165 @@
+"""Node pools from a short line, with every issue named, and what measures them."""
+
+from __future__ import annotations
+
+import stat
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amounts import size
+from cryptography import x509
+
+from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cluster.metrics_server import server
+from stowage_testbed.cluster.metrics_server.fake_kubelet import FakeKubelet
+from stowage_testbed.cluster.metrics_server.objects import read_manifests, usage_object
+from stowage_testbed.cluster.node_pool import (
+    ZONE_LABEL,
+    NodePool,
+    NodePoolError,
+    Taint,
+    metrics_path,
+)
+from stowage_testbed.cluster.node_spec import parse_node_spec, parse_node_specs
+from stowage_testbed.cluster.service_account import write_private
+
+
+def test_a_full_spec_is_read() -> None:
+    """Everything that a pool can have, as the documentation writes it."""
+    spec = (
+        "prefix=gpu,count=3,cpu=1500m,memory=8Gi,pods=20,label.zone=a,label.x.io/y=1,"
+        "taint.gpu=yes:NoSchedule,taint.spare=:NoExecute,zones=a|b,"
+        "resource.nvidia.com/gpu=4"
+    )
+
+    assert parse_node_spec(spec) == NodePool(
+        name_prefix="gpu",
+        count=3,
+        resources=size(1500, 8 << 30, 20, {"nvidia.com/gpu": 4}),
+        labels={"zone": "a", "x.io/y": "1"},
+        taints=(Taint("gpu", "NoSchedule", "yes"), Taint("spare", "NoExecute")),
+        zones=("a", "b"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "issues"),
+    [
+        ("cpu=-4,memory=8Gi", ["cpu: '-4' is negative"]),
+        ("cpu=4,memory=0", ["memory: '0' must be more than 0"]),
+        ("cpu=4,memory=8GB", ["memory: '8GB' is not a quantity"]),
+        ("cpu=0.0001,memory=1", ["cpu: '0.0001' is finer than 1m"]),
+        ("count=1.5,cpu=4,memory=1", ["count: '1.5' is no whole number"]),
+        ("count=1e6,cpu=4,memory=1", ["count is 1000000"]),
+        ("count=3", ["cpu is missing", "memory is missing"]),
+        ("cpu=4,cpu=5,memory=1", ["cpu is given twice"]),
+        ("cpu=4,memory=1,mem=2", ["'mem' is none of prefix, count, cpu"]),
+        ("cpu=4,memory=1,big", ["'big' is not KEY=VALUE"]),
+        ("cpu=4,memory=1,prefix=Über", ["cannot begin a node's name"]),
+        ("cpu=4,memory=1,taint.a=b", ["taint.a: 'b' must end in an effect"]),
+        ("cpu=x,memory=y,foo=1", ["cpu: 'x'", "memory: 'y'", "'foo' is none of"]),
+    ],
+)
+def test_issues_are_all_named_by_field_and_value(spec: str, issues: list[str]) -> None:
+    """One issue a run would take many runs."""
+    with pytest.raises(NodePoolError) as caught:
+        parse_node_spec(spec)
+
+    assert len(caught.value.issues) == len(issues)
+    for issue in issues:
+        assert issue in str(caught.value)
+
+
+def test_pools_of_one_name_or_without_room_are_refused() -> None:
+    """Nodes would have the same names; scenarios build pools too, as clearly."""
+    with pytest.raises(NodePoolError, match="a second pool is called 'node'"):
+        parse_node_specs(["cpu=1,memory=1Gi", "cpu=2,memory=1Gi"])
+    with pytest.raises(NodePoolError, match=r"count is 0.*cpu is -1"):
+        NodePool("node", 0, size(-1, 1))
+
+
+def test_nodes_are_named_zoned_and_sized_exactly() -> None:
+    """Ties go to the first by name, and a byte can decide whether a pod fits."""
+    offered = size(1001, 2**33 + 1, more={"nvidia.com/gpu": 2})
+    nodes = NodePool("node", 11, offered, zones=("a", "b")).manifests()
+    sizes = {"cpu": "1001m", "memory": "8589934593", "pods": "110"}
+    sizes["nvidia.com/gpu"] = "2"
+
+    names = [node["metadata"]["name"] for node in nodes]
+    assert names[0] == "node-00"
+    assert names == sorted(names)
+    zones = [node["metadata"]["labels"][ZONE_LABEL] for node in nodes[:3]]
+    assert zones == ["a", "b", "a"]
+    assert nodes[0]["status"]["allocatable"] == sizes
+    assert nodes[0]["status"]["capacity"] == sizes
+
+
+def test_metrics_server_may_read_nodes_and_pods_and_nothing_else() -> None:
+    """It serves everybody, so what it may read everybody can."""
+    manifests = read_manifests("metrics-server")
+    (role,) = [m for m in manifests if m["kind"] == "ClusterRole"]
+
+    assert {
+        (resource, verb)
+        for rule in role["rules"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    } == {
+        ("nodes/metrics", "get"),
+        *product(("nodes", "pods"), ("get", "list", "watch")),
+    }
+    (service,) = [m for m in manifests if m["kind"] == "Service"]
+    assert service["spec"]["externalName"] == "127.0.0.1"
+    (registration,) = [m for m in manifests if m["kind"] == "APIService"]
+    assert "insecureSkipTLSVerify" not in registration["spec"]
+
+
+def test_the_certificate_is_made_out_to_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its key is nobody else's to read."""
+
+    def written(api: object, admin: Path, namespace: str, name: str, to: Path) -> None:
+        assert (namespace, name) == ("kube-system", "metrics-server")
+        write_private(to, b"{}")
+
+    monkeypatch.setattr(server, "write_account_kubeconfig", written)
+    api: Any = object()
+
+    made = server.make_identity(api, tmp_path / "admin", tmp_path / "metrics-server")
+
+    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    found = names.value.get_values_for_type(x509.DNSName)
+    assert found == ["metrics-server.kube-system.svc"]
+    for file in (made.key, made.kubeconfig):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(made.key.parent.stat().st_mode) == 0o700
+
+
+def test_every_node_says_where_its_usage_is() -> None:
+    """One KWOK answers for all of them, on one port."""
+    (node,) = NodePool("n", 1, size(1000, 1 << 30)).manifests()
+
+    path = node["metadata"]["annotations"]["metrics.k8s.io/resource-metrics-path"]
+    assert path == metrics_path("n-0")
+    (metric,) = read_manifests("kubelet-metrics")
+    assert metric["spec"]["path"].format(nodeName="n-0") == path
+
+
+def test_a_pod_s_annotation_goes_before_its_namespace_s_usage() -> None:
+    usage = usage_object({"shop": 417})["spec"]["usages"][0]["usage"]
+
+    assert usage["cpu"]["expression"] == (
+        '"kwok.x-k8s.io/usage-cpu" in pod.metadata.annotations '
+        '? Quantity(pod.metadata.annotations["kwok.x-k8s.io/usage-cpu"]) '
+        ': (pod.metadata.namespace == "shop" ? Quantity("417m") : Quantity("0"))'
+    )
+
+
+def test_a_cluster_without_metrics_is_distinguished(tmp_path: Path) -> None:
+    """A run on it would wait for a reading that never comes."""
+    with pytest.raises(StowageError, match="stowage up NAME --metrics"):
+        FakeKubelet.of(tmp_path / "one")

@@ -1,0 +1,547 @@
+"""What of a pod is played on the host and how: volumes, status, and the watch."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from host_builders import (
+    API_URL,
+    JumpingClock,
+    MemoryApi,
+    a_container,
+    a_place,
+    a_pod,
+)
+
+from stowage_testbed.api.client import ApiUnreachableError
+from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.hostpods.api import ApiServer
+from stowage_testbed.hostpods.environment import container_environment, expand
+from stowage_testbed.hostpods.errors import HostPodsError
+from stowage_testbed.hostpods.manifest import Manifest
+from stowage_testbed.hostpods.mounts import Mounts
+from stowage_testbed.hostpods.pod import PodRunner
+from stowage_testbed.hostpods.states import (
+    ContainerRecord,
+    Running,
+    State,
+    Terminated,
+    Waiting,
+)
+from stowage_testbed.hostpods.status import PodState, StatusComposer, phase
+from stowage_testbed.hostpods.supported import unsupported_fields
+from stowage_testbed.hostpods.volume_writing import (
+    FileContent,
+    remove_tree,
+    write_atomically,
+)
+from stowage_testbed.hostpods.volumes import Volumes
+from stowage_testbed.hostpods.watch import PodWatch
+
+PLAIN = a_container("true")
+
+
+def a_volume(**source: Any) -> dict[str, Any]:
+    return a_pod(PLAIN, volumes=[{"name": "v", **source}])
+
+
+def asking(**container: Any) -> dict[str, Any]:
+    return a_pod({**PLAIN, **container})
+
+
+@pytest.mark.parametrize(
+    ("pod", "field"),
+    [
+        (a_pod(PLAIN, initContainers=[PLAIN]), "initContainers"),
+        (a_pod(PLAIN, readinessGates=[{"conditionType": "x"}]), "readinessGates"),
+        (a_pod(PLAIN, restartPolicy="Never"), "restartPolicy: Never"),
+        (a_volume(downwardAPI={"items": []}), "volumes[v].downwardAPI"),
+        (a_volume(persistentVolumeClaim={}), "volumes[v].persistentVolumeClaim"),
+        (
+            a_volume(projected={"sources": [{"downwardAPI": {}}]}),
+            "volumes[v].projected.sources.downwardAPI",
+        ),
+        (asking(envFrom=[{"configMapRef": {}}]), "containers[main].envFrom"),
+        (
+            asking(env=[{"name": "A", "valueFrom": {"fieldRef": {}}}]),
+            "containers[main].env[A].valueFrom",
+        ),
+        (asking(lifecycle={"preStop": {}}), "containers[main].lifecycle"),
+        (
+            asking(livenessProbe={"tcpSocket": {"port": 1}}),
+            "containers[main].livenessProbe.tcpSocket",
+        ),
+        (
+            asking(readinessProbe={"grpc": {"port": 1}}),
+            "containers[main].readinessProbe.grpc",
+        ),
+        (
+            asking(startupProbe={"httpGet": {"httpHeaders": [{"name": "x"}]}}),
+            "containers[main].startupProbe.httpGet.httpHeaders",
+        ),
+        (
+            asking(volumeMounts=[{"name": "v", "subPath": "x"}]),
+            "containers[main].volumeMounts[v].subPath",
+        ),
+    ],
+)
+def test_a_field_that_is_not_played_is_named(pod: Manifest, field: str) -> None:
+    """A pod that ran without it would prove nothing."""
+    assert unsupported_fields(pod) == [f"spec.{field}"]
+
+
+def test_what_is_played_is_not_refused() -> None:
+    """All that the chart uses, with what the API server adds."""
+    probe = {"httpGet": {"port": 1, "scheme": "HTTPS"}, "successThreshold": 1}
+    container = a_container(
+        "true",
+        env=[{"name": "A", "value": "1"}],
+        startupProbe=probe,
+        livenessProbe={
+            "exec": {"command": ["true"]},
+            "terminationGracePeriodSeconds": 1,
+        },
+        volumeMounts=[{"name": "v", "mountPath": "/v", "readOnly": True}],
+        terminationMessagePath="/dev/termination-log",
+        imagePullPolicy="Never",
+    )
+    sources = [{"serviceAccountToken": {"path": "t"}}, {"secret": {"name": "s"}}]
+    volumes = [{"name": "v", "projected": {"sources": sources, "defaultMode": 420}}]
+
+    assert unsupported_fields(a_pod(container, volumes=volumes)) == []
+    assert unsupported_fields(a_volume(emptyDir={"medium": "Memory"})) == []
+
+
+def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> None:
+    """In its status and in an event, where `helm --wait` failures are looked for."""
+    pod = a_pod(a_container("touch", str(tmp_path / "ran")), initContainers=[PLAIN])
+
+    said = asked_by(pod, tmp_path, ("event", "status"))
+
+    event = said["POST /api/v1/namespaces/ns/events"]
+    assert event["reason"] == "NotSupportedOnHost"
+    assert "host pods do not play spec.initContainers" in event["message"]
+    status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
+    assert event["message"] in str(status["containerStatuses"])
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_daemon_that_tolerates_any_node_is_not_run_here(tmp_path: Path) -> None:
+    """It is somebody's manifest, perhaps of a driver; it is ready as on a fake node."""
+    command = a_container("touch", str(tmp_path / "ran"))
+    pod = a_pod(command, tolerations=[{"operator": "Exists"}])
+
+    said = asked_by(pod, tmp_path, ("status",))
+
+    status = said["PATCH /api/v1/namespaces/ns/pods/web/status"]["status"]
+    assert status["phase"] == "Running"
+    (ready,) = [one for one in status["conditions"] if one["type"] == "Ready"]
+    assert ready["status"] == "True"
+    assert not (tmp_path / "ran").exists()
+
+
+def asked_by(pod: Manifest, tmp_path: Path, awaited: Sequence[str]) -> dict[str, Any]:
+    """Run a pod until so much was asked of the API server; return it."""
+    clock = JumpingClock()
+    api = MemoryApi(clock)
+    runner = PodRunner(
+        pod, api, a_place(tmp_path, clock), Volumes(tmp_path / "v", api, clock)
+    )
+
+    async def run_for_a_moment() -> None:
+        running = asyncio.create_task(runner.run())
+        async with asyncio.timeout(HANG_S):
+            while len(api.asked) < len(awaited):
+                await asyncio.sleep(0)
+        runner.vanished()
+        await running
+
+    asyncio.run(run_for_a_moment())
+    return dict(reversed(api.asked))  # the first of each
+
+
+class Node:
+    """One pod's volumes on a node with a clock of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = JumpingClock()
+        self.api = MemoryApi(self.clock)
+        self.volumes = Volumes(folder / "volumes", self.api, self.clock)
+
+    def fill(self, **source: Any) -> Path:
+        """Fill one volume from a source and return its folder."""
+        pod = a_pod(a_container("true"), volumes=[{"name": "v", **source}])
+        asyncio.run(self.volumes.fill(pod))
+        return self.volumes.folder / "v"
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {
+        str(file.relative_to(folder)): file.read_text()
+        for entry in folder.iterdir()
+        if not entry.name.startswith("..")
+        for file in ([entry] if entry.is_file() else entry.rglob("*"))
+    }
+
+
+def test_a_config_map_shows_its_keys_with_the_asked_modes(tmp_path: Path) -> None:
+    """`items` renames keys, and each may have a mode of its own."""
+    node = Node(tmp_path)
+    keys = {"data": {"a": "1"}, "binaryData": {"b": "Mg==", "c": "Mw=="}}
+    node.api.objects["configmaps/settings"] = keys
+    items = [{"key": "a", "path": "deep/one"}, {"key": "b", "path": "two", "mode": 256}]
+
+    source = {"name": "settings", "items": items, "defaultMode": 0o640}
+    folder = node.fill(configMap=source)
+
+    assert files(folder) == {"deep/one": "1", "two": "2"}
+    assert (folder / "deep/one").stat().st_mode & 0o777 == 0o640
+    assert (folder / "two").stat().st_mode & 0o777 == 0o400
+
+
+def test_a_missing_source_keeps_the_pod_waiting_unless_optional(tmp_path: Path) -> None:
+    """A program must not start without its configuration, of which any key may lack."""
+    node = Node(tmp_path)
+    node.api.objects["secrets/keys"] = {"data": {"a": "MQ=="}}
+    items = [{"key": "tls.crt", "path": "x"}]
+    with pytest.raises(HostPodsError, match="ConfigMap ns/absent"):
+        node.fill(configMap={"name": "absent"})
+    with pytest.raises(HostPodsError, match="Secret ns/absent"):
+        node.fill(secret={"secretName": "absent"})
+    with pytest.raises(HostPodsError, match=r"'tls\.crt'"):
+        node.fill(secret={"secretName": "keys", "items": items})
+
+    assert files(node.fill(configMap={"name": "absent", "optional": True})) == {}
+
+
+def test_a_projected_volume_joins_its_sources(tmp_path: Path) -> None:
+    """What the chart's credentials are made of."""
+    node = Node(tmp_path)
+    node.api.objects["configmaps/ca"] = {"data": {"ca.crt": "certificate"}}
+    node.api.objects["secrets/tls"] = {"data": {"tls.key": "a2V5", "other": "eA=="}}
+    folder = node.fill(
+        projected={
+            "sources": [
+                {"serviceAccountToken": {"path": "token", "audience": "them"}},
+                {"configMap": {"name": "ca"}},
+                {"secret": {"name": "tls", "items": [{"key": "tls.key", "path": "k"}]}},
+            ]
+        }
+    )
+
+    assert files(folder) == {"token": "robot-1", "ca.crt": "certificate", "k": "key"}
+    ((path, asked),) = node.api.asked
+    assert path == "POST /api/v1/namespaces/ns/serviceaccounts/robot/token"
+    assert asked["spec"]["audiences"] == ["them"]
+    assert asked["spec"]["expirationSeconds"] == 3600
+    assert asked["spec"]["boundObjectRef"]["uid"] == "0123456789abcdef"
+    assert (folder / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_is_renewed_when_most_of_its_life_has_passed(tmp_path: Path) -> None:
+    """A client that uses an expired token is suddenly nobody."""
+    node = Node(tmp_path)
+    token = {"serviceAccountToken": {"path": "token", "expirationSeconds": 1000}}
+    source = {"projected": {"sources": [token]}}
+
+    seen = []
+    for seconds in (0, 799, 801, 1600, 1602):
+        node.clock.seconds = seconds
+        seen.append((node.fill(**source) / "token").read_text())
+
+    assert seen == ["robot-1", "robot-1", "robot-2", "robot-2", "robot-3"]
+
+
+def test_a_change_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Two files that belong together must never be of two versions."""
+    folder = tmp_path / "v"
+    old = {"a": FileContent(b"1", 0o600), "gone": FileContent(b"x", 0o600)}
+    new = {"a": FileContent(b"2", 0o600), "b/c": FileContent(b"2", 0o400)}
+    write_atomically(folder, old)
+    opened = (folder / "..data").resolve()
+
+    assert write_atomically(folder, new)
+
+    assert files(folder) == {"a": "2", "b/c": "2"}
+    assert (folder / "..data").resolve() != opened
+    assert not opened.exists()
+    assert not write_atomically(folder, new)
+    # The end of a pod leaves nothing, though folders are read-only.
+    remove_tree(folder)
+    assert not folder.exists()
+
+
+def test_an_empty_dir_keeps_what_was_written_into_it(tmp_path: Path) -> None:
+    """It lives as long as the pod, through restarts and refreshes."""
+    node = Node(tmp_path)
+    (node.fill(emptyDir={}) / "kept").write_text("yes")
+
+    assert (node.fill(emptyDir={}) / "kept").read_text() == "yes"
+
+
+def mounts(folder: Path, pod: str = "one") -> Mounts:
+    volumes = folder / "hostpods" / pod / "volumes"
+    (volumes / "v").mkdir(parents=True, exist_ok=True)
+    return Mounts(folder / "mnt", volumes)
+
+
+def link(at: Mounts, path: Path | str) -> None:
+    mount = {"name": "v", "mountPath": str(path)}
+    at.link(a_container("true", volumeMounts=[mount]))
+
+
+def test_two_containers_of_a_pod_share_a_mount(tmp_path: Path) -> None:
+    """The scheduler finds the optimiser's socket so; a killed daemon left its link."""
+    at = mounts(tmp_path)
+    path = tmp_path / "mnt" / "deep" / "socket"
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "hostpods" / "gone" / "volumes" / "v")
+    link(at, path)
+    link(at, path)
+
+    (at.volumes / "v" / "file").write_text("shared")
+
+    assert (path / "file").read_text() == "shared"
+
+
+@pytest.mark.parametrize("path", ["/etc/stowage", "{w}/mnt", "{w}/mnt/../secret"])
+def test_paths_outside_the_work_folder_are_refused(tmp_path: Path, path: str) -> None:
+    """A pod of the testbed must never change the machine."""
+    with pytest.raises(HostPodsError, match="does not lie under"):
+        link(mounts(tmp_path), path.format(w=tmp_path))
+
+
+def test_a_path_that_another_pod_holds_is_refused(tmp_path: Path) -> None:
+    """Two pods would overwrite each other's files."""
+    path = tmp_path / "mnt" / "v"
+    first = mounts(tmp_path, "one")
+    link(first, path)
+    with pytest.raises(HostPodsError, match="in use"):
+        link(mounts(tmp_path, "two"), path)
+
+    first.unlink()
+
+    link(mounts(tmp_path, "two"), path)
+    assert "two" in str(path.resolve())
+
+
+def test_little_is_inherited_and_the_api_server_is_named() -> None:
+    """Clients that look for the cluster find the real one."""
+    variables = container_environment(a_container("true"), API_URL)
+
+    assert variables.pop("KUBERNETES_SERVICE_HOST") == "127.0.0.1"
+    assert variables.pop("KUBERNETES_SERVICE_PORT") == "6443"
+    assert variables.pop("KUBERNETES_SERVICE_PORT_HTTPS") == "6443"
+    assert variables.keys() <= {"PATH", "LANG"}
+    assert variables["PATH"] == os.environ["PATH"]
+
+
+def test_a_value_may_use_those_before_it() -> None:
+    """The kubelet's order: what is said last and closest counts."""
+    both, port = "$(SIZE)-$(KUBERNETES_SERVICE_PORT)", "KUBERNETES_SERVICE_PORT"
+    values = {"SIZE": "10", "BOTH": both, port: "1"}
+    env = [{"name": name, "value": value} for name, value in values.items()]
+
+    variables = container_environment(a_container("true", env=env), API_URL)
+
+    assert (variables["BOTH"], variables[port]) == ("10-6443", "1")
+
+
+def test_expansion_follows_the_api() -> None:
+    """Shell syntax is left alone, and a doubled dollar escapes."""
+    for text, expected in (
+        ("$(A)", "1"),
+        ("x$(A)y$(B)z", "x1y2z"),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$1"),
+        ("$(ABSENT)", "$(ABSENT)"),
+        ("$A ${A} $", "$A ${A} $"),
+    ):
+        assert expand(text, {"A": "1", "B": "2"}) == expected
+
+
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+RUNNING = Running(T0)
+WAITING = Waiting("ContainerCreating")
+DONE, FAILED = Terminated(0, T0, T0), Terminated(1, T0, T0)
+
+
+def a_record(state: State, *, ready: bool = False) -> ContainerRecord:
+    return ContainerRecord("main", "none", state, ready=ready)
+
+
+def a_state(*states: State, ready: bool = False, finished: bool = False) -> PodState:
+    records = [a_record(state, ready=ready) for state in states]
+    return PodState(volumes_ready=True, containers=records, finished=finished)
+
+
+def test_the_phase_follows_the_containers() -> None:
+    """As a kubelet computes it: controllers act on it."""
+    for state, expected in (
+        (a_state(WAITING), "Pending"),
+        (a_state(RUNNING, WAITING), "Pending"),
+        (a_state(RUNNING), "Running"),
+        (a_state(FAILED), "Running"),  # it is started again
+        (a_state(DONE, finished=True), "Succeeded"),
+        (a_state(DONE, FAILED, finished=True), "Failed"),
+        (a_state(DONE, WAITING, finished=True), "Failed"),
+    ):
+        assert phase(state) == expected
+
+
+def conditions(
+    composer: StatusComposer, state: PodState, now: datetime
+) -> dict[str, Manifest]:
+    status = composer.compose(a_pod(a_container("true")), state, now)
+    return {condition["type"]: condition for condition in status["conditions"]}
+
+
+def test_ready_needs_every_container_and_says_what_the_probe_said() -> None:
+    """`helm --wait` only times out; this is where the reason can be read."""
+    waiting = a_record(RUNNING)
+    half = PodState(True, [a_record(RUNNING, ready=True), waiting], finished=False)
+    shown = conditions(StatusComposer(T0), half, T0)
+    assert shown["Ready"]["status"] == "False"
+    assert shown["ContainersReady"]["message"].endswith("status: ['main']")
+
+    waiting.probe_failure = "readiness probe failed: 500 informer-sync failed"
+    shown = conditions(StatusComposer(T0), half, T0)
+    said = f"['main']; main: {waiting.probe_failure}"
+    assert shown["Ready"]["message"].endswith(said)
+
+    ready = conditions(StatusComposer(T0), a_state(RUNNING, ready=True), T0)
+    assert ready["Ready"]["status"] == "True"
+    others = {"PodReadyToStartContainers", "Initialized", "PodScheduled"}
+    assert set(ready) == {"Ready", "ContainersReady", *others}
+
+
+def test_a_condition_keeps_the_time_of_its_last_change() -> None:
+    """`minReadySeconds` and availability count from it."""
+    composer = StatusComposer(T0)
+    later = T0 + timedelta(seconds=10)
+    conditions(composer, a_state(RUNNING), T0)
+
+    shown = conditions(composer, a_state(RUNNING, ready=True), later)
+
+    assert shown["Ready"]["lastTransitionTime"] == "2026-01-01T00:00:10Z"
+    assert shown["Initialized"]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+
+
+def test_an_ended_container_shows_its_code_and_times() -> None:
+    """The first question after a crash."""
+    record = a_record(Waiting("CrashLoopBackOff", "back-off 2 s"))
+    record.last = Terminated(3, T0, T0 + timedelta(seconds=5), "liveness probe failed")
+
+    shown = record.manifest()
+
+    assert shown["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+    assert shown["lastState"]["terminated"] == {
+        "exitCode": 3,
+        "reason": "Error",
+        "startedAt": "2026-01-01T00:00:00Z",
+        "finishedAt": "2026-01-01T00:00:05Z",
+        "message": "liveness probe failed",
+    }
+
+
+Event = tuple[str, Manifest]
+
+
+class ScriptOverError(Exception):
+    """Ends the watch, which would otherwise go on for ever."""
+
+
+def listed(name: str, version: int) -> dict[str, Any]:
+    return {"metadata": {"name": name, "resourceVersion": str(version)}}
+
+
+class Script(ApiServer):
+    """Answers listings and watches in order, and notes what was asked."""
+
+    def __init__(self, *answers: list[Event] | Exception | Manifest) -> None:
+        self._answers = list(answers)
+        self.asked: list[str] = []
+
+    def _next(self) -> Any:
+        if not self._answers:
+            raise ScriptOverError
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def list(self, path: str, query: Mapping[str, str]) -> Manifest:
+        """Answer a listing."""
+        self.asked.append(f"list {query['fieldSelector']}")
+        answer: Manifest = self._next()
+        return answer
+
+    def stream(self, path: str, query: Mapping[str, str]) -> Iterator[Manifest]:
+        """Answer a watch."""
+        self.asked.append(f"watch {query['resourceVersion']}")
+        for kind, thing in self._next():
+            yield {"type": kind, "object": thing}
+
+
+class NoPause:
+    """Time that stands still."""
+
+    def now(self) -> float:
+        """Return the same moment."""
+        return 0.0
+
+    def pause(self, seconds: float) -> None:
+        """Return at once."""
+
+
+def watch(script: Script) -> list[tuple[str, Any]]:
+    """Run the script to its end; return what the kubelet would have received."""
+    heard: list[tuple[str, Any]] = []
+    pods = PodWatch(
+        script,
+        "host",
+        lambda pods: heard.append(("LIST", [p["metadata"]["name"] for p in pods])),
+        lambda kind, pod: heard.append((kind, pod["metadata"]["name"])),
+    )
+    with pytest.raises(ScriptOverError):
+        pods.run(NoPause())
+    return heard
+
+
+def listing(version: int, *names: str) -> Manifest:
+    return {
+        "metadata": {"resourceVersion": str(version)},
+        "items": [listed(name, version) for name in names],
+    }
+
+
+def test_a_watch_goes_on_where_the_last_one_ended() -> None:
+    """Bookmarks count too: they keep a quiet watch from falling behind."""
+    events: list[Event] = [("ADDED", listed("b", 6)), ("BOOKMARK", listed("", 9))]
+    script = Script(listing(5, "a"), events, [("DELETED", listed("a", 11))])
+
+    heard = watch(script)
+
+    assert heard == [("LIST", ["a"]), ("ADDED", "b"), ("DELETED", "a")]
+    watches = ["watch 5", "watch 9", "watch 11"]
+    assert script.asked == ["list spec.nodeName=host", *watches]
+
+
+GONE = {"code": 410, "message": "too old resource version"}
+AWAY = ApiUnreachableError("GET /api/v1/pods", "refused")
+
+
+def test_a_watch_that_broke_off_begins_with_a_listing() -> None:
+    """What happened in between shows only there; a server may be away for a while."""
+    forgetful = Script(listing(5, "a"), [("ERROR", GONE)], listing(50, "b"))
+    absent = Script(AWAY, listing(5), AWAY, listing(7, "c"))
+
+    assert watch(forgetful) == [("LIST", ["a"]), ("LIST", ["b"])]
+    assert forgetful.asked[-1] == "watch 50"
+    assert watch(absent) == [("LIST", []), ("LIST", ["c"])]

@@ -1,0 +1,263 @@
+"""What is run, on which cluster, by which worker, and in which order it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli import app
+from stowage_testbed.cli.run_session import RunSession
+from stowage_testbed.cluster.backend import Backend
+from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
+from stowage_testbed.run.cluster_needs import find_missing, make_cluster
+from stowage_testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.workers.number import CLUSTER_BYTES, choose_number
+from stowage_testbed.run.workers.order import InOrder
+from stowage_testbed.run.workers.tasks import TaskQueue, list_tasks
+from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.model import Scenario
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+STOCK = ("kubernetes/sidecars", "nodes/drained", "nodes/replacement")
+PLANNED = ("plans/asked-for", "paper/figure-1", "plans/quota-just-full")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.yaml"], "cannot read nowhere.yaml"),
+        (["paper/figure-2"], "no scenario is called 'paper/figure-2'"),
+        (["paper/figure-1", "--variant", "big"], "a variant 'big'"),
+        (["--label", "none-such"], "no scenario was chosen"),
+        (["paper/figure-1"], "run: stowage tools install etcd"),
+    ],
+)
+def test_bad_input_is_one_message(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is started for a run that cannot come to an end."""
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("STOWAGE_CACHE", str(cache))
+    monkeypatch.chdir(SCENARIOS.parent)
+
+    result = CliRunner().invoke(app, ["run", *arguments])
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("stowage: ")
+    assert not cache.exists()
+
+
+def test_an_unwritable_results_folder_is_found_before_the_run(tmp_path: Path) -> None:
+    """Results that cannot be written would be lost after minutes of work."""
+    blocker = tmp_path / "file"
+    blocker.write_text("in the way")
+
+    with pytest.raises(InputError, match="cannot write results to"):
+        RunSession(blocker / "results", None, None)
+
+
+def chosen(*asked: str, variant: str | None = None, label: str = "") -> list[str]:
+    labels = [label] if label else []
+    found = choose_scenarios(asked, folder=SCENARIOS, variant=variant, labels=labels)
+    return [scenario.scenario_id for scenario in found]
+
+
+def test_a_variant_or_a_label_narrows_the_choice() -> None:
+    """One variant is what a developer repeats; one file serves CI and the benchmark."""
+    # The plain run has no name of its own in the file.
+    for variant, suffix in (("mixed", "@mixed"), ("default", "")):
+        found = chosen("paper/priorities", variant=variant)
+        assert found == [f"paper/priorities{suffix}"]
+    smoke = chosen(label="smoke")
+    assert "burst/deployment-200@small" in smoke
+    assert "burst/deployment-200" not in smoke
+    assert chosen("burst/deployment-200", label="short") == ["burst/deployment-200"]
+    with pytest.raises(InputError, match="stowage scenario list"):
+        chosen(label="no-such-label")
+    with pytest.raises(InputError, match="default, highest-first, mixed"):
+        chosen("paper/priorities", variant="mixd")
+
+
+def test_what_is_long_or_needs_another_cluster_runs_only_when_it_is_asked_for() -> None:
+    """`stowage run` without a name is what a developer waits for.
+
+    Without metrics-server, which not everybody has built, nothing else would run.
+    """
+    everything = chosen()
+
+    assert "burst/deployment-200" in everything
+    assert "burst/scale-5000" not in chosen("burst/*")
+    assert "burst/scale-5000" not in chosen(str(SCENARIOS / "burst"))
+    for apart in ("burst/scale-5000", "hpa/recovery"):
+        assert apart not in everything
+        assert chosen(apart)[0] == apart
+        assert chosen(str(SCENARIOS / f"{apart}.yaml"))[0] == apart
+    assert "burst/scale-5000" in chosen(label="full")
+    assert chosen(label="metrics") == [
+        "hpa/recovery", "hpa/recovery@too-few", "hpa/recovery@plenty",
+    ]  # fmt: skip
+
+
+def variants(name: str) -> dict[str | None, Scenario]:
+    return {one.variant: one for one in load_file(SCENARIOS / f"{name}.yaml")}
+
+
+def resolution_s(cluster: Cluster) -> int | None:
+    assert isinstance(cluster, KwokBinaryCluster)
+    return cluster.resolution_s
+
+
+def test_a_scenario_s_own_periods_are_the_cluster_s() -> None:
+    """They are fixed when it comes up; where none measures nothing is paid for it."""
+    recovery = variants("hpa/recovery")
+    plain = variants("burst/deployment-200")[None]
+
+    assert resolution_s(make_cluster("one", [plain])) is None
+    assert resolution_s(make_cluster("one", [plain, recovery[None]])) == 10
+    assert resolution_s(make_cluster("one", [recovery["full"]])) == 15
+    with pytest.raises(InputError) as caught:
+        make_cluster("one", recovery.values())
+    assert "hpa/recovery@full needs usage measured every 15 s" in str(caught.value)
+    assert "--variant" in str(caught.value)
+    # One that will be skipped changes nothing about it.
+    assert make_cluster("one", recovery.values(), Backend.KIND).backend is Backend.KIND
+
+
+def test_a_scenario_is_reported_what_a_backend_lacks() -> None:
+    """It is skipped with that reason, instead of failing after minutes."""
+    recovery = variants("hpa/recovery")[None]
+    interrupted = variants("interruptions/mid-burst")[None]
+    plain = variants("burst/deployment-200")[None]
+
+    assert find_missing(Backend.KIND, recovery).startswith("kind has no usage: ")
+    # A process in a container cannot be stopped from here.
+    assert "has no processes: " in find_missing(Backend.KIND, interrupted)
+    assert find_missing(Backend.KIND, plain) == ""
+    for asking in (recovery, interrupted):
+        assert find_missing(Backend.KWOK_BINARY, asking) == ""
+
+
+def scenarios_of(names: Sequence[str]) -> tuple[Scenario, ...]:
+    return tuple(load_file(SCENARIOS / f"{name}.yaml")[0] for name in names)
+
+
+def queue_of(names: Sequence[str], repeat: int = 1) -> TaskQueue:
+    return TaskQueue(list_tasks(RunRequest(scenarios_of(names), repeat)))
+
+
+def taken(queue: TaskQueue, worker: int, *, is_last: bool = False) -> str | None:
+    task = queue.take(worker, is_last=is_last)
+    return task.scenario.name if task else None
+
+
+def test_a_worker_gets_what_wants_the_release_that_it_has() -> None:
+    """Otherwise every scenario waits for a release."""
+    queue = queue_of([STOCK[0], "plans/asked-for", *STOCK[1:], "plans/careful"])
+
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) == "plans/asked-for"
+    assert [taken(queue, 0), taken(queue, 0)] == list(STOCK[1:])
+    assert taken(queue, 0) == "plans/careful"
+
+
+def test_a_release_that_will_not_do_is_no_reason_to_prefer_a_scenario() -> None:
+    """A scheduler that has planned remembers it; who measures gets a new one anyway."""
+    measuring = [STOCK[0], "plans/careful", "burst/recorded", STOCK[1]]
+
+    for names, first in ((PLANNED, PLANNED), (measuring, STOCK[:2])):
+        queue = queue_of(names)
+        assert [taken(queue, 0) for _ in first] == list(first)
+
+
+def test_bounds_on_figures_are_tried_on_a_machine_with_nothing_else_on_it() -> None:
+    """A scenario beside it would take the time that the bound is about."""
+    queue = queue_of(["burst/deployment-200", STOCK[0]])
+
+    assert taken(queue, 0) == STOCK[0]
+    assert taken(queue, 1) is None
+    assert not queue.is_empty
+    assert taken(queue, 0, is_last=True) == "burst/deployment-200"
+    assert queue.is_empty
+
+
+def test_every_round_is_taken_once() -> None:
+    """Ten rounds say whether all place alike; a round twice says nothing."""
+    queue = queue_of(STOCK, repeat=3)
+    assert RunRequest(scenarios_of(STOCK), repeat=3).total == 9
+
+    tasks = [queue.take(number % 2, is_last=False) for number in range(9)]
+
+    assert sorted(task.place for task in tasks if task) == list(range(9))
+    assert queue.is_empty
+
+
+def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for() -> None:
+    """One more would come up for nothing, or make all of them slow."""
+    for tasks, cores, clusters_that_fit, jobs in (
+        (35, 2, 8, 3),
+        (35, 1, 8, 1),
+        (35, 16, 3, 3),
+        (35, 16, 32, 8),
+        (3, 16, 32, 1),
+        (35, 2, 0, 1),
+    ):
+        assert choose_number(tasks, cores, clusters_that_fit * CLUSTER_BYTES) == jobs
+
+
+class Said:
+    """Collects what is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, line: str) -> Callable[[], None]:
+        return lambda: self.lines.append(line)
+
+
+def test_lines_of_a_scenario_stay_together_in_the_order_of_the_files() -> None:
+    """Line by line in turn two cannot be read; who watches sees something happen."""
+    order, say = InOrder(), Said()
+
+    order.tell(1, say("b begins"))
+    order.tell(0, say("a begins"))
+    order.tell(1, say("b goes on"))
+    order.tell(2, say("c"))
+    assert not order.holds_back
+    order.end(2)
+    assert order.holds_back
+    order.tell(0, say("a ends"))
+    order.end(0)
+    assert say.lines == ["a begins", "a ends", "b begins", "b goes on"]
+
+    order.tell(1, say("b ends"))
+    order.end(1)
+    assert say.lines[4:] == ["b ends", "c"]
+    assert not order.holds_back
+
+
+def test_what_is_of_no_scenario_waits_for_the_end_of_one_or_of_the_run() -> None:
+    """A second cluster comes up meanwhile; what had passed before Ctrl-C has passed."""
+    order, say = InOrder(), Said()
+    order.tell_between(say("one cluster"))
+    order.tell(0, say("a begins"))
+    order.tell_between(say("another cluster"))
+    order.tell(0, say("a ends"))
+    order.end(0)
+    assert say.lines == ["one cluster", "a begins", "a ends", "another cluster"]
+
+    order.tell(3, say("d"))
+    order.tell(1, say("b begins"))
+    order.tell_between(say("a cluster"))
+    order.end(3)
+    order.close()
+
+    assert say.lines[4:] == ["b begins", "a cluster", "d"]

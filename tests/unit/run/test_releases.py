@@ -1,0 +1,202 @@
+"""The release that serves a run: its settings, its logs, and when it is kept."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from amounts import asked
+
+from stowage_testbed.api.objects import Objects
+from stowage_testbed.helm.release import FileLog, Release
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.run.arm import PodOverrides, apply_overrides
+from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.listener import Listener
+from stowage_testbed.run.recorder import RunRecorder
+from stowage_testbed.run.release import make_optimizer_values
+from stowage_testbed.run.serving import LastRelease, Serving, Wanted
+from stowage_testbed.scenario.manifests import make_bare_pod, make_controller
+from stowage_testbed.scenario.model import OptimizerSettings, Workload
+from stowage_testbed.simulate import NO_PROTECTION
+
+LABELS = {"app.kubernetes.io/instance": "stowage"}
+WANTED = Wanted("deterministic", optimizer_enabled=False)
+
+
+class Cluster:
+    """What the server lists of a release, by kind."""
+
+    def __init__(self) -> None:
+        counts = dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 1)
+        metadata = {"name": "stowage", "labels": LABELS, "uid": "1"}
+        container = {"name": "scheduler", "ready": True, "restartCount": 0}
+        self.there: dict[str, dict[str, Any]] = {
+            "Deployment": {
+                "metadata": {**metadata, "generation": 1},
+                "spec": {"replicas": 1},
+                "status": {"observedGeneration": 1, **counts},
+            },
+            "ConfigMap": {"metadata": metadata, "data": {"scheduler.yaml": "a: 1"}},
+            "Pod": {"metadata": metadata, "status": {"containerStatuses": [container]}},
+        }
+
+    def list_all(self, kind: str, _namespace: str) -> list[dict[str, Any]]:
+        return [deepcopy(self.there[kind])]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def last(cluster: Cluster) -> LastRelease:
+    release = Release(cast("Any", None), "stowage", "stowage-system")
+    made = LastRelease()
+    made.note(Serving(release, WANTED, ""), cast("Objects", cluster))
+    return made
+
+
+def found(last: LastRelease, cluster: Cluster, wanted: Wanted = WANTED) -> bool:
+    return last.find(wanted, cast("Objects", cluster)) is not None
+
+
+def test_the_same_is_found_until_given_up(last: LastRelease, cluster: Cluster) -> None:
+    """Starting anew costs more than most scenarios; another would place otherwise."""
+    assert found(last, cluster)
+    assert not found(last, cluster, replace(WANTED, profile="default"))
+    assert not found(last, cluster, replace(WANTED, optimizer_enabled=True))
+    assert not found(last, cluster, replace(WANTED, values={"scheduler": {}}))
+
+    last.forget()
+
+    assert not found(last, cluster)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("Deployment", ("spec", "replicas"), 0),
+        ("Deployment", ("status", "availableReplicas"), 0),
+        ("ConfigMap", ("data", "scheduler.yaml"), "a: 2"),
+        ("Pod", ("metadata", "uid"), "2"),
+        ("Pod", ("status", "containerStatuses", 0, "restartCount"), 1),
+        ("Pod", ("status", "containerStatuses", 0, "ready"), False),
+    ],
+)
+def test_one_that_was_changed_is_not(
+    last: LastRelease,
+    cluster: Cluster,
+    kind: str,
+    path: tuple[str | int, ...],
+    value: object,
+) -> None:
+    """A scenario may scale it to nothing, kill it, or edit its configuration."""
+    place: Any = cluster.there[kind]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+
+    assert not found(last, cluster)
+
+
+def test_settings_become_the_plugins_own_arguments() -> None:
+    """The chart's care is lifted only where a scenario that proves nothing asks."""
+    settings = OptimizerSettings(
+        trigger="manual",
+        time_limit_s=10,
+        settle_s=0.2,
+        policy="paper",
+        strategy="first-fit-decreasing",
+    )
+    careful = make_optimizer_values(settings)["priorityOptimizer"]
+    harmful = make_optimizer_values(replace(settings, harm="any"))["priorityOptimizer"]
+
+    assert careful == {
+        "trigger": "Manual",
+        "settleSeconds": 0.2,
+        "timeLimitSeconds": 10,
+        "policy": "Paper",
+        "strategy": "first-fit-decreasing",
+    }
+    assert harmful == careful | NO_PROTECTION
+
+
+WEB = Workload("web", 2, asked(100, 10**9), labels={"queue": "mine"})
+OVERRIDES = PodOverrides(
+    "yunikorn", labels={"queue": "theirs", "applicationId": "a"}, annotations={"x": "y"}
+)
+
+
+def test_without_overrides_nothing_is_changed_nor_ever_the_scenario() -> None:
+    """`stowage run` uses the default scheduler; the next one gets its own."""
+    manifest = make_controller(WEB, "ns")
+
+    assert apply_overrides(manifest, None) is manifest
+    apply_overrides(manifest, OVERRIDES)
+    assert manifest == make_controller(WEB, "ns")
+
+
+def test_the_pods_of_a_controller_are_overridden() -> None:
+    """Its own labels, by which it finds its pods, stay as they are."""
+    manifest = apply_overrides(make_controller(WEB, "ns"), OVERRIDES)
+
+    template = manifest["spec"]["template"]
+    assert template["spec"]["schedulerName"] == "yunikorn"
+    assert template["metadata"]["annotations"] == {"x": "y"}
+    assert template["metadata"]["labels"] == {
+        WORKLOAD_LABEL: "web", "queue": "mine", "applicationId": "a",
+    }  # fmt: skip
+    assert "applicationId" not in manifest["metadata"]["labels"]
+    assert manifest["spec"]["selector"]["matchLabels"] == {WORKLOAD_LABEL: "web"}
+
+
+def test_pods_without_a_controller_are_overridden_too() -> None:
+    """Those of bursts and traces, and written ones; a reservation is no pod."""
+    burst = apply_overrides(make_bare_pod(WEB, "web-0", "ns", 1.5), OVERRIDES)
+    lone = {"kind": "Pod", "metadata": {"labels": {}}, "spec": {"containers": []}}
+    written = apply_overrides(lone, OVERRIDES)
+    template = {"spec": {"containers": [{"name": "main"}]}}
+    reserved = {"kind": "Reservation", "spec": {"template": template, "owners": []}}
+
+    for pod in (burst, written):
+        assert pod["spec"]["schedulerName"] == "yunikorn"
+        assert pod["metadata"]["labels"]["applicationId"] == "a"
+    annotations = burst["metadata"]["annotations"]
+    assert annotations == {"stowage.dev/lifetime": "1500ms", "x": "y"}
+    assert apply_overrides(reserved, OVERRIDES) == reserved
+
+
+def recorded(log: Path, *, kept: bool) -> RunRecorder:
+    """Return a recorder that follows a release which has said something."""
+    context = SimpleNamespace(
+        cluster=SimpleNamespace(audit_log=log.parent / "audit.log"),
+        observer=SimpleNamespace(restart_journal=list),
+    )
+    release = SimpleNamespace(logs=lambda: {"scheduler": FileLog(log)})
+    recorder = RunRecorder(cast("RunContext", context), Listener())
+    wanted = Wanted("default", optimizer_enabled=False)
+    recorder.note_release(Serving(cast("Any", release), wanted, "", kept=kept))
+    return recorder
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"), [(True, "said now\n"), (False, "said before\nsaid now\n")]
+)
+def test_a_new_release_is_heard_from_its_start_and_a_kept_one_from_now(
+    tmp_path: Path, kept: bool, said: str
+) -> None:
+    """What it said of other scenarios explains nothing of this one."""
+    log = tmp_path / "scheduler.log"
+    log.write_text("said before\n")
+    recorder = recorded(log, kept=kept)
+
+    with log.open("a") as file:
+        file.write("said now\n")
+
+    assert recorder.log_texts() == {"default-scheduler": said}
