@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from trace_lines import HEADER, bound, came, ended, gone, node, seen
 
 from stowage_testbed.api.pod_annotations import LIFETIME
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.object_changes import make_merge_patch
 from stowage_testbed.scenario.arrivals.recorded import Deed, RecordedReplay
 from stowage_testbed.scenario.arrivals.recorded_making import make_recorded_replay
-from stowage_testbed.trace.format import (
-    Header,
-    How,
-    Line,
-    Node,
-    NodeGone,
-    NodeSeen,
-    ObjectGone,
-    ObjectSeen,
-    Owner,
-    PodBound,
-    PodCame,
-    PodEnded,
-    PodTemplate,
-    Scaled,
-    Template,
-)
+from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import Trace
 
-HEADER = Header(1, "2026-11-26T15:00:00Z", "1.37.2")
 SPEC = {
     "containers": [{"name": "m", "image": "pause"}],
     "priority": 5,
@@ -39,40 +24,39 @@ SPEC = {
     "preemptionPolicy": "Never",
     "schedulingGates": [{"name": "wait"}],
 }
-TEMPLATE = Template(t=0, id="a", template=PodTemplate({"app": "x"}, {}, SPEC))
-NODE = Node({"cpu": "4"}, {"cpu": "3"}, {"zone": "a"})
+TEMPLATE = trace.Template(
+    t=0, id="a", template=trace.PodTemplate({"app": "x"}, {}, SPEC)
+)
+DEPLOYMENT, WEB = "apps/v1/Deployment", trace.Owner("Deployment", "web")
 
 
-def replay(*lines: Line, speed: float = 1, limit: int | None = None) -> RecordedReplay:
-    trace = Trace(HEADER, (TEMPLATE, *lines))
-    return make_recorded_replay(trace, speed=speed, limit=limit)
+def replay(
+    *lines: trace.Line, speed: float = 1, limit: int | None = None
+) -> RecordedReplay:
+    recorded = Trace(HEADER, (TEMPLATE, *lines))
+    return make_recorded_replay(recorded, speed=speed, limit=limit)
 
 
-def came(t: float, name: str = "p", owner: Owner | None = None) -> PodCame:
-    return PodCame(t=t, namespace="ns", name=name, of="a", owner=owner)
-
-
-def bound(t: float, name: str = "p") -> PodBound:
-    return PodBound(t=t, namespace="ns", name=name, node="n1")
-
-
-def ended(t: float, how: How, ran_s: float | None, name: str = "p") -> PodEnded:
-    return PodEnded(t=t, namespace="ns", name=name, how=how, ran_s=ran_s)
-
-
-def controller(t: float, kind: str = "Deployment", **spec: Any) -> ObjectSeen:
+def controller(t: float, kind: str = "Deployment", **spec: Any) -> trace.ObjectSeen:
     template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}
-    manifest = {
-        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "ns"},
-        "spec": {"template": template, **spec},
-    }
-    return ObjectSeen(t=t, object=manifest)
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    return seen(t, kind, version, spec={"template": template, **spec})
+
+
+def claim(t: float, **spec: Any) -> trace.ObjectSeen:
+    return seen(t, "PersistentVolumeClaim", name="data-web-0", spec=spec)
 
 
 def told(made: RecordedReplay) -> list[tuple[float, str, str, str]]:
     return [(one.at_s, one.do, one.kind, one.name) for one in made.deeds]
+
+
+def names(manifests: Iterable[Any]) -> list[str]:
+    return [one["metadata"]["name"] for one in manifests]
+
+
+def kinds(manifests: Iterable[Any]) -> list[str]:
+    return [one["kind"] for one in manifests]
 
 
 def lifetime_of(manifest: dict[str, Any]) -> str | None:
@@ -82,191 +66,152 @@ def lifetime_of(manifest: dict[str, Any]) -> str | None:
 
 def test_what_was_there_is_there_before_the_clock_starts() -> None:
     """In the order in which it was recorded, with the classes that pods name."""
-    made = replay(
-        NodeSeen(t=0, name="n1", node=NODE), controller(0), came(0, "b"), came(0, "a")
-    )
+    made = replay(node(0), controller(0), came(0, "b"), came(0, "a"))
 
     assert made.deeds == ()
-    assert [one["metadata"]["name"] for one in made.first.nodes] == ["n1"]
-    assert [one["kind"] for one in made.first.objects] == [
-        "PriorityClass",
-        "Deployment",
-    ]
-    assert [one["metadata"]["name"] for one in made.first.pods] == ["b", "a"]
+    assert (names(made.first.nodes), names(made.first.pods)) == (["n1"], ["b", "a"])
+    assert kinds(made.first.objects) == ["PriorityClass", "Deployment"]
 
 
 def test_a_pod_is_made_as_admission_takes_it() -> None:
     """Without what admission or a scheduler adds, or refuses when it comes new."""
-    made = replay(came(2), bound(3))
-    (deed,) = made.deeds
+    (deed,) = replay(came(2), bound(3)).deeds
+    labels = {"app": "x", WORKLOAD_LABEL: "p"}
+    spec = {"containers": SPEC["containers"], "priorityClassName": "high"}
+    metadata = {"name": "p", "labels": labels, "annotations": {}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
-    assert deed == Deed(
-        2,
-        "create",
-        "Pod",
-        "p",
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": "p",
-                "labels": {"app": "x", WORKLOAD_LABEL: "p"},
-                "annotations": {},
-            },
-            "spec": {
-                "containers": [{"name": "m", "image": "pause"}],
-                "priorityClassName": "high",
-            },
-        },
-    )
+    assert deed == Deed(2, "create", "Pod", "p", pod)
+    # Gates that nobody opened stay closed: the pod never was the scheduler's.
+    (gated,) = replay(came(2)).deeds
+    assert gated.body["spec"]["schedulingGates"] == [{"name": "wait"}]
 
 
-def test_gates_that_nobody_opened_stay_closed() -> None:
-    """The pod never was the scheduler's."""
-    (deed,) = replay(came(2)).deeds
-
-    assert deed.body["spec"]["schedulingGates"] == [{"name": "wait"}]
+CREATED, AGAIN = (2, "create", "Pod", "p"), (9, "create", "Pod", "p")
+GONE = (8, "delete", "Pod", "p")
 
 
-@pytest.mark.parametrize("how", ["succeeded", "failed"])
-def test_a_pod_that_ended_by_itself_runs_as_long(how: How) -> None:
-    """By its annotation, wherever it is placed and whenever."""
-    made = replay(came(2), bound(3), ended(9, how, 5.5), speed=2)
+@pytest.mark.parametrize(
+    ("later", "deeds", "left"),
+    [
+        # A pod that ended by itself runs as long, by its annotation.
+        ([bound(3), ended(8, "succeeded", 5.5)], [CREATED], {"p": 1}),
+        ([bound(3), ended(8, "failed", 5.5)], [CREATED], {"p": 1}),
+        # One that somebody removed is removed at the same time.
+        ([ended(8, "deleted", 3)], [CREATED, GONE], {}),
+        ([ended(8, "evicted", 3)], [CREATED, GONE], {}),
+        # Preempting is the scheduler's affair: another one may have room for both.
+        ([ended(8, "preempted", 3)], [CREATED], {}),
+        # A name that comes again is free by then: a pod that is done stays there.
+        (
+            [ended(8, "succeeded", 1), came(9)],
+            [CREATED, (9, "delete", "Pod", "p"), AGAIN],
+            {"p": 2},
+        ),
+    ],
+)
+def test_a_pod_ends_as_it_ended(
+    later: list[trace.Line], deeds: list[object], left: dict[str, int]
+) -> None:
+    """Wherever it is placed and whenever."""
+    made = replay(came(2), *later)
 
-    assert told(made) == [(1, "create", "Pod", "p")]
-    assert lifetime_of(made.deeds[0].body) == "2750ms"
-    assert made.left == {"p": 1}
-
-
-def test_a_pod_that_ran_before_runs_on_for_what_was_left() -> None:
-    """It starts with the replay."""
-    made = replay(came(0), bound(0), ended(9, "succeeded", 100))
-
-    assert lifetime_of(made.first.pods[0]) == "9000ms"
-
-
-@pytest.mark.parametrize("how", ["deleted", "evicted"])
-def test_a_pod_that_somebody_removed_is_removed(how: How) -> None:
-    """At the same time."""
-    made = replay(came(2), ended(8, how, 3), speed=2)
-
-    assert told(made) == [(1, "create", "Pod", "p"), (4, "delete", "Pod", "p")]
-    assert made.left == {}
-
-
-def test_preempting_is_the_schedulers_affair() -> None:
-    """Another one may have room for both."""
-    made = replay(came(2), ended(8, "preempted", 3))
-
-    assert told(made) == [(2, "create", "Pod", "p")]
-    assert made.left == {}
+    assert (told(made), made.left) == (deeds, left)
 
 
-def test_a_name_that_comes_again_is_free_by_then() -> None:
-    """A pod that is done stays there."""
-    made = replay(came(1), ended(2, "succeeded", 1), came(3))
+@pytest.mark.parametrize(
+    ("lines", "comes", "runs"),
+    [
+        ([came(2), bound(3), ended(9, "failed", 5.5)], [1], "2750ms"),
+        # It ran before, and runs on for what was left.
+        ([came(0), bound(0), ended(9, "succeeded", 100)], [], "4500ms"),
+    ],
+)
+def test_a_pod_runs_as_long_as_it_did(
+    lines: list[trace.Line], comes: list[float], runs: str
+) -> None:
+    """From the replay's start on if it was there before, and at the replay's speed."""
+    made = replay(*lines, speed=2)
+    (pod,) = (*made.first.pods, *(one.body for one in made.deeds))
 
-    assert told(made) == [
-        (1, "create", "Pod", "p"),
-        (3, "delete", "Pod", "p"),
-        (3, "create", "Pod", "p"),
-    ]
+    assert ([one.at_s for one in made.deeds], lifetime_of(pod)) == (comes, runs)
 
 
 def test_pods_of_controllers_are_left_to_them() -> None:
     """Also where the watch of the controller was a moment later."""
-    owner = Owner("Deployment", "web")
-    made = replay(came(1, "web-1", owner), controller(1.001), came(2, "web-2", owner))
+    made = replay(came(1, "web-1", WEB), controller(1.001), came(2, "web-2", WEB))
 
-    assert told(made) == [(1.001, "create", "apps/v1/Deployment", "web")]
+    assert told(made) == [(1.001, "create", DEPLOYMENT, "web")]
     assert (made.pods, made.left) == (2, {"web": 2})
-
-
-def test_pods_whose_controller_was_not_recorded_are_made() -> None:
-    """Nobody else would."""
-    made = replay(came(1, "web-1", Owner("Deployment", "web")))
-
-    assert told(made) == [(1, "create", "Pod", "web-1")]
+    # Nobody else would make those whose controller was not recorded.
+    assert told(replay(came(1, "q", WEB))) == [(1, "create", "Pod", "q")]
 
 
 def test_pods_of_a_job_run_as_long_as_its_pods_did() -> None:
     """On average: which of them is which is not known before they come."""
-    owner = Owner("Job", "web")
-    lines: list[Line] = [controller(1, "Job")]
-    for number, ran_s in enumerate((1, 2, 30)):
-        name = f"web-{number}"
-        lines += [came(1, name, owner), ended(40, "succeeded", ran_s, name)]
+    lines: list[trace.Line] = [controller(1, "Job")]
+    for name, ran_s in (("a", 1), ("b", 2), ("c", 30)):
+        lines += [came(1, name, trace.Owner("Job", "web"))]
+        lines += [ended(40, "succeeded", ran_s, name)]
     (deed,) = replay(*lines, speed=2).deeds
+    # One without a lifetime is done at once on a fake node.
+    (endless,) = replay(controller(1, "Job")).deeds
 
     assert lifetime_of(deed.body["spec"]["template"]) == "1000ms"
-
-
-def test_pods_of_a_job_that_did_not_end_run_on() -> None:
-    """One without a lifetime is done at once on a fake node."""
-    (deed,) = replay(controller(1, "Job")).deeds
-
-    assert lifetime_of(deed.body["spec"]["template"]) == "1000000000ms"
+    assert lifetime_of(endless.body["spec"]["template"]) == "1000000000ms"
 
 
 def test_controllers_are_scaled_changed_and_deleted() -> None:
     """Each at its time, and by what has changed alone."""
     made = replay(
         controller(0, replicas=1, paused=True),
-        Scaled(t=1, kind="Deployment", namespace="ns", name="web", replicas=3),
+        trace.Scaled(t=1, kind="Deployment", namespace="ns", name="web", replicas=3),
         controller(2, replicas=3),
-        ObjectGone(t=3, kind="Deployment", namespace="ns", name="web"),
+        gone(3, "Deployment"),
         speed=0.5,
     )
+    scaled, changed, _ = made.deeds
 
     assert told(made) == [
-        (2, "patch", "apps/v1/Deployment", "web"),
-        (4, "patch", "apps/v1/Deployment", "web"),
-        (6, "delete", "apps/v1/Deployment", "web"),
+        (2, "patch", DEPLOYMENT, "web"),
+        (4, "patch", DEPLOYMENT, "web"),
+        (6, "delete", DEPLOYMENT, "web"),
     ]
-    assert [one.body for one in made.deeds[:2]] == [
-        {"spec": {"replicas": 3}},
-        {"spec": {"paused": None}},
-    ]
+    assert scaled.body == {"spec": {"replicas": 3}}
+    assert changed.body == {"spec": {"paused": None}}
 
 
 def test_nodes_come_change_and_go() -> None:
     """Their amounts are part of their status."""
-    other = Node({"cpu": "8"}, {"cpu": "3"}, {"pool": "b"}, [], True)
-    made = replay(
-        NodeSeen(t=1, name="n1", node=NODE),
-        NodeSeen(t=2, name="n1", node=other),
-        NodeGone(t=3, name="n1"),
-    )
+    other = trace.Node({"cpu": "8"}, {"cpu": "3"}, {"pool": "b"}, [], True)
+    made = replay(node(1), node(2, what=other), trace.NodeGone(t=3, name="n1"))
+    _, spec, status, _ = made.deeds
 
-    assert told(made) == [
-        (1, "create", "Node", "n1"),
-        (2, "patch", "Node", "n1"),
-        (2, "patch", "Node", "n1"),
-        (3, "delete", "Node", "n1"),
-    ]
-    assert made.deeds[1].body == {
+    assert [(one.at_s, one.do) for one in made.deeds] == [
+        (1, "create"), (2, "patch"), (2, "patch"), (3, "delete"),
+    ]  # fmt: skip
+    assert {(one.kind, one.name) for one in made.deeds} == {("Node", "n1")}
+    assert spec.body == {
         "metadata": {"labels": {"zone": None, "pool": "b"}},
         "spec": {"taints": [], "unschedulable": True},
     }
-    assert made.deeds[2].subresource == "status"
-    assert made.deeds[2].body["status"]["capacity"] == {"cpu": "8"}
+    assert status.subresource == "status"
+    assert status.body["status"]["capacity"] == {"cpu": "8"}
     assert made.nodes == ("n1",)
 
 
 def test_a_node_that_was_not_ready_takes_no_pods() -> None:
     """A fake one always is, and loses the taint that says otherwise."""
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    node = Node({"cpu": "4"}, {"cpu": "4"}, {}, [taint])
-    (manifest,) = replay(NodeSeen(t=0, name="n1", node=node)).first.nodes
+    silent = trace.Node({"cpu": "4"}, {"cpu": "4"}, {}, [taint])
+    (manifest,) = replay(node(0, what=silent)).first.nodes
 
     assert manifest["spec"] == {"taints": [], "unschedulable": True}
 
 
 def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
     """Nor what became of them."""
-    made = replay(
-        NodeSeen(t=0, name="n1", node=NODE), NodeGone(t=3, name="n1"), came(4)
-    ).without_nodes()
+    made = replay(node(0), trace.NodeGone(t=3, name="n1"), came(4)).without_nodes()
 
     assert (made.first.nodes, made.nodes) == ((), ())
     assert told(made) == [(4, "create", "Pod", "p")]
@@ -274,36 +219,26 @@ def test_on_nodes_of_the_scenario_those_of_the_trace_do_not_come() -> None:
 
 def test_only_the_first_pods_and_nothing_after_them() -> None:
     """What happened later was done to what is not there."""
-    made = replay(came(1, "a"), came(2, "b"), NodeGone(t=3, name="n"), limit=1)
+    made = replay(came(1, "a"), came(2, "b"), trace.NodeGone(t=3, name="n"), limit=1)
 
     assert told(made) == [(1, "create", "Pod", "a")]
 
 
 def test_the_first_placement_is_known_by_workload() -> None:
-    """For who wants to begin with it."""
-    made = replay(came(0, "a"), bound(0, "a"), came(0, "b"), bound(1, "b"))
+    """For who wants to begin with it; daemons go where they go anyway."""
+    agent = came(0, "agent-1", trace.Owner("DaemonSet", "agent"))
+    made = replay(
+        came(0, "a"), bound(0, "a"), came(0), bound(1), agent, bound(0, "agent-1")
+    )
 
     assert made.first.placed == {"a": ("n1",)}
 
 
-def test_daemons_are_left_to_where_they_go_anyway() -> None:
-    """They are on closed nodes before anybody could bind them."""
-    owner = Owner("DaemonSet", "agent")
-    agent = PodCame(t=0, namespace="ns", name="agent-1", of="a", owner=owner)
-    at = PodBound(t=0, namespace="ns", name="agent-1", node="n1")
-
-    assert replay(agent, at).first.placed == {}
-
-
 def test_what_is_in_no_namespace_is_known() -> None:
     """Whoever clears up has to delete it one by one."""
-    volume = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": "v"},
-        "spec": {},
-    }
-    made = replay(controller(0), ObjectSeen(t=0, object=volume))
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
+    wide = trace.ObjectSeen(t=0, object={"apiVersion": "v1", **volume})
+    made = replay(controller(0), wide)
 
     assert made.wide == (
         ("v1/PersistentVolume", "v"),
@@ -312,25 +247,18 @@ def test_what_is_in_no_namespace_is_known() -> None:
     assert made.controllers == {"Deployment"}
 
 
-def claim(t: float, **spec: Any) -> ObjectSeen:
-    metadata = {"name": "data-web-0", "namespace": "ns"}
-    named = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
-    return ObjectSeen(t=t, object={**named, "metadata": metadata, "spec": spec})
-
-
 def test_volumes_are_bound_by_whom_that_falls_to() -> None:
     """Where a pod goes decides on its volume, and it may go elsewhere."""
     made = replay(claim(1), claim(2, volumeName="v"), claim(3, volumeName="v", x=1))
 
-    assert told(made) == [
-        (1, "create", "v1/PersistentVolumeClaim", "data-web-0"),
-        (3, "patch", "v1/PersistentVolumeClaim", "data-web-0"),
-    ]
+    assert [(one.at_s, one.do, one.name) for one in made.deeds] == [
+        (1, "create", "data-web-0"), (3, "patch", "data-web-0"),
+    ]  # fmt: skip
     assert made.deeds[1].body == {"spec": {"x": 1}}
 
 
 @pytest.mark.parametrize(
-    ("seen", "there"),
+    ("found", "there"),
     [
         (claim(0, volumeName="v"), True),
         (claim(0), False),
@@ -338,13 +266,12 @@ def test_volumes_are_bound_by_whom_that_falls_to() -> None:
         (claim(1, volumeName="v"), False),
     ],
 )
-def test_a_stateful_set_makes_its_claims_itself(seen: ObjectSeen, there: bool) -> None:
+def test_a_stateful_set_makes_its_claims_itself(found: trace.ObjectSeen, there: bool) -> None:
     """But for one that has a volume from the start: it is to have that again."""
     templates = [{"metadata": {"name": "data"}, "spec": {}}]
-    made = replay(controller(0, "StatefulSet", volumeClaimTemplates=templates), seen)
+    made = replay(controller(0, "StatefulSet", volumeClaimTemplates=templates), found)
 
-    kinds = [one["kind"] for one in made.first.objects]
-    assert ("PersistentVolumeClaim" in kinds) is there
+    assert ("PersistentVolumeClaim" in kinds(made.first.objects)) is there
     assert made.deeds == ()
 
 
