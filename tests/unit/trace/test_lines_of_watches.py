@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from trace_lines import bound, ended
+import yaml
 
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.observe.change import Change, Verb
 from stowage_testbed.observe.follower import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.observe.receipt import NS_PER_S, Receipt
 from stowage_testbed.observe.source import DEPLOYMENTS, JOBS, NODES, PODS
+from stowage_testbed.scenario.subset import find_differences
 from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.recording import HOLD_S, LONGEST_HOLD_S, Recording
 
 Body = dict[str, Any]
+CASES: dict[str, Body] = yaml.safe_load(
+    Path(__file__).with_name("recordings.yaml").read_text("utf-8")
+)["cases"]
 GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1",
           "PriorityClass": "scheduling.k8s.io/v1", "Pod": "v1", "Node": "v1",
           "Namespace": "v1", "PersistentVolumeClaim": "v1"}  # fmt: skip
@@ -28,29 +34,25 @@ KINDS = {
         for name, version in GROUPS.items()
     )
 }
-DONE = {"conditions": [{"type": "Complete", "status": "True"}]}
 
 
 def at(seconds: float) -> Receipt:
     return Receipt(int(seconds * NS_PER_S), int(seconds * NS_PER_S))
 
 
-def begin(
-    lines: list[trace.Line], there: Iterable[Change] = (), namespaces: tuple[str, ...] = ()
-) -> Recording:
-    recording = Recording(at(0), KINDS, lines.append, namespaces)
-    recording.begin(tuple(there))
+def begin(lines: list[trace.Line], *there: Change, of: Iterable[str] = ()) -> Recording:
+    """Return a recording of some namespaces that writes into a list."""
+    recording = Recording(at(0), KINDS, lines.append, tuple(of))
+    recording.begin(there)
     return recording
 
 
 def record(
-    *arrivals: Arrival,
-    there: Iterable[Change] = (),
-    namespaces: tuple[str, ...] = (),
+    *arrivals: Arrival, there: Iterable[Change] = (), of: Iterable[str] = ()
 ) -> list[trace.Line]:
     """Return what is recorded, but for templates."""
     lines: list[trace.Line] = []
-    recording = begin(lines, there, namespaces)
+    recording = begin(lines, *there, of=of)
     for one in arrivals:
         recording.take(one)
     recording.finish()
@@ -65,14 +67,7 @@ def change(verb: Verb, seconds: float, body: Body, of: str = "Pod") -> Change:
     return Change(of, verb, at(seconds), body)
 
 
-listed = partial(change, Verb.LISTED)
-added = partial(change, Verb.ADDED)
-modified = partial(change, Verb.MODIFIED)
-deleted = partial(change, Verb.DELETED)
-
-
-def owned_by(kind: str, name: str = "o") -> Body:
-    return {"ownerReferences": [{"kind": kind, "name": name, "controller": True}]}
+listed, added = partial(change, Verb.LISTED), partial(change, Verb.ADDED)
 
 
 def pod(name: str = "p", *, uid: str = "1", **metadata: Any) -> Body:
@@ -82,128 +77,57 @@ def pod(name: str = "p", *, uid: str = "1", **metadata: Any) -> Body:
     return {"metadata": {**named, **metadata}, "spec": spec, "status": status}
 
 
-def running(phase: str = "Running", target: str = "", **status: Any) -> Body:
-    """Return the pod in a later state, bound to a node."""
-    one = {"type": "DisruptionTarget", "status": "True", "reason": target}
-    state = {"phase": phase, "conditions": [one] if target else [], **status}
-    spec = {"containers": [{"name": "m"}], "nodeName": "n1"}
-    return {**pod(), "spec": spec, "status": state}
-
-
-def controller(name: str = "web", **spec: Any) -> Body:
+def controller(**metadata: Any) -> Body:
+    named = {"uid": "web", "name": "web", "namespace": "ns"}
     template = {"metadata": {}, "spec": {"containers": [{"name": "m"}]}}
-    return {
-        "metadata": {"uid": name, "name": name, "namespace": "ns"},
-        "spec": {"template": template, **spec},
-    }
+    return {"metadata": {**named, **metadata}, "spec": {"template": template}}
 
 
-def node(name: str = "n", **spec: Any) -> Body:
+def node(name: str = "n") -> Body:
     status = {"capacity": {"cpu": "4"}}
-    return {"metadata": {"uid": name, "name": name}, "spec": spec, "status": status}
+    return {"metadata": {"uid": name, "name": name}, "spec": {}, "status": status}
 
 
-PREEMPTED_IN_THE_END = running(phase="Failed", target="PreemptionByScheduler")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None:
+    """It is what a replay does again, each once."""
+    changes = [
+        Change(kind, Verb(verb), at(seconds), body)
+        for seconds, verb, kind, body in case["told"]
+    ]
+    there = [one for one in changes if one.verb is Verb.LISTED]
+    later = [one for one in changes if one.verb is not Verb.LISTED]
+    lines = record(*later, there=there, of=case.get("namespaces", ()))
 
-
-def test_a_pod_comes_is_bound_runs_and_ends() -> None:
-    """Each once, whatever else changes in it."""
-    came, *lines = record(
-        added(1, pod()),
-        modified(1.5, running(phase="Pending")),
-        modified(2, running()),
-        modified(3, running(hostIP="1")),
-        modified(7, running(phase="Succeeded")),
-        deleted(9, running(phase="Succeeded")),
-    )
-    assert when([came]) == "PodCame 1"
-    assert lines == [bound(1.5), ended(7, "succeeded", 5)]
+    found = msgspec.to_builtins(lines)
+    assert [one["do"] for one in found] == [one["do"] for one in case["lines"]]
+    for one, line in zip(case["lines"], found, strict=True):
+        assert list(find_differences(one, line)) == []
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "how", "ran_s"),
+    ("status", "target", "how"),
     [
-        (running(), running(), "deleted", 4),
-        (running(), running(target="PreemptionByScheduler"), "preempted", 4),
-        (running(), running(target="EvictionByEvictionAPI"), "evicted", 4),
-        (running(), running(target="DeletionByTaintManager"), "evicted", 4),
-        (running(), running(phase="Failed"), "failed", 4),
-        (running(), running(phase="Failed", reason="Evicted"), "evicted", 4),
-        (running(), PREEMPTED_IN_THE_END, "preempted", 4),
-        (running(), running(phase="Succeeded"), "succeeded", 4),
-        # It waited in vain.
-        (pod(), pod(), "deleted", None),
+        ({"phase": "Running"}, "", "deleted"),
+        ({"phase": "Running"}, "PreemptionByScheduler", "preempted"),
+        ({"phase": "Running"}, "EvictionByEvictionAPI", "evicted"),
+        ({"phase": "Running"}, "DeletionByTaintManager", "evicted"),
+        ({"phase": "Failed"}, "", "failed"),
+        ({"phase": "Failed", "reason": "Evicted"}, "", "evicted"),
+        ({"phase": "Failed"}, "PreemptionByScheduler", "preempted"),
+        ({"phase": "Succeeded"}, "", "succeeded"),
     ],
 )
 def test_it_is_told_how_a_pod_ended(
-    first: Body, last: Body, how: trace.How, ran_s: float | None
+    status: Body, target: str, how: trace.How
 ) -> None:
     """By what is known of it when it goes, for replays do some of it again."""
-    assert record(added(1, first), deleted(5, last))[-1] == ended(5, how, ran_s)
-
-
-def test_a_name_that_comes_again_is_another_pod() -> None:
-    """As those of a StatefulSet, of which the end may not have been seen."""
-    lines = record(added(1, pod()), added(5, pod(uid="2")))
-    assert when(lines) == "PodCame 1, PodEnded 5, PodCame 5"
-
-
-def test_a_pod_of_a_deployment_is_the_deployments() -> None:
-    """Its ReplicaSet is made by it, and is not recorded."""
-    of_set = owned_by("ReplicaSet", "web-5cc")
-    lines = record(
-        added(1, pod(**of_set, labels={"pod-template-hash": "5cc"})),
-        added(1, pod("q", **of_set)),
-        added(1, pod("r", **owned_by("SparkApplication"))),
-    )
-    assert [line.owner for line in lines if isinstance(line, trace.PodCame)] == [
-        trace.Owner("Deployment", "web"),
-        trace.Owner("ReplicaSet", "web-5cc"),
-        None,
-    ]
-
-
-def test_what_is_there_at_the_beginning_has_time_zero() -> None:
-    """But for pods and Jobs that are done, of which nothing depends any more."""
-    over, done = {**controller("over"), "status": DONE}, pod("done", uid="2")
-    there = [
-        listed(0, node(), "Node"),
-        listed(0, over, "Job"),
-        listed(0, controller(), "Deployment"),
-        listed(0, running()),
-        listed(0, {**done, "status": {"phase": "Succeeded"}}),
-    ]
-    lines = record(deleted(4, done), deleted(5, over, "Job"), there=there)
-    assert when(lines) == "NodeSeen 0, ObjectSeen 0, PodCame 0, PodBound 0"
-
-
-def test_a_pod_that_ran_before_tells_how_long_in_all() -> None:
-    """A replay of its template is to run as long."""
-    long_since = running(startTime="1969-12-31T23:59:50Z")
-    *_, end = record(deleted(5, running()), there=[listed(0, long_since)])
-    assert end == ended(5, "deleted", 15)
-
-
-def test_only_changes_that_matter_are_lines() -> None:
-    """Nodes report every few seconds, and controllers count their pods."""
-    beating = {**node(), "status": {"capacity": {"cpu": "4"}, "conditions": [1]}}
-    counted = {**controller(replicas=1), "status": {"readyReplicas": 1}}
-    lines = record(
-        added(1, node(), "Node"),
-        modified(2, beating, "Node"),
-        modified(3, node(unschedulable=True), "Node"),
-        deleted(4, node(), "Node"),
-        added(5, controller(replicas=1), "Deployment"),
-        modified(6, counted, "Deployment"),
-        modified(7, controller(replicas=3), "Deployment"),
-        modified(8, controller(replicas=3, paused=True), "Deployment"),
-        deleted(9, controller(), "Deployment"),
-    )
-    assert when(lines[:3]) == "NodeSeen 1, NodeSeen 3, NodeGone 4"
-    assert when(lines[3:]) == "ObjectSeen 5, Scaled 7, ObjectSeen 8, ObjectGone 9"
-    assert lines[4] == trace.Scaled(
-        t=7, kind="Deployment", namespace="ns", name="web", replicas=3
-    )
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": target}
+    conditions = [condition] if target else []
+    running = {**pod(), "status": {"phase": "Running"}}
+    last = {**pod(), "status": {**status, "conditions": conditions}}
+    *_, end = record(added(1, running), change(Verb.DELETED, 5, last))
+    assert end == trace.PodEnded(t=5, namespace="ns", name="p", how=how, ran_s=4)
 
 
 @pytest.mark.parametrize(
@@ -220,20 +144,9 @@ def test_what_a_recorded_controller_makes_is_left_to_it(
     of: str, owner: str, recorded: bool
 ) -> None:
     """It would come twice; but nobody replays CronJobs and custom kinds."""
-    body = controller()
-    body["metadata"] |= owned_by(owner)
+    references = [{"kind": owner, "name": "o", "controller": True}]
+    body = controller(ownerReferences=references)
     assert bool(record(added(1, body, of))) is recorded
-
-
-def test_the_priority_classes_of_every_cluster_are_left_out() -> None:
-    """They are there in the replay as well."""
-    high, critical = (
-        {"metadata": {"uid": name, "name": name}, "value": 1}
-        for name in ("high", "system-node-critical")
-    )
-    (line,) = record(*(added(1, one, "PriorityClass") for one in (critical, high)))
-    assert isinstance(line, trace.ObjectSeen)
-    assert line.object["metadata"]["name"] == "high"
 
 
 def test_equal_pods_have_one_template_and_it_comes_first() -> None:
@@ -317,25 +230,3 @@ def test_an_interruption_lasts_from_the_first_lost_watch_to_the_last_back() -> N
     back = Resumed(NODES, at(5)), Resumed(PODS, at(8))
     assert record(*lost, *back) == [trace.WatchLost(t=8, from_=2, why="cut first")]
     assert record(Interrupted(PODS, at(3), "cut"), Resumed(PODS, at(3.2))) == []
-
-
-def test_only_the_namespaces_that_are_asked_for() -> None:
-    """Beside what is in none."""
-    other = pod("other", uid="2", namespace="else")
-    changes = added(1, pod()), added(1, other), added(1, node(), "Node")
-    assert [type(one) for one in record(*changes, namespaces=("ns",))] == [
-        trace.PodCame, trace.NodeSeen,
-    ]  # fmt: skip
-
-
-def test_the_release_of_a_testbed_is_left_out() -> None:
-    """A replay brings a scheduler of its own, and the node that it runs on."""
-    tolerated = [{"key": "stowage.dev/host", "operator": "Exists"}]
-    spec = {"containers": [{"name": "m"}], "tolerations": tolerated}
-    release, host = controller(template={"metadata": {}, "spec": spec}), node("host")
-    host["metadata"]["labels"] = {"stowage.dev/host": "true"}
-    assert [] == record(
-        added(1, host, "Node"),
-        added(1, release, "Deployment"),
-        added(1, {**pod(), "spec": spec}),
-    )
