@@ -100,29 +100,20 @@ def replaced(builder: HistoryBuilder) -> HistoryBuilder:
     return builder.pod("web-0", "n1", kind="StatefulSet")
 
 
-IN_A = {"key": "app", "operator": "In", "values": ["a"]}
 ALLOCATED = "stowage.dev/reservation-allocated"
 
 SOUND: dict[str, HistoryChange] = {
     "a plan that moves a pod": moved,
     "a pod comes once another one has gone": lambda s:
         s.node(cpu="1").pod("a", "n1").gone("Pod", "a").pod("b").pod("b", "n1"),
-    "a pod comes once another one has finished": lambda s:
-        s.node(cpu="1").pod("a", "n1").pod("a", "n1", phase="Succeeded")
-        .pod("b").pod("b", "n1"),
     "a node shrinks below its pods": lambda s:
         s.node(cpu="2").pod("a", "n1", "2").node(cpu="1"),
     "a pod was on its way to a node when that shrank": lambda s:
         s.node(cpu="2").pod("a", "n1").pod("b").node(cpu="1").pod("b", "n1"),
     "a pod is first seen where there is too little room by now": lambda s:
         s.node(cpu="1").pod("a", "n1").pod("b", "n1").listed_again(),
-    "a pod is seen only once it has finished": lambda s:
-        s.node(cpu="2").pod("a", "n1", "2").node(cpu="1")
-        .pod("b", "n1", phase="Succeeded"),
     "a healthy pod goes and enough are left": lambda s:
         planned(s.budget(1).pod("a", "n1").pod("b", "n1"), "a").evict("a"),
-    "a budget of others": budgeted(selector={"matchLabels": {"app": "b"}}),
-    "a budget that selects nobody": budgeted(selector=None),
     "a budget that comes once the eviction is granted": lambda s:
         planned(s.pod("a", "n1"), "a").pod("a", "n1", granted=True).budget(1)
         .pod("a", "n1", terminating=True).evict("a"),
@@ -188,8 +179,6 @@ SOUND: dict[str, HistoryChange] = {
 BROKEN: dict[tuple[str, str], HistoryChange] = {
     ("overcommit", "a pod comes to a full node"): lambda s:
         s.node(cpu="1").pod("a", "n1").pod("b").pod("b", "n1"),
-    ("overcommit", "a pod comes while another one terminates"): lambda s:
-        s.node(cpu="1").pod("a", "n1", terminating=True).pod("b").pod("b", "n1"),
     ("overcommit", "a pod comes to a node that has shrunk"): lambda s:
         s.node(cpu="2").pod("a", "n1").node(cpu="1").pod("b").later(1).pod("b", "n1"),
     ("overcommit", "a pod comes to a full node while nobody watches"): lambda s:
@@ -198,9 +187,6 @@ BROKEN: dict[tuple[str, str], HistoryChange] = {
     ("budget", "it was there when the eviction was granted"): lambda s:
         planned(s.budget(1).pod("a", "n1"), "a").pod("a", "n1", granted=True).budget(0)
         .pod("a", "n1", terminating=True).evict("a"),
-    ("budget", "it is chosen by an expression"):
-        budgeted(selector={"matchExpressions": [IN_A]}),
-    ("budget", "it is over a whole namespace"): budgeted(selector={}),
     ("protected", "a pod of a DaemonSet"): of_shape(kind="DaemonSet"),
     ("protected", "a bare pod"): of_shape(kind=""),
     ("protected", "a system-critical pod"): of_shape(priority=2_000_000_000),
