@@ -49,7 +49,8 @@ def test_the_others_are_a_distribution(routing: Routing, load: int, ready: int) 
     assert sum(met) == pytest.approx(1.0)
     assert min(met) >= 0
     assert len(met) <= load
-    mean = sum(count * share for count, share in enumerate(others("random", load, ready)))
+    drawn = enumerate(others("random", load, ready))
+    mean = sum(count * share for count, share in drawn)
     assert mean == pytest.approx((load - 1) / ready)
 
 

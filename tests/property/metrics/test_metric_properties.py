@@ -123,7 +123,8 @@ def test_utilisation_stays_between_start_and_end_while_pods_only_come(
 ) -> None:
     """Its average over time cannot leave the range that it went through."""
     metrics = by_name(record)
-    values = [metrics[f"utilisation_cpu_{one}"].value for one in ("end", "mean", "delta")]
+    names = ("end", "mean", "delta")
+    values = [metrics[f"utilisation_cpu_{name}"].value for name in names]
     end, mean, delta = (value for value in values if value is not None)
     assert 0 <= end - delta <= mean * (1 + 1e-12)
     assert mean <= end * (1 + 1e-12)

@@ -217,7 +217,7 @@ def test_issues_of_all_files_are_reported_at_once(folder: Path) -> None:
 def test_a_name_means_the_users_own_scenario_or_one_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who copies a scenario to change it wants the changed one, and keeps the others."""
+    """Who copies a scenario wants the changed one, and keeps the others."""
     monkeypatch.chdir(tmp_path)
     own, ours = Path("scenarios"), find_shipped_folder()
 

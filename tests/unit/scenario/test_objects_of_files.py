@@ -17,7 +17,9 @@ SCENARIO = (GOOD / "objects.yaml").read_text("utf-8")
 SHOP = (GOOD / "manifests" / "shop.yaml").read_text("utf-8")
 
 
-def loaded(folder: Path, shop: str = SHOP, *, wait: str = "", file: str = "") -> Scenario:
+def loaded(
+    folder: Path, shop: str = SHOP, *, wait: str = "", file: str = ""
+) -> Scenario:
     """Load the scenario beside its file of manifests, with a step before the wait."""
     path = folder / "good" / "objects.yaml"
     (path.parent / "manifests").mkdir(parents=True)
@@ -78,7 +80,8 @@ def test_the_pods_of_an_object_count_where_the_scenario_looks(
     scenario = loaded(tmp_path, f"{SHOP}---\n{named}{elsewhere}")
 
     assert [scenario.objects[name].pods for name in "ab"] == [pods, 0]
-    assert scenario.pods_by_name == {"web": 1, "shop": 2} | ({"a": pods} if pods else {})
+    own = {"a": pods} if pods else {}
+    assert scenario.pods_by_name == {"web": 1, "shop": 2, **own}
 
 
 def test_a_node_that_is_an_object_is_a_node(tmp_path: Path) -> None:

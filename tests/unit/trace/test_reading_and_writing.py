@@ -12,45 +12,27 @@ from typing import Any
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from trace_lines import HEADER, bound, ended, gone, node
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.scenario.arrivals.trace_row import FIELDS
-from stowage_testbed.trace.format import (
-    KINDS,
-    Header,
-    Line,
-    Node,
-    NodeGone,
-    NodeSeen,
-    ObjectGone,
-    ObjectSeen,
-    Owner,
-    PodBound,
-    PodCame,
-    PodEnded,
-    PodTemplate,
-    Scaled,
-    Template,
-    WatchLost,
-    make_schema,
-)
+from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import TraceReader, read_trace
 from stowage_testbed.trace.writing import TraceWriter
 
-HEADER = Header(1, "2026-11-26T15:00:00Z", "1.37.2", {"shop": {"team": "a"}})
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
-OWNER = Owner("Deployment", "d")
-LINES: tuple[Line, ...] = (
-    NodeSeen(t=0, name="n", node=Node({"cpu": "4"}, {"cpu": "3"}, {"zone": "a"})),
-    ObjectSeen(t=0, object=DEPLOYMENT),
-    Template(t=0, id="12345678", template=PodTemplate({"app": "d"})),
-    PodCame(t=0, namespace="shop", name="p", of="12345678", owner=OWNER),
-    PodBound(t=0.25, namespace="shop", name="p", node="n"),
-    Scaled(t=1, kind="Deployment", namespace="shop", name="d", replicas=0),
-    WatchLost(from_=1.5, t=2, why="the connection broke"),
-    PodEnded(t=2.125, namespace="shop", name="p", how="deleted", ran_s=1.875),
-    ObjectGone(t=3, kind="Deployment", namespace="shop", name="d"),
-    NodeGone(t=4, name="n"),
+OWNER = trace.Owner("Deployment", "d")
+LINES: tuple[trace.Line, ...] = (
+    node(0),
+    trace.ObjectSeen(t=0, object=DEPLOYMENT),
+    trace.Template(t=0, id="12345678", template=trace.PodTemplate({"app": "d"})),
+    trace.PodCame(t=0, namespace="ns", name="p", of="12345678", owner=OWNER),
+    bound(0.25),
+    trace.Scaled(t=1, kind="Deployment", namespace="ns", name="d", replicas=0),
+    trace.WatchLost(from_=1.5, t=2, why="the connection broke"),
+    ended(2.125, "deleted", 1.875),
+    gone(3, "Deployment"),
+    trace.NodeGone(t=4, name="n"),
 )
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trace-format.md"
 ROWS, BY_HAND = (
@@ -59,7 +41,7 @@ ROWS, BY_HAND = (
 )
 
 
-def write(path: Path, *lines: Line) -> Path:
+def write(path: Path, *lines: trace.Line) -> Path:
     with TraceWriter(path, HEADER) as writer:
         for line in lines or LINES:
             writer.write(line)
@@ -76,19 +58,19 @@ def write_text(path: Path, *lines: str) -> Path:
 def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     """A line of every kind, packed or not, and without a time of writing."""
     path, again = write(tmp_path / name), write(tmp_path / f"again-{name}")
-    trace = read_trace(path)
+    read = read_trace(path)
 
-    assert {type(line) for line in LINES} == set(KINDS.values())
-    assert (trace.header, trace.lines, trace.remark) == (HEADER, LINES, "")
+    assert {type(line) for line in LINES} == set(trace.KINDS.values())
+    assert (read.header, read.lines, read.remark) == (HEADER, LINES, "")
     assert path.read_bytes() == again.read_bytes()
 
 
 def test_times_are_in_milliseconds_and_never_go_back(tmp_path: Path) -> None:
     """Who reads needs no sorting, and digits cost room."""
-    lines = [NodeGone(t=t, name="n") for t in (0.12345, 0.1, 0.2)]
-    trace = read_trace(write(tmp_path / "x.jsonl", *lines))
+    lines = [trace.NodeGone(t=t, name="n") for t in (0.12345, 0.1, 0.2)]
+    read = read_trace(write(tmp_path / "x.jsonl", *lines))
 
-    assert [line.t for line in trace.lines] == [0.123, 0.123, 0.2]
+    assert [line.t for line in read.lines] == [0.123, 0.123, 0.2]
 
 
 @pytest.mark.parametrize(
@@ -104,10 +86,10 @@ def test_what_was_flushed_is_there_when_the_writer_is_killed(
             writer.write(line)
         writer.flush()
         kept.write_bytes(path.read_bytes() + tail)
-    trace = read_trace(kept)
+    read = read_trace(kept)
 
-    assert trace.lines == LINES[:6]
-    assert remark in trace.remark
+    assert read.lines == LINES[:6]
+    assert remark in read.remark
 
 
 @pytest.mark.parametrize("left", [0.95, 0.8, 0.6])
@@ -117,11 +99,11 @@ def test_a_file_cut_off_anywhere_is_read_up_to_its_last_whole_line(
     """A full disk cuts in the middle of a line."""
     path = write(tmp_path / "x.jsonl")
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * left)])
-    trace = read_trace(path)
+    read = read_trace(path)
 
-    assert trace.lines == LINES[: len(trace.lines)]
-    assert 0 < len(trace.lines) < len(LINES)
-    assert "cut off" in trace.remark
+    assert read.lines == LINES[: len(read.lines)]
+    assert 0 < len(read.lines) < len(LINES)
+    assert "cut off" in read.remark
 
 
 BROKEN = {
@@ -146,8 +128,11 @@ def test_every_broken_line_is_named_with_its_number(tmp_path: Path) -> None:
 
     assert [int(one.split(":")[1]) for one in said] == [2, 3, 4, 5, 6, 7, 8]
     assert all(word in one for one, word in zip(said, BROKEN.values(), strict=True))
-    assert list(reader)[-1] == NodeGone(t=3, name="n")
+    assert list(reader)[-1] == trace.NodeGone(t=3, name="n")
     assert [one.line for one in reader.issues] == [2, 3, 4, 5, 6, 7, 8]
+
+
+OF_VERSION_2 = '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n'
 
 
 @pytest.mark.parametrize(
@@ -155,7 +140,7 @@ def test_every_broken_line_is_named_with_its_number(tmp_path: Path) -> None:
     [
         ("x.jsonl", "", "no header"),
         ("x.jsonl", '{"t": 0}\n', "no header"),
-        ("x.jsonl", '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n', "ion 2"),
+        ("x.jsonl", OF_VERSION_2, "version 2"),
         ("x.csv", "", "ends in"),
         ("x.jsonl.gz", "plain text", "no header"),
         ("x.jsonl", None, "No such file"),
@@ -173,7 +158,7 @@ def test_what_is_no_trace_is_refused(
 
 def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
     """Who writes traces with another program checks them with it, as `zcat` shows."""
-    validator = Draft202012Validator(make_schema())
+    validator = Draft202012Validator(trace.make_schema())
     with gzip.open(write(tmp_path / "x.jsonl.gz"), "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
 
@@ -186,22 +171,22 @@ def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
 
 def test_the_page_explains_every_field() -> None:
     """Who writes a trace with another program, or rows by hand, reads it."""
-    inner = {"template": PodTemplate, "node": Node, "pod": Owner}
+    inner = {"template": trace.PodTemplate, "node": trace.Node, "pod": trace.Owner}
     missing = [
         (row, field.encode_name)
-        for kinds in (KINDS, inner)
+        for kinds in (trace.KINDS, inner)
         for row, kind in kinds.items()
         for field in msgspec.structs.fields(kind)
         if field.encode_name != "t" and f"`{field.encode_name}`" not in ROWS[row]
     ]
 
     assert missing == []
-    assert {one.name for one in msgspec.structs.fields(Header)} <= ROWS.keys()
+    assert {one.name for one in msgspec.structs.fields(trace.Header)} <= ROWS.keys()
     assert BY_HAND.keys() == set(FIELDS)
 
 
 def test_a_day_of_5000_pods_is_below_20_mb(tmp_path: Path) -> None:
-    """A tenth of it, with a template for every pod, and flushed as the recorder does."""
+    """A tenth of it, with a template for each pod, and flushed as the recorder does."""
     draw, path = random.Random(1), tmp_path / "day.jsonl.gz"  # noqa: S311 - no secret
     with TraceWriter(path, HEADER) as writer:
         for number in range(500):
@@ -210,12 +195,12 @@ def test_a_day_of_5000_pods_is_below_20_mb(tmp_path: Path) -> None:
             pod: dict[str, Any] = {"namespace": "batch", "name": name}
             amounts = {"cpu": f"{draw.randint(1, 4000)}m", "memory": "1Gi"}
             main = {"name": "main", "image": "pause", "resources": amounts}
-            template = PodTemplate(labels, {}, {"containers": [main]})
+            template = trace.PodTemplate(labels, {}, {"containers": [main]})
             of = f"{draw.randint(10**8, 10**9)}"
-            writer.write(Template(t=t, id=of, template=template))
-            writer.write(PodCame(t=t, of=of, **pod))
-            writer.write(PodBound(t=t + 0.2, node="node-1", **pod))
-            writer.write(PodEnded(t=t + 9, how="succeeded", ran_s=8.5, **pod))
+            writer.write(trace.Template(t=t, id=of, template=template))
+            writer.write(trace.PodCame(t=t, of=of, **pod))
+            writer.write(trace.PodBound(t=t + 0.2, node="node-1", **pod))
+            writer.write(trace.PodEnded(t=t + 9, how="succeeded", ran_s=8.5, **pod))
             writer.flush()
 
     assert path.stat().st_size < 2_000_000 / 4, "as other clusters have larger pods"

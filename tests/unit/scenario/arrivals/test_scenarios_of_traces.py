@@ -47,7 +47,9 @@ def a_trace(folder: Path, *lines: trace.Line, name: str = "trace.jsonl") -> Path
     return folder / name
 
 
-def a_scenario(folder: Path, *changes: tuple[str, str], of: list[trace.Line]) -> Scenario:
+def a_scenario(
+    folder: Path, *changes: tuple[str, str], of: list[trace.Line]
+) -> Scenario:
     """Load a scenario with a replay of some lines, and texts exchanged in it."""
     file, text = a_trace(folder / "test", *of), STEPS
     for old, new in changes:

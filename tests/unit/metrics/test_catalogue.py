@@ -41,7 +41,8 @@ def pods_of(rows: Iterable[dict[str, Any]]) -> Iterable[PodRecord]:
     """Yield the pods of rows, of which some stand for many."""
     for row in rows:
         more = dict(row)
-        every, watched = more.pop("bound_every", None), more.pop("watch_t_sched_s", None)
+        every = more.pop("bound_every", None)
+        watched = more.pop("watch_t_sched_s", None)
         for number in range(1, more.pop("times", 1) + 1):
             bound = {"bound": number * every} if every else {}
             yield replace(pod_on(**more, **bound), watch_t_sched_s=watched)
