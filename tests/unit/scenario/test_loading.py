@@ -6,7 +6,7 @@ import pytest
 from amounts import size, taken
 
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster.node_pool import Taint
+from stowage_testbed.cluster.node_pool import NodePool, Taint
 from stowage_testbed.scenario.catalogue import find_shipped_folder, select
 from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expectations import Expectations
@@ -42,10 +42,8 @@ def test_every_key_reaches_the_model(tmp_path: Path) -> None:
     scenario, _ = load(tmp_path)
     (pool,), (web, db) = scenario.nodes, scenario.workload
 
-    assert pool.node_names() == ["big-0", "big-1"]
-    assert pool.resources == size(4000, 4 * 10**9, 50)
-    assert (pool.labels, pool.zones) == ({"disk": "ssd"}, ("a", "b"))
-    assert pool.taints == (Taint("gpu", "NoSchedule"),)
+    taints, room = (Taint("gpu", "NoSchedule"),), size(4000, 4 * 10**9, 50)
+    assert pool == NodePool("big", 2, room, {"disk": "ssd"}, taints, ("a", "b"))
     assert (web.name, web.replicas, web.requests["cpu"]) == ("web", 2, 500)
     assert web.priority == 5
     assert (db.kind, db.takes) == ("Deployment", taken(1100, 2**30))
@@ -72,30 +70,14 @@ def test_every_expectation_reaches_the_model(tmp_path: Path) -> None:
 
 def test_a_variant_is_a_scenario_with_other_parameters(tmp_path: Path) -> None:
     """Sizes and orders are variants of one file, not copies of it."""
-    found = [
-        (
-            one.scenario_id,
-            [(w.name, w.replicas) for w in one.workload],
-            one.labels,
-            one.parameters,
-        )
-        for one in load(tmp_path)
-    ]
+    default, other = load(tmp_path)
 
-    assert found == [
-        (
-            "good/full",
-            [("web", 2), ("db", 1)],
-            ("smoke",),
-            {"pods": 2, "names": ["web", "db"], "stem": "we"},
-        ),
-        (
-            "good/full@other",
-            [("db", 1), ("web", 4)],
-            ("slow",),
-            {"pods": 4, "names": ["db", "web"], "stem": "we"},
-        ),
-    ]
+    assert (default.scenario_id, default.labels) == ("good/full", ("smoke",))
+    assert [(w.name, w.replicas) for w in default.workload] == [("web", 2), ("db", 1)]
+    assert default.parameters == {"pods": 2, "names": ["web", "db"], "stem": "we"}
+    assert (other.scenario_id, other.labels) == ("good/full@other", ("slow",))
+    assert [(w.name, w.replicas) for w in other.workload] == [("db", 1), ("web", 4)]
+    assert other.parameters == {"pods": 4, "names": ["db", "web"], "stem": "we"}
 
 
 @pytest.mark.parametrize(

@@ -73,14 +73,6 @@ def test_lifetimes_have_their_mean_and_their_variation(
     assert_moments(Lifetime(distribution, 4.0, cv, seed=2).draws_s(MANY), 4.0, expected)
 
 
-def test_the_counts_of_a_poisson_process_have_their_mean_as_variance() -> None:
-    """The index of dispersion of the counts is what makes it one."""
-    times = ArrivalProcess("poisson", RATE_PER_S, seed=3).times_s(MANY)
-    counts = np.bincount(np.array(times).astype(int))[:-1]
-
-    assert np.var(counts) / np.mean(counts) == pytest.approx(1.0, abs=0.2)
-
-
 @pytest.mark.parametrize("process", ["uniform", "poisson", "gamma"])
 def test_a_seed_gives_the_same_times_each_time(process: Process) -> None:
     """Two schedulers must see the same arrivals, and a smoke run the beginning."""
