@@ -84,9 +84,7 @@ class HistoryBuilder:
         """Add a budget over an app that demands so many healthy pods."""
         whole = {"selector": {"matchLabels": {"app": app}}, **spec}
         status = {"desiredHealthy": healthy}
-        return self._seen(
-            "PodDisruptionBudget", name, IN_NS, spec=whole, status=status
-        )
+        return self._seen("PodDisruptionBudget", name, IN_NS, spec=whole, status=status)
 
     def plan(
         self,

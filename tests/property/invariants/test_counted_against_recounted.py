@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from history_builder import HistoryBuilder
 from hypothesis import given
@@ -18,7 +17,6 @@ from stowage_testbed.observe.pod_body import is_live_and_ready, node_of, takes_r
 
 CPUS = 2
 """Of each node; each pod takes one."""
-
 
 
 def asking(key: str, operator: str, *values: str) -> JsonObject:
@@ -52,8 +50,8 @@ def gone(kind: str, name: str) -> HistoryChange:
 CHANGES = st.lists(
     st.one_of(
         st.builds(
-            lambda name, node, labels, more: lambda run: run.pod(
-                name, node=node, labels=labels, **more
+            lambda name, node, labels, more: (
+                lambda run: run.pod(name, node=node, labels=labels, **more)
             ),
             PODS,
             st.sampled_from(["", "n1", "n1", "n2"]),
@@ -61,8 +59,8 @@ CHANGES = st.lists(
             st.sampled_from([{}, {}, {"phase": "Failed"}, {"terminating": True}]),
         ),
         st.builds(
-            lambda name, healthy, selector: lambda run: run.budget(
-                healthy, name, selector=selector
+            lambda name, healthy, selector: (
+                lambda run: run.budget(healthy, name, selector=selector)
             ),
             BUDGETS,
             st.integers(1, 3),

@@ -69,9 +69,7 @@ def closed_runs(draw: st.DrawFn) -> RunRecord:
 
 
 @given(some_load, st.integers(1, 10**6), st.integers(1, 10))
-def test_jain_spread_and_skew_agree(
-    values: list[int], factor: int, count: int
-) -> None:
+def test_jain_spread_and_skew_agree(values: list[int], factor: int, count: int) -> None:
     """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree.
 
     The ends of Jain make it readable without knowing load or unit; skew has a floor.

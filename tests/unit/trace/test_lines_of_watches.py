@@ -118,9 +118,7 @@ def test_of_what_watches_tell_that_is_recorded_which_matters(case: Body) -> None
         ({"phase": "Succeeded"}, "", "succeeded"),
     ],
 )
-def test_it_is_told_how_a_pod_ended(
-    status: Body, target: str, how: trace.How
-) -> None:
+def test_it_is_told_how_a_pod_ended(status: Body, target: str, how: trace.How) -> None:
     """By what is known of it when it goes, for replays do some of it again."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": target}
     conditions = [condition] if target else []

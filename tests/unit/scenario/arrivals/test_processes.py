@@ -32,7 +32,7 @@ def gaps_s(process: ArrivalProcess) -> list[float]:
 
 
 def assert_moments(drawn: Sequence[float], mean: float, cv: float) -> None:
-    """The standard error of the mean is the cv over the root of the sample."""
+    # The standard error of the mean is the cv over the root of the sample.
     error = max(cv, 1e-9) / math.sqrt(MANY)
     assert np.mean(drawn) / mean == pytest.approx(1.0, abs=5 * error)
     assert np.std(drawn) / np.mean(drawn) == pytest.approx(cv, rel=0.06, abs=1e-6)
