@@ -14,9 +14,9 @@ from stowage_testbed.scenario.load import load_file, load_folder
 FOLDER = Path(__file__).with_name("bad")
 BAD: dict[str, dict[str, Any]] = {
     name: yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))
-    for name in ("halves", "steps", "files")
+    for name in ("halves", "steps", "files", "several")
 }
-FILES = BAD.pop("files")
+FILES, SEVERAL = BAD.pop("files"), BAD.pop("several")
 HALVES, STEPS = (str(one.pop("scenario")) for one in BAD.values())
 CASES = [
     pytest.param(scenario, case, id=name)
@@ -62,35 +62,16 @@ def test_an_issue_is_named_with_its_place_and_the_way_out(
     assert case["issue"] in issues_of(tmp_path, scenario.replace(old, new))
 
 
-MANY_IN_HALVES = {
-    "count: 2": "count: -2",
-    "replicas: 1": "replica: 1",
-    "deterministic: {placed: 3}": "deterministic: {placed: 3, moved: 1}",
-}
-MANY_IN_STEPS = {
-    "to: 3": "to: -3",
-    "cordon: node-0": "cordn: node-0",
-    "kind: Reservation": "kind: ",
-    "margin: 2": "margin: 0",
-}
-
-
-@pytest.mark.parametrize(
-    ("scenario", "changes", "lines"),
-    [
-        (HALVES, MANY_IN_HALVES, [4, 7, 7, 9]),
-        (STEPS, MANY_IN_STEPS, [11, 16, 20, 26]),
-    ],
-    ids=["halves", "steps"],
-)
+@pytest.mark.parametrize(("scenario", "of"), [(HALVES, "halves"), (STEPS, "steps")])
 def test_all_issues_of_a_file_are_reported_at_once(
-    scenario: str, changes: dict[str, str], lines: list[int], tmp_path: Path
+    scenario: str, of: str, tmp_path: Path
 ) -> None:
     """Mending one issue at a time costs one run each."""
-    for old, new in changes.items():
+    for old, new in SEVERAL[of]["changes"].items():
         scenario = scenario.replace(old, new)
+    lines = [int(one.split(":")[0]) for one in issues_of(tmp_path, scenario)]
 
-    assert [int(one.split(":")[0]) for one in issues_of(tmp_path, scenario)] == lines
+    assert lines == SEVERAL[of]["lines"]
 
 
 VARIANT = """\

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
@@ -15,6 +16,7 @@ from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.schema import make_strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
+EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yaml").read_text())
 
 
 def places(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -46,37 +48,13 @@ def test_every_word_that_a_file_may_have_is_explained() -> None:
         assert description in one_line(explain_word(path))
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("workload.kind", "one of ReplicaSet, Deployment, StatefulSet, DaemonSet,"),
-        ("workload.kind", "; default ReplicaSet What controls the pods;"),
-        ("workload.replicas", "a whole number, at most 100000; required without steps"),
-        ("workload", "name: text, of lower-case letters, digits and '-', at most 63"),
-        ("nodes.cpu", "text or a number, more than 0, as in 500m; required CPU of"),
-        ("expect.end", "expect.end: a mapping; required with steps Only with steps."),
-        ("expect.end.placed", "a whole number, at least 0 or a mapping Number of"),
-        ("expect.end.objects", "Besides the words here, any part of the object"),
-        ("expect.metrics.spread", "a list, each entry a number; required"),
-        ("steps", "More words are in steps.scale, steps.evict, steps.usage,"),
-        ("workload.pod", "Any other key may stand there too: as Kubernetes knows it."),
-        ("parameters.default", "parameters.default: anything; required The value"),
-    ],
-)
+@pytest.mark.parametrize(("path", "said"), EXPLAINED["known"])
 def test_a_word_comes_with_type_limits_default_and_need(path: str, said: str) -> None:
     """Whoever writes a file sees what the check will say of it."""
     assert said in one_line(explain_word(path))
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("wrkload", "no word of a scenario is called 'wrkload'; did you mean 'work"),
-        ("workload.knd", "no 'knd' in workload; did you mean 'kind'?"),
-        ("expect.zzz", "known are tolerance, allow_unplaceable, deterministic,"),
-        ("version.x", "version has no words in it, so no 'x'; it is 1"),
-    ],
-)
+@pytest.mark.parametrize(("path", "said"), EXPLAINED["unknown"])
 def test_the_words_near_an_unknown_one_are_named(path: str, said: str) -> None:
     """A mistyped word is the most likely reason to ask."""
     with pytest.raises(InputError) as caught:

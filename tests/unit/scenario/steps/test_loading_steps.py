@@ -6,12 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from stowage_testbed.declaration import make_object_schema
 from stowage_testbed.hpa.settings import FULL, Autoscaling, Find, RecoverySettings
 from stowage_testbed.scenario.arrivals.process import ArrivalProcess, Lifetime
-from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.expected_moment import Bounds, ExpectedObject
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import CatchItem, Scenario
@@ -26,36 +23,16 @@ from stowage_testbed.scenario.steps.scheduling import Release
 from stowage_testbed.scenario.steps.waiting import Check, Wait
 
 GOOD = Path(__file__).parents[1] / "good"
-INSTANCE = """\
-version: 1
-name: test/case
-description: One instance.
-instance: {seed: 1, nodes: 2, pods_per_node: 4, priorities: 2, usage: 1}
-steps: [{apply: all}, {wait: {for: settled}}]
-expect: {end: {placed: {min: 1}}}
-"""
-OVERLOADED = """\
-version: 1
-name: test/case
-description: A service is overloaded.
-nodes: [{count: 1, cpu: "4", memory: 8G}]
-steps:
-  - overload: %s
-expect: {end: {pending: {}}}
-"""
 
 
-def loaded(tmp_path: Path, text: str) -> Scenario:
-    path = tmp_path / "test" / "case.yaml"
-    path.parent.mkdir()
-    path.write_text(text, "utf-8")
-    return load_file(path)[0]
+def good(name: str) -> Scenario:
+    (scenario,) = load_file(GOOD / f"{name}.yaml")
+    return scenario
 
 
 def test_every_step_is_read_with_its_place_and_its_defaults() -> None:
     """A step that fails is named by number, kind and line."""
-    (scenario,) = load_file(GOOD / "steps.yaml")
-    release, *steps, end = scenario.steps
+    release, *steps, end = good("steps").steps
 
     assert (release.kind, end.kind) == ("release", "checkpoint")
     assert [(s.number, s.kind, s.line) for s in steps][:4] == [
@@ -84,7 +61,7 @@ def test_every_step_is_read_with_its_place_and_its_defaults() -> None:
 
 def test_the_sections_around_the_steps_are_read() -> None:
     """Scheduler, time-outs and evidence belong to the run, not to a step."""
-    (scenario,) = load_file(GOOD / "steps.yaml")
+    scenario = good("steps")
     metadata, spec = {"name": "lone", "labels": {"a": "b"}}, {"containers": []}
     lone = {"kind": "Pod", "metadata": metadata, "spec": spec}
 
@@ -104,9 +81,9 @@ def test_the_sections_around_the_steps_are_read() -> None:
     assert scenario.pod_count == 13
 
 
-def test_all_stands_for_generated_workloads_too(tmp_path: Path) -> None:
+def test_all_stands_for_generated_workloads_too() -> None:
     """A generated instance has workloads that nobody wants to list."""
-    scenario = loaded(tmp_path, INSTANCE)
+    scenario = good("instance")
 
     names = tuple(workload.name for workload in scenario.workload)
     assert scenario.steps[1].action == Apply(names)
@@ -127,38 +104,12 @@ def test_the_schema_has_every_setting_of_an_overload_with_its_default() -> None:
     assert documented == asdict(FULL)
 
 
-def test_settings_of_an_overload_are_read_and_the_rest_are_defaults(
-    tmp_path: Path,
-) -> None:
+def test_settings_of_an_overload_are_read_and_the_rest_are_defaults() -> None:
     """A word that is not read would leave an author with another load."""
-    written = "{autoscaling: {max_replicas: 5}, find: {start: 2}, outcome: recovered}"
-
-    _, step, _ = loaded(tmp_path, OVERLOADED % written).steps
+    _, step, _ = good("overload").steps
 
     assert isinstance(step.action, Overload)
     assert step.action.outcome == "recovered"
     assert step.action.settings == RecoverySettings(
         autoscaling=Autoscaling(max_replicas=5), find=Find(start=2)
     )
-
-
-@pytest.mark.parametrize(
-    ("step", "issue"),
-    [
-        ("{find: {start: 9, most: 8}}", "has no level"),
-        ("{hold: {total_s: 5}}", "has no window"),
-        ("{autoscaling: {min_replicas: 21}}", "min_replicas <= max_replicas needed"),
-        ("{service: {request_milli: 600}}", "must be above 0, in this order"),
-        ("{timing: {resolution_s: 5}}", "resolution_s"),
-        ("{find: {begin: 1}}", "begin"),
-        ("{outcome: fine}", "outcome"),
-    ],
-)
-def test_settings_that_allow_no_run_are_issues_of_the_file(
-    tmp_path: Path, step: str, issue: str
-) -> None:
-    """Not errors in the middle of a run, when the cluster is up."""
-    with pytest.raises(ScenarioIssuesError, match=issue) as caught:
-        loaded(tmp_path, OVERLOADED % step)
-
-    assert [found.line for found in caught.value.issues] == [6]
