@@ -24,19 +24,13 @@ def node(
     own = {"kubernetes.io/hostname": name, **labels}
     if zone:
         own["topology.kubernetes.io/zone"] = zone
+    offers = {"cpu": cpu, "memory": "8Gi", "pods": "110", "hugepages": "0"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": own},
         "spec": {"taints": list(taints)},
-        "status": {
-            "allocatable": {
-                "cpu": cpu,
-                "memory": "8Gi",
-                "pods": "110",
-                "hugepages": "0",
-            }
-        },
+        "status": {"allocatable": offers},
     }
 
 
@@ -52,11 +46,8 @@ def pod(
     **spec: Any,
 ) -> Manifest:
     """Return a pod, on a node or without one for a reason."""
-    metadata: Manifest = {
-        "name": name,
-        "namespace": namespace,
-        "labels": labels or {"app": name},
-    }
+    metadata: Manifest = {"name": name, "namespace": namespace}
+    metadata["labels"] = labels or {"app": name}
     if owner:
         kind, of = owner
         reference = {"kind": kind, "name": of, "controller": True, "uid": of}
@@ -66,16 +57,13 @@ def pod(
         "image": "registry.acme.example/main:1",
         "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}},
     }
+    place = {"nodeName": on} if on else {}
     condition = {"type": "PodScheduled", "status": "False", "message": why}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": {
-            "containers": [container],
-            **({"nodeName": on} if on else {}),
-            **spec,
-        },
+        "spec": {"containers": [container], **place, **spec},
         "status": {
             "phase": "Running" if on else "Pending",
             "conditions": [condition] if why else [],
@@ -99,9 +87,5 @@ def thing(kind: str, name: str, namespace: str = "shop", **parts: Any) -> Manife
     """Return an object of another kind."""
     versions = {"PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1"}
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {
-        "apiVersion": versions.get(kind, "v1"),
-        "kind": kind,
-        "metadata": metadata,
-        **parts,
-    }
+    named = {"apiVersion": versions.get(kind, "v1"), "kind": kind}
+    return {**named, "metadata": metadata, **parts}

@@ -35,24 +35,19 @@ class HistoryBuilder:
     _born: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def history(self) -> History:
-        """Return what was collected."""
         return History(tuple(self.changes), tuple(self.audit))
 
     def node(self, name: str = "n1", cpu: str = "4", **more: Any) -> Self:
-        """Add a node, or change it."""
         allocatable = {"cpu": cpu, "pods": "10"}
         return self._seen("Node", name, spec=more, status={"allocatable": allocatable})
 
     def pod(self, name: str, node: str = "", cpu: str = "1", **more: Any) -> Self:
         """Add a pod of ReplicaSet ``rs``, or change it.
 
-        Parameters
-        ----------
-        more
-            ``priority``, ``phase``, ``kind`` of the controller ("" for none),
-            ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
-            ``granted``: whether the server has granted an eviction of it, ``refused``:
-            why the scheduler found no node for it.
+        Further are ``priority``, ``phase``, ``kind`` of the controller ("" for none),
+        ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
+        ``granted``: the server has granted an eviction of it, ``refused``: why the
+        scheduler found no node for it.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -81,20 +76,15 @@ class HistoryBuilder:
         return self._seen("Pod", name, metadata, spec=spec, status=status)
 
     def replica_set(self, replicas: int) -> Self:
-        """Add the ReplicaSet ``rs``, or scale it."""
         return self._seen("ReplicaSet", "rs", IN_NS, spec={"replicas": replicas})
 
     def budget(
         self, healthy: int, name: str = "pdb", app: str = "a", **spec: Any
     ) -> Self:
         """Add a budget over an app that demands so many healthy pods."""
-        return self._seen(
-            "PodDisruptionBudget",
-            name,
-            IN_NS,
-            spec={"selector": {"matchLabels": {"app": app}}, **spec},
-            status={"desiredHealthy": healthy},
-        )
+        whole = {"selector": {"matchLabels": {"app": app}}, **spec}
+        status = {"desiredHealthy": healthy}
+        return self._seen("PodDisruptionBudget", name, IN_NS, spec=whole, status=status)
 
     def plan(
         self,
@@ -105,11 +95,7 @@ class HistoryBuilder:
         to: str = "",
         placed: Sequence[str] = (),
     ) -> Self:
-        """Write a plan's status, as watch and audit log see it.
-
-        Who is moved, and who is placed, comes to the node ``to``, where each takes a
-        CPU.
-        """
+        """Write a plan that moves and places pods of a CPU each to the node ``to``."""
 
         def arrival(pod: str, **more: str) -> dict[str, str]:
             return {"pod": f"ns/{pod}", "podUID": f"uid-{pod}", "class": "k", **more}
@@ -132,11 +118,8 @@ class HistoryBuilder:
         self, name: str, allocated: str = "", phase: str = "Available"
     ) -> Self:
         """Add a reservation on node ``n1`` for app ``a``, or change it."""
-        status = {
-            "phase": phase,
-            "nodeName": "n1",
-            "allocated": {"cpu": allocated} if allocated else None,
-        }
+        held = {"cpu": allocated} if allocated else None
+        status = {"phase": phase, "nodeName": "n1", "allocated": held}
         owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
         return self._seen("Reservation", name, spec={"owners": owners}, status=status)
 
@@ -166,12 +149,10 @@ class HistoryBuilder:
         return self
 
     def later(self, seconds: int) -> Self:
-        """Let time pass in which nothing happens."""
         self._now_ns += seconds * 1_000_000_000
         return self
 
     def gone(self, kind: str, name: str) -> Self:
-        """Delete an object."""
         return self._add(kind, Verb.DELETED, self._known.pop((kind, name)))
 
     def _seen(
@@ -202,6 +183,5 @@ class HistoryBuilder:
 
 
 def took(reservation: str) -> dict[str, str]:
-    """Return the annotation of a pod that took from a reservation."""
     text = json.dumps({"name": reservation, "uid": f"uid-{reservation}"})
     return {"stowage.dev/reservation-allocated": text}

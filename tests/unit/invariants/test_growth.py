@@ -22,27 +22,21 @@ def a_run(pods: int) -> History:
     There are as many nodes, budgets and reservations as moves, and one more plan is
     written all the time.
     """
-    run = HistoryBuilder().replica_set(pods)
-    for number in range(pods // 5):
-        run.node(f"n{number}", cpu="8")
-        run.budget(1, name=f"pdb{number}", app=f"a{number}")
-    for number in range(pods):
-        app = {"app": f"a{number // 5}"}
-        run.pod(f"p{number}", labels=app)
-        run.pod(f"p{number}", node=f"n{number // 5}", labels=app)
+    run, moves = HistoryBuilder().replica_set(pods), range(pods // 5)
+    for n in moves:
+        run.node(f"n{n}", cpu="8").budget(1, name=f"pdb{n}", app=f"a{n}")
+    for n in range(pods):
+        app = {"app": f"a{n // 5}"}
+        run.pod(f"p{n}", labels=app).pod(f"p{n}", node=f"n{n // 5}", labels=app)
     run.plan("long", "Solving").plan("long", "Executing")
-    for number in range(pods // 5):
-        old, node, app = f"p{number * 5}", f"n{number}", {"app": f"a{number}"}
-        run.plan("long", "Executing")
-        run.reservation(f"r{number}")
-        run.plan(f"dry{number}", "Proposed", old, execution_mode="DryRun")
-        run.plan(f"dry{number}", "Proposed", old, execution_mode="DryRun")
-        run.evict(old)
-        run.pod(old, node=node, labels=app, terminating=True)
-        run.pod(f"new{number}", labels=app)
-        run.pod(f"new{number}", node=node, labels=app)
-        run.gone("Pod", old)
-        run.gone("Reservation", f"r{number}")
+    for n in moves:
+        old, node, app = f"p{n * 5}", f"n{n}", {"app": f"a{n}"}
+        run.plan("long", "Executing").reservation(f"r{n}")
+        run.plan(f"dry{n}", "Proposed", old, execution_mode="DryRun")
+        run.plan(f"dry{n}", "Proposed", old, execution_mode="DryRun")
+        run.evict(old).pod(old, node=node, labels=app, terminating=True)
+        run.pod(f"new{n}", labels=app).pod(f"new{n}", node=node, labels=app)
+        run.gone("Pod", old).gone("Reservation", f"r{n}")
     return run.plan("long", "Completed").history()
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from amounts import GPU
 
-from stowage_testbed.amounts.quantity import QuantityError
+from stowage_testbed.amounts.quantity import (
+    QuantityError,
+    format_cpu,
+    format_memory,
+    parse_cpu,
+    parse_memory,
+)
 from stowage_testbed.amounts.resources import Resources, parse, parse_all, spell
 
 
@@ -29,9 +35,8 @@ def test_what_is_not_asked_for_does_not_matter() -> None:
     left = Resources({GPU: 1}, cpu=4000, pods=1) - Resources({GPU: 2}, memory=1)
 
     assert Resources(cpu=4000, pods=1).fits(left)
-    assert not Resources({GPU: 1}, cpu=1).fits(left)
-    assert not Resources(memory=1).fits(left)
-    assert not Resources({"x.io/other": 1}).fits(left)
+    for more in ({GPU: 1}, {"memory": 1}, {"x.io/other": 1}):
+        assert not Resources(more, cpu=1).fits(left)
 
 
 def test_lists_of_the_api_are_read_with_parts_as_whole_ones() -> None:
@@ -45,14 +50,61 @@ def test_lists_of_the_api_are_read_with_parts_as_whole_ones() -> None:
     ("name", "quantity", "message"),
     [
         ("cpu", "0.1m", "is finer than 1m"),
-        ("hugepages-2Mi", "0.1", "is no whole number of bytes"),
+        ("hugepages-2Mi", "0.1", "is no whole number of bytes; write"),
         (GPU, "1.5", "is no whole number"),
-        ("memory", "-1", "is negative"),
+        ("memory", "-1", "'-1' is negative; write 0 or more"),
     ],
 )
 def test_an_amount_of_a_file_is_exact(name: str, quantity: str, message: str) -> None:
-    """Two readers would round it differently."""
+    """Two readers would round it differently, and a negative one would be free room."""
     with pytest.raises(QuantityError, match=message):
         parse(name, quantity)
     with pytest.raises(QuantityError, match=message):
         parse_all({name: quantity})
+
+
+@pytest.mark.parametrize(
+    ("quantity", "cpu_milli"),
+    [("4", 4000), ("100m", 100), ("0.5", 500), (0.1, 100), (2, 2000)],
+)
+def test_cpu_is_read_as_exact_milli_cpu(quantity: str | float, cpu_milli: int) -> None:
+    """Kubernetes counts CPU in thousandths; floats would drift from that."""
+    assert parse_cpu(quantity) == cpu_milli
+
+
+@pytest.mark.parametrize(
+    ("quantity", "memory_bytes"),
+    [
+        ("4G", 4_000_000_000),
+        ("4Gi", 4_294_967_296),
+        ("1.5Ki", 1536),
+        ("128e6", 128_000_000),
+        ("1E3", 1000),
+        ("2E", 2 * 10**18),
+        (343966759, 343966759),
+        ("1k", 1000),
+    ],
+)
+def test_memory_is_read_as_exact_bytes(
+    quantity: str | float, memory_bytes: int
+) -> None:
+    """G and Gi differ by 7 %."""
+    assert parse_memory(quantity) == memory_bytes
+
+
+@pytest.mark.parametrize(
+    "text", ["", "4 G", "G", "4GB", "1mi", "1ni", "--1", "1e", "x"]
+)
+def test_what_is_no_quantity_is_refused_with_the_suffixes(text: str) -> None:
+    """The commonest mistake is a unit that Kubernetes does not know: GB."""
+    refused = "is not a quantity; write a number and one"
+    with pytest.raises(QuantityError, match=refused):
+        parse_memory(text)
+
+
+def test_an_amount_is_written_as_the_shortest_exact_quantity() -> None:
+    """Messages show what an author would write, and never a rounded amount."""
+    amounts = (4 * 10**9, 512 * 2**20, 1_500_001, 0)
+
+    assert [format_memory(one) for one in amounts] == ["4G", "512Mi", "1500001", "0"]
+    assert (format_cpu(4000), format_cpu(250)) == ("4", "250m")

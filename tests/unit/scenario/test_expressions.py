@@ -1,10 +1,13 @@
-"""Expressions in CEL about what there is at a moment."""
+"""What an object or an expression about what there is holds of it."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from stowage_testbed.scenario.expression import Expression, ExpressionError
+from stowage_testbed.scenario.subset import Difference, find_differences
 
 VALUES = {
     "pods": [
@@ -14,6 +17,7 @@ VALUES = {
     "objects": {"batch": {"status": {"state": "Open"}}},
     "metrics": {"t": 1.5, "none": None},
 }
+STATE = "objects.batch.status.state"
 
 
 @pytest.mark.parametrize(
@@ -37,15 +41,12 @@ def test_an_expression_holds_or_does_not(text: str) -> None:
     [
         ("pods.size() == 3", "pods.size() is 2"),
         ("pods.size() == 2 && metrics.t > 2.0", "metrics.t is 1.5"),
-        (
-            "objects.batch.status.state == 'a == b'",
-            "objects.batch.status.state is Open",
-        ),
+        (f"{STATE} == 'a == b'", f"{STATE} is Open"),
         ("pods[5].metadata.name == 'a'", "index out of bounds"),
         ("objects.other.status.state == 'a'", "there is no 'other'"),
         ("unknown == 1", "Undefined variable or function: 'unknown'"),
         ("pods.map(p, p.metadata.name)", "it is ['a', 'b'], not true or false"),
-        ("amount(objects.batch.status.state) > 1.0", "is not a quantity"),
+        (f"amount({STATE}) > 1.0", "is not a quantity"),
     ],
 )
 def test_a_failing_expression_says_what_it_has_read(text: str, read: str) -> None:
@@ -67,3 +68,54 @@ def test_what_is_no_expression_is_refused_with_its_column(
         Expression(text)
 
     assert caught.value.column == column
+
+
+POD = {
+    "metadata": {"name": "web", "labels": {"a": "b"}},
+    "spec": {
+        "containers": [
+            {"name": "main", "image": "x", "args": ["1", "2"]},
+            {"name": "side", "image": "y"},
+        ],
+        "nodeName": "n1",
+    },
+    "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+}
+
+
+def having(**container: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [container]}}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {},
+        {"metadata": {"labels": {"a": "b"}}},
+        having(name="side", image="y"),
+        having(name="main", args=["1", "2"]),
+        {"status": {"conditions": [{"type": "Ready"}]}},
+    ],
+)
+def test_what_is_not_named_is_not_looked_at(wanted: dict[str, Any]) -> None:
+    """Elements of lists are found by what tells them apart, wherever they stand."""
+    assert list(find_differences(wanted, POD)) == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path", "differs"),
+    [
+        ({"spec": {"nodeName": "n2"}}, "nodeName", ("n2", "n1")),
+        ({"spec": {"hostNetwork": True}}, "hostNetwork", (True, None)),
+        (having(name="side", image="z"), "containers[side].image", ("z", "y")),
+        (having(name="none"), "containers[none]", ({"name": "none"}, None)),
+        (having(name="main", args=["1"]), "containers[main].args", (["1"], ["1", "2"])),
+        (having(name="main", args=["1", "3"]), "containers[main].args[1]", ("3", "2")),
+        ({"spec": {"nodeName": {"a": 1}}}, "nodeName", ({"a": 1}, "n1")),
+    ],
+)
+def test_a_field_that_differs_is_named_by_its_path(
+    wanted: dict[str, Any], path: str, differs: tuple[Any, Any]
+) -> None:
+    """Else a reader has to compare two objects by eye."""
+    assert list(find_differences(wanted, POD)) == [Difference(f"spec.{path}", *differs)]

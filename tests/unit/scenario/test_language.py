@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
@@ -15,6 +16,7 @@ from stowage_testbed.scenario.language import explain_word, is_word
 from stowage_testbed.scenario.schema import make_strict_schema
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
+EXPLAINED = yaml.safe_load(Path(__file__).with_name("explained.yaml").read_text())
 
 
 def places(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -46,40 +48,13 @@ def test_every_word_that_a_file_may_have_is_explained() -> None:
         assert description in one_line(explain_word(path))
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("workload.kind", "one of ReplicaSet, Deployment, StatefulSet, DaemonSet,"),
-        ("workload.kind", "; default ReplicaSet What controls the pods;"),
-        ("workload.replicas", "a whole number, at most 100000; required without steps"),
-        ("workload", "name: text, of lower-case letters, digits and '-', at most 63"),
-        ("nodes.cpu", "text or a number, more than 0, as in 500m; required CPU of"),
-        ("expect.end", "expect.end: a mapping; required with steps Only with steps."),
-        ("expect.end.placed", "a whole number, at least 0 or a mapping Number of"),
-        ("expect.end.objects", "Besides the words here, any part of the object"),
-        ("expect.metrics.spread", "a list, each entry a number; required"),
-        ("steps", "More words are in steps.scale, steps.evict, steps.usage,"),
-        ("workload.pod", "Any other key may stand there too: as Kubernetes knows it."),
-        ("parameters.default", "parameters.default: anything; required The value"),
-    ],
-)
+@pytest.mark.parametrize(("path", "said"), EXPLAINED["known"])
 def test_a_word_comes_with_type_limits_default_and_need(path: str, said: str) -> None:
     """Whoever writes a file sees what the check will say of it."""
     assert said in one_line(explain_word(path))
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        (
-            "wrkload",
-            "no word of a scenario is called 'wrkload'; did you mean 'workload'",
-        ),
-        ("workload.knd", "no 'knd' in workload; did you mean 'kind'?"),
-        ("expect.zzz", "known are tolerance, allow_unplaceable, deterministic,"),
-        ("version.x", "version has no words in it, so no 'x'; it is 1"),
-    ],
-)
+@pytest.mark.parametrize(("path", "said"), EXPLAINED["unknown"])
 def test_the_words_near_an_unknown_one_are_named(path: str, said: str) -> None:
     """A mistyped word is the most likely reason to ask."""
     with pytest.raises(InputError) as caught:
@@ -89,22 +64,18 @@ def test_the_words_near_an_unknown_one_are_named(path: str, said: str) -> None:
 
 
 def test_the_command_explains_words_and_scenarios() -> None:
-    """Names of scenarios have a slash, and words have none."""
-    asked = ["steps.cordon", "paper/figure-1", "--folder", str(SCENARIOS)]
-    result = CliRunner().invoke(app, ["scenario", "explain", *asked])
+    """Names of scenarios have a slash; without one the outermost words are meant."""
+    words = ["steps.cordon", "paper/figure-1", "--folder", str(SCENARIOS)]
+    some, outermost = (
+        CliRunner().invoke(app, ["scenario", "explain", *asked])
+        for asked in (words, [])
+    )
 
-    assert result.exit_code == 0
-    assert result.output.startswith("steps.cordon: text or a list, each entry text\n")
-    assert "\npaper/figure-1\n" in result.output
-
-
-def test_without_a_name_the_outermost_words_are_explained() -> None:
-    """It is where somebody begins who knows none."""
-    result = CliRunner().invoke(app, ["scenario", "explain"])
-
-    assert result.exit_code == 0
-    assert result.output == explain_word()
-    assert "  expect: a mapping; required\n" in result.output
+    assert (some.exit_code, outermost.exit_code) == (0, 0)
+    assert some.output.startswith("steps.cordon: text or a list, each entry text\n")
+    assert "\npaper/figure-1\n" in some.output
+    assert outermost.output == explain_word()
+    assert "  expect: a mapping; required\n" in outermost.output
 
 
 def test_files_and_folders_are_no_words(

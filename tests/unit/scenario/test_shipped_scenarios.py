@@ -1,6 +1,7 @@
 """The scenarios and the schema that stand in the repository."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,17 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from stowage_testbed.cli import app
+from stowage_testbed.compare.session.request import choose_scenario
+from stowage_testbed.metrics.catalogue import metrics_of
+from stowage_testbed.metrics.record import RunRecord
+from stowage_testbed.run.timeouts import DEFAULT_TIMEOUTS
+from stowage_testbed.scenario.explain import explain
+from stowage_testbed.scenario.headlines import (
+    GENERAL,
+    MOST_HEADLINES,
+    OF_RECOVERY,
+    choose_headlines,
+)
 from stowage_testbed.scenario.load import find_files, load_folder
 from stowage_testbed.scenario.schema import make_strict_schema, write_editor_schema
 
@@ -16,17 +28,15 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 FILES = find_files(SCENARIOS)
 
 
-def test_the_shipped_scenarios_have_no_issues() -> None:
+def test_the_shipped_scenarios_have_no_issues_and_can_be_explained() -> None:
     """They are what a new author copies from."""
-    names = {scenario.name for scenario in load_folder(SCENARIOS)}
-    assert names >= {
-        "burst/replicaset",
-        "paper/already-optimal",
-        "paper/cross-node-preemption",
-        "paper/figure-1",
-        "paper/priorities",
-        "paper/random-32",
-    }
+    found = load_folder(SCENARIOS)
+    text = [explain(one, DEFAULT_TIMEOUTS.step_s) for one in found]
+
+    assert {one.name for one in found} >= {"burst/replicaset", "paper/figure-1"}
+    assert all(
+        said.startswith(one.scenario_id) for said, one in zip(text, found, strict=True)
+    )
 
 
 def test_the_committed_schema_is_the_current_one() -> None:
@@ -38,14 +48,11 @@ def test_the_committed_schema_is_the_current_one() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_editors_accept_the_shipped_scenarios(path: Path) -> None:
     """The editors' schema sees placeholders where the loader sees values."""
-    schema = json.loads((SCENARIOS / "schema.json").read_text("utf-8"))
     text = path.read_text("utf-8")
-
     plain = json.loads(json.dumps(yaml.safe_load(text)))
 
-    assert [
-        error.message for error in Draft202012Validator(schema).iter_errors(plain)
-    ] == []
+    validator = Draft202012Validator(json.loads(write_editor_schema()))
+    assert [error.message for error in validator.iter_errors(plain)] == []
     assert text.startswith("# yaml-language-server: $schema=../schema.json\n")
 
 
@@ -55,37 +62,53 @@ def test_both_schemas_are_valid_schemas() -> None:
     Draft202012Validator.check_schema(json.loads(write_editor_schema()))
 
 
-def test_every_key_is_described_for_editors() -> None:
-    """Completion without a word of explanation helps nobody."""
-    assert list(_undescribed(make_strict_schema(), "")) == []
-
-
-def test_the_catalogue_is_printed() -> None:
-    """`stowage scenario list` is the one catalogue: it cannot fall behind."""
-    result = CliRunner().invoke(app, ["scenario", "list", "--folder", str(SCENARIOS)])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        # It is the one catalogue: it cannot fall behind.
+        (["list", "--folder", str(SCENARIOS)], "paper/priorities@mixed"),
+        # Silence could also mean that nothing was found.
+        (["validate", str(SCENARIOS / "paper")], "7 scenarios in 5 files, no issues"),
+        # One name is the default run and its variants, as for `run`.
+        (
+            ["explain", "burst/arrivals", "--folder", str(SCENARIOS)],
+            "burst/arrivals@small\n",
+        ),
+    ],
+    ids=["list", "validate", "explain"],
+)
+def test_the_commands_say_what_there_is(arguments: list[str], said: str) -> None:
+    """They need no cluster."""
+    result = CliRunner().invoke(app, ["scenario", *arguments])
 
     assert result.exit_code == 0
-    assert "paper/priorities@mixed" in result.output
+    assert said in result.output
 
 
-def test_validation_counts_what_it_checked() -> None:
-    """Silence could also mean that nothing was found."""
-    result = CliRunner().invoke(app, ["scenario", "validate", str(SCENARIOS / "paper")])
+@pytest.mark.parametrize(
+    ("name", "first", "bounded"),
+    [
+        # What its author bounds matters to him.
+        ("burst/deployment-200", GENERAL, {"t_sched_max_s"}),
+        ("hpa/recovery", OF_RECOVERY, set()),
+    ],
+)
+def test_headlines_are_few_and_begin_with_what_is_asked_first(
+    name: str, first: tuple[str, ...], bounded: set[str]
+) -> None:
+    """Each one more makes all of them harder to show; a scenario may name its own."""
+    scenario = choose_scenario(name, SCENARIOS, None)
+    found = choose_headlines(scenario)
 
-    assert result.exit_code == 0
-    assert "7 scenarios in 5 files, no issues" in result.output
+    assert found[: len(first)] == first
+    assert len(found) <= MOST_HEADLINES
+    assert bounded <= set(found)
+    named = replace(scenario, headlines=("jain_pods",))
+    assert choose_headlines(named) == ("jain_pods",)
 
 
-def _undescribed(schema: object, place: str) -> list[str]:
-    if not isinstance(schema, dict):
-        return []
-    found = []
-    for name, inner in schema.get("properties", {}).items():
-        if "description" not in inner:
-            found.append(f"{place}.{name}")
-        found += _undescribed(inner, f"{place}.{name}")
-    for keyword in ("items", "additionalProperties"):
-        found += _undescribed(schema.get(keyword), f"{place}.{keyword}")
-    for name, inner in schema.get("$defs", {}).items():
-        found += _undescribed(inner, f"{place}.{name}")
-    return found
+def test_the_general_headlines_are_metrics() -> None:
+    """A name that is none would never get a verdict, and never be missed."""
+    record = RunRecord("a/b", "default", "own", 1, (), (), 1.0)
+
+    assert set(GENERAL) <= {metric.name for metric in metrics_of(record)}

@@ -1,59 +1,49 @@
-"""Traces as files."""
+"""Traces as files, their size, and the page about their format."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import random
+import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from trace_lines import HEADER, bound, ended, gone, node
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.trace.format import (
-    KINDS,
-    Header,
-    Line,
-    Node,
-    NodeGone,
-    NodeSeen,
-    ObjectGone,
-    ObjectSeen,
-    Owner,
-    PodBound,
-    PodCame,
-    PodEnded,
-    PodTemplate,
-    Scaled,
-    Template,
-    WatchLost,
-    make_schema,
-)
+from stowage_testbed.scenario.arrivals.trace_row import FIELDS
+from stowage_testbed.trace import format as trace
 from stowage_testbed.trace.reading import TraceReader, read_trace
 from stowage_testbed.trace.writing import TraceWriter
 
-HEADER = Header(1, "2026-11-26T15:00:00Z", "1.37.2", {"shop": {"team": "a"}})
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
-LINES: tuple[Line, ...] = (
-    NodeSeen(t=0, name="n", node=Node({"cpu": "4"}, {"cpu": "3"}, {"zone": "a"})),
-    ObjectSeen(t=0, object=DEPLOYMENT),
-    Template(t=0, id="12345678", template=PodTemplate({"app": "d"})),
-    PodCame(
-        t=0, namespace="shop", name="p", of="12345678", owner=Owner("Deployment", "d")
-    ),
-    PodBound(t=0.25, namespace="shop", name="p", node="n"),
-    Scaled(t=1, kind="Deployment", namespace="shop", name="d", replicas=0),
-    WatchLost(from_=1.5, t=2, why="the connection broke"),
-    PodEnded(t=2.125, namespace="shop", name="p", how="deleted", ran_s=1.875),
-    ObjectGone(t=3, kind="Deployment", namespace="shop", name="d"),
-    NodeGone(t=4, name="n"),
+OWNER = trace.Owner("Deployment", "d")
+LINES: tuple[trace.Line, ...] = (
+    node(0),
+    trace.ObjectSeen(t=0, object=DEPLOYMENT),
+    trace.Template(t=0, id="12345678", template=trace.PodTemplate({"app": "d"})),
+    trace.PodCame(t=0, namespace="ns", name="p", of="12345678", owner=OWNER),
+    bound(0.25),
+    trace.Scaled(t=1, kind="Deployment", namespace="ns", name="d", replicas=0),
+    trace.WatchLost(from_=1.5, t=2, why="the connection broke"),
+    ended(2.125, "deleted", 1.875),
+    gone(3, "Deployment"),
+    trace.NodeGone(t=4, name="n"),
+)
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "trace-format.md"
+ROWS, BY_HAND = (
+    dict(re.findall(r"^\| `([-\w]+)` \| (.*) \|$", part, re.M))
+    for part in PAGE.read_text("utf-8").split("## Rows written by hand")
 )
 
 
-def write(path: Path) -> Path:
+def write(path: Path, *lines: trace.Line) -> Path:
     with TraceWriter(path, HEADER) as writer:
-        for line in LINES:
+        for line in lines or LINES:
             writer.write(line)
     return path
 
@@ -66,42 +56,40 @@ def write_text(path: Path, *lines: str) -> Path:
 
 @pytest.mark.parametrize("name", ["x.jsonl.gz", "x.jsonl"])
 def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
-    """A line of every kind, packed or not."""
-    trace = read_trace(write(tmp_path / name))
+    """A line of every kind, packed or not, and without a time of writing."""
+    path, again = write(tmp_path / name), write(tmp_path / f"again-{name}")
+    read = read_trace(path)
 
-    assert {type(line) for line in LINES} == set(KINDS.values())
-    assert (trace.header, trace.lines, trace.remark) == (HEADER, LINES, "")
-
-
-def test_equal_traces_are_equal_files(tmp_path: Path) -> None:
-    """No time of writing and no name stands in them."""
-    first, second = write(tmp_path / "a.jsonl.gz"), write(tmp_path / "b.jsonl.gz")
-
-    assert first.read_bytes() == second.read_bytes()
+    assert {type(line) for line in LINES} == set(trace.KINDS.values())
+    assert (read.header, read.lines, read.remark) == (HEADER, LINES, "")
+    assert path.read_bytes() == again.read_bytes()
 
 
 def test_times_are_in_milliseconds_and_never_go_back(tmp_path: Path) -> None:
     """Who reads needs no sorting, and digits cost room."""
-    path = tmp_path / "x.jsonl"
-    with TraceWriter(path, HEADER) as writer:
-        for t in (0.12345, 0.1, 0.2):
-            writer.write(NodeGone(t=t, name="n"))
+    lines = [trace.NodeGone(t=t, name="n") for t in (0.12345, 0.1, 0.2)]
+    read = read_trace(write(tmp_path / "x.jsonl", *lines))
 
-    assert [line.t for line in read_trace(path).lines] == [0.123, 0.123, 0.2]
+    assert [line.t for line in read.lines] == [0.123, 0.123, 0.2]
 
 
-def test_what_was_flushed_is_there_when_the_writer_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tail", "remark"), [(b"", "cut off"), (b"\xff" * 40, "damaged")]
+)
+def test_what_was_flushed_is_there_when_the_writer_is_killed(
+    tmp_path: Path, tail: bytes, remark: str
+) -> None:
     """A recorder that is killed loses what came since, and the reader says so."""
     path, kept = tmp_path / "x.jsonl.gz", tmp_path / "killed.jsonl.gz"
     with TraceWriter(path, HEADER) as writer:
         for line in LINES[:6]:
             writer.write(line)
         writer.flush()
-        kept.write_bytes(path.read_bytes())
-    trace = read_trace(kept)
+        kept.write_bytes(path.read_bytes() + tail)
+    read = read_trace(kept)
 
-    assert trace.lines == LINES[:6]
-    assert "cut off" in trace.remark
+    assert read.lines == LINES[:6]
+    assert remark in read.remark
 
 
 @pytest.mark.parametrize("left", [0.95, 0.8, 0.6])
@@ -109,63 +97,42 @@ def test_a_file_cut_off_anywhere_is_read_up_to_its_last_whole_line(
     tmp_path: Path, left: float
 ) -> None:
     """A full disk cuts in the middle of a line."""
-    content = write(tmp_path / "x.jsonl").read_bytes()
-    path = tmp_path / "cut.jsonl"
-    path.write_bytes(content[: int(len(content) * left)])
-    trace = read_trace(path)
+    path = write(tmp_path / "x.jsonl")
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * left)])
+    read = read_trace(path)
 
-    assert trace.lines == LINES[: len(trace.lines)]
-    assert 0 < len(trace.lines) < len(LINES)
-    assert "cut off" in trace.remark
+    assert read.lines == LINES[: len(read.lines)]
+    assert 0 < len(read.lines) < len(LINES)
+    assert "cut off" in read.remark
 
 
-def test_damage_ends_a_trace_with_a_remark(tmp_path: Path) -> None:
-    """What stands before it is good."""
-    path = tmp_path / "x.jsonl.gz"
-    with TraceWriter(path, HEADER) as writer:
-        writer.write(LINES[0])
-        writer.flush()
-        good = path.stat().st_size
-        writer.write(LINES[1])
-    content = path.read_bytes()
-    path.write_bytes(content[:good] + b"\xff" * 40)
-    trace = read_trace(path)
-
-    assert trace.lines == LINES[:1]
-    assert "damaged" in trace.remark
+BROKEN = {
+    "{": "no JSON",
+    '{"t": 1, "do": "jump"}': "'jump'",
+    '{"t": 1, "do": "node-gone"}': "`name`",
+    '{"t": 1, "do": "pod", "namespace": "", "name": "p", "of": "x"}': "'x'",
+    '{"t": 0.5, "do": "node-gone", "name": "n"}': "0.5",
+    '{"t": 2, "do": "end", "namespace": "", "name": "p", "how": "bored"}': "bored",
+    '{"t": 2, "do": "node-gone", "name": "n", "nme": "n"}': "`nme`",
+}
 
 
 def test_every_broken_line_is_named_with_its_number(tmp_path: Path) -> None:
-    """All at once, with what is wrong in each."""
-    path = write_text(
-        tmp_path / "x.jsonl",
-        "{",
-        '{"t": 1, "do": "jump"}',
-        '{"t": 1, "do": "node-gone"}',
-        '{"t": 1, "do": "pod", "namespace": "", "name": "p", "of": "x"}',
-        '{"t": 0.5, "do": "node-gone", "name": "n"}',
-        '{"t": 2, "do": "end", "namespace": "", "name": "p", "how": "bored"}',
-        '{"t": 2, "do": "node-gone", "name": "n", "nme": "n"}',
-    )
+    """All at once, with what is wrong in each, and good ones come all the same."""
+    good = '{"t": 3, "do": "node-gone", "name": "n"}'
+    path = write_text(tmp_path / "x.jsonl", *BROKEN, good)
     with pytest.raises(InputError) as caught:
         read_trace(path)
     said = str(caught.value).splitlines()[1:]
+    reader = TraceReader(path)
 
     assert [int(one.split(":")[1]) for one in said] == [2, 3, 4, 5, 6, 7, 8]
-    for number, word in enumerate(
-        ("no JSON", "'jump'", "`name`", "'x'", "0.5", "bored", "`nme`")
-    ):
-        assert word in said[number]
+    assert all(word in one for one, word in zip(said, BROKEN.values(), strict=True))
+    assert list(reader)[-1] == trace.NodeGone(t=3, name="n")
+    assert [one.line for one in reader.issues] == [2, 3, 4, 5, 6, 7, 8]
 
 
-def test_good_lines_come_although_others_are_broken(tmp_path: Path) -> None:
-    """A stream goes on, and its reader judges at the end."""
-    reader = TraceReader(
-        write_text(tmp_path / "x.jsonl", "{", '{"t":1,"do":"node-gone","name":"n"}')
-    )
-
-    assert list(reader) == [NodeGone(t=1, name="n")]
-    assert [one.line for one in reader.issues] == [2]
+OF_VERSION_2 = '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n'
 
 
 @pytest.mark.parametrize(
@@ -173,46 +140,67 @@ def test_good_lines_come_although_others_are_broken(tmp_path: Path) -> None:
     [
         ("x.jsonl", "", "no header"),
         ("x.jsonl", '{"t": 0}\n', "no header"),
-        (
-            "x.jsonl",
-            '{"stowage_trace": 2, "began": "", "kubernetes": ""}\n',
-            "version 2",
-        ),
+        ("x.jsonl", OF_VERSION_2, "version 2"),
         ("x.csv", "", "ends in"),
         ("x.jsonl.gz", "plain text", "no header"),
+        ("x.jsonl", None, "No such file"),
     ],
 )
 def test_what_is_no_trace_is_refused(
-    tmp_path: Path, name: str, content: str, said: str
+    tmp_path: Path, name: str, content: str | None, said: str
 ) -> None:
     """With what it is instead."""
-    path = tmp_path / name
-    path.write_text(content, "utf-8")
+    if content is not None:
+        (tmp_path / name).write_text(content, "utf-8")
     with pytest.raises(InputError, match=said):
-        TraceReader(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """The cause is the system's own."""
-    with pytest.raises(InputError, match="No such file"):
-        TraceReader(tmp_path / "x.jsonl")
+        TraceReader(tmp_path / name)
 
 
 def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
-    """Who writes traces with another program checks them with it."""
-    validator = Draft202012Validator(make_schema())
-    plain = write(tmp_path / "x.jsonl").read_text("utf-8").splitlines()
-
-    for one in plain:
-        validator.validate(json.loads(one))
-    assert list(validator.iter_errors({"t": 1, "do": "node-gone"}))
-
-
-def test_packed_text_can_be_read_with_common_tools(tmp_path: Path) -> None:
-    """As in `zcat x.jsonl.gz | jq`."""
-    path = write(tmp_path / "x.jsonl.gz")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    """Who writes traces with another program checks them with it, as `zcat` shows."""
+    validator = Draft202012Validator(trace.make_schema())
+    with gzip.open(write(tmp_path / "x.jsonl.gz"), "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
 
+    for one in lines:
+        validator.validate(one)
+    assert list(validator.iter_errors({"t": 1, "do": "node-gone"}))
     assert lines[0]["stowage_trace"] == 1
-    assert [line["t"] for line in lines[1:]] == [line.t for line in LINES]
+    assert [one["t"] for one in lines[1:]] == [line.t for line in LINES]
+
+
+def test_the_page_explains_every_field() -> None:
+    """Who writes a trace with another program, or rows by hand, reads it."""
+    inner = {"template": trace.PodTemplate, "node": trace.Node, "pod": trace.Owner}
+    missing = [
+        (row, field.encode_name)
+        for kinds in (trace.KINDS, inner)
+        for row, kind in kinds.items()
+        for field in msgspec.structs.fields(kind)
+        if field.encode_name != "t" and f"`{field.encode_name}`" not in ROWS[row]
+    ]
+
+    assert missing == []
+    assert {one.name for one in msgspec.structs.fields(trace.Header)} <= ROWS.keys()
+    assert BY_HAND.keys() == set(FIELDS)
+
+
+def test_a_day_of_5000_pods_is_below_20_mb(tmp_path: Path) -> None:
+    """A tenth of it, with a template for each pod, and flushed as the recorder does."""
+    draw, path = random.Random(1), tmp_path / "day.jsonl.gz"  # noqa: S311 - no secret
+    with TraceWriter(path, HEADER) as writer:
+        for number in range(500):
+            t, labels = number * 17.0, {"job-name": f"batch-{draw.random()}"}
+            name = f"batch-{draw.randint(1, 10**9):x}"
+            pod: dict[str, Any] = {"namespace": "batch", "name": name}
+            amounts = {"cpu": f"{draw.randint(1, 4000)}m", "memory": "1Gi"}
+            main = {"name": "main", "image": "pause", "resources": amounts}
+            template = trace.PodTemplate(labels, {}, {"containers": [main]})
+            of = f"{draw.randint(10**8, 10**9)}"
+            writer.write(trace.Template(t=t, id=of, template=template))
+            writer.write(trace.PodCame(t=t, of=of, **pod))
+            writer.write(trace.PodBound(t=t + 0.2, node="node-1", **pod))
+            writer.write(trace.PodEnded(t=t + 9, how="succeeded", ran_s=8.5, **pod))
+            writer.flush()
+
+    assert path.stat().st_size < 2_000_000 / 4, "as other clusters have larger pods"

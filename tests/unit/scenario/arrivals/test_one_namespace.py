@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.scenario.arrivals.one_namespace import (
     LONGEST_NAME,
@@ -14,49 +16,44 @@ from stowage_testbed.scenario.arrivals.one_namespace import (
 )
 
 LABELS = {"shop": {"team": "a"}, "mail": {"team": "a"}, "base": {"team": "b"}}
-APART = OneNamespace(LABELS, ["shop", "mail"])
+STATEFUL = {
+    "kind": "StatefulSet",
+    "metadata": {"name": "db", "namespace": "shop"},
+    "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}]},
+}
+APART = OneNamespace(LABELS, ["shop", "mail"], [STATEFUL])
 ALONE = OneNamespace(LABELS, ["shop"])
+OBJECTS: dict[str, dict[str, dict[str, Any]]] = yaml.safe_load(
+    Path(__file__).with_name("one_namespace.yaml").read_text("utf-8")
+)
 SELECTOR = {"matchLabels": {"app": "x"}}
 
 
-def term(**fields: Any) -> dict[str, Any]:
-    return {"topologyKey": "zone", "labelSelector": SELECTOR, **fields}
-
-
-def rewrite_term(one: OneNamespace, **fields: Any) -> dict[str, Any]:
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term(**fields)]}
-    pod = {"spec": {"affinity": {"podAntiAffinity": required}}}
-    spec = one.rewrite_pod("shop", pod)["spec"]
-    (changed,) = spec["affinity"]["podAntiAffinity"].popitem()[1]
-    result: dict[str, Any] = changed
-    return result
-
-
-def controller(kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"selector": SELECTOR, "template": template, **spec},
-    }
+@pytest.mark.parametrize("what", OBJECTS)
+def test_objects_know_each_other_as_before(what: str) -> None:
+    """Under their new names, and by a label that keeps the namespaces apart."""
+    assert APART.rewrite(OBJECTS[what]["given"]) == OBJECTS[what]["made"]
 
 
 def test_objects_of_a_single_namespace_stay_as_they_are() -> None:
     """But for the namespace itself, which is the run's."""
-    given = controller()
+    given = next(iter(OBJECTS.values()))["given"]
 
     assert ALONE.rewrite(given) == {**given, "metadata": {"name": "web"}}
 
 
-def test_controllers_of_several_select_only_their_own_pods() -> None:
-    """Those of two namespaces may have equal labels."""
-    made = APART.rewrite(controller())
-    labels = {"app": "x", NAMESPACE_LABEL: "shop"}
+def rewrite_term(one: OneNamespace, **fields: Any) -> dict[str, Any]:
+    term = {"topologyKey": "zone", "labelSelector": SELECTOR, **fields}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    pod = {"spec": {"affinity": {"podAntiAffinity": required}}}
+    spec = one.rewrite_pod("shop", pod)["spec"]
+    (changed,) = spec["affinity"]["podAntiAffinity"].popitem()[1]
+    return dict(changed)
 
-    assert made["metadata"] == {"name": "shop-web"}
-    assert made["spec"]["selector"] == {"matchLabels": labels}
-    assert made["spec"]["template"]["metadata"]["labels"] == labels
+
+OF_TEAM_A = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
+OF_BASE = {"namespaceSelector": {
+    "matchLabels": {"kubernetes.io/metadata.name": "base"}}}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -65,17 +62,9 @@ def test_controllers_of_several_select_only_their_own_pods() -> None:
         ({}, ["shop"]),
         ({"namespaces": ["mail"]}, ["mail"]),
         ({"namespaces": ["mail", "shop"]}, ["mail", "shop"]),
-        ({"namespaceSelector": {"matchLabels": {"team": "a"}}}, ["mail", "shop"]),
+        (OF_TEAM_A, ["mail", "shop"]),
         ({"namespaceSelector": {}}, ["base", "mail", "shop"]),
-        (
-            {
-                "namespaceSelector": {
-                    "matchLabels": {"kubernetes.io/metadata.name": "base"}
-                },
-                "namespaces": ["mail"],
-            },
-            ["base", "mail"],
-        ),
+        ({**OF_BASE, "namespaces": ["mail"]}, ["base", "mail"]),
     ],
 )
 def test_a_term_looks_at_the_pods_that_it_looked_at(
@@ -92,83 +81,13 @@ def test_a_term_looks_at_the_pods_that_it_looked_at(
     assert {"namespaces", "namespaceSelector"}.isdisjoint(changed)
 
 
-def test_a_term_about_a_single_namespace_loses_only_its_name() -> None:
-    """All pods are in the run's."""
-    assert rewrite_term(ALONE, namespaces=["shop", "mail"]) == term()
+def test_a_term_in_a_single_namespace_loses_only_its_name() -> None:
+    """One about another finds nothing: there were no pods of it."""
+    of_both = rewrite_term(ALONE, namespaces=["shop", "mail"])
+    of_mail = rewrite_term(ALONE, namespaces=["mail"])
 
-
-def test_a_term_about_another_namespace_finds_nothing() -> None:
-    """There were no pods of it, and those of this one are not meant."""
-    changed = rewrite_term(ALONE, namespaces=["mail"])
-
-    assert changed["labelSelector"]["matchLabels"][NAMESPACE_LABEL] == "mail"
-
-
-def test_claims_of_a_stateful_set_are_those_that_it_looks_for() -> None:
-    """It calls them by its own name, which has got a prefix."""
-    claims = [{"metadata": {"name": "data"}, "spec": {}}]
-    stateful = controller("StatefulSet", volumeClaimTemplates=claims)
-    one = OneNamespace(LABELS, ["shop", "mail"], [stateful])
-
-    def named(name: str) -> str:
-        metadata = {"name": name, "namespace": "shop"}
-        claim = {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {}}
-        return str(one.rewrite(claim)["metadata"]["name"])
-
-    assert named("data-web-0") == "data-shop-web-0"
-    assert named("data-other-0") == "shop-data-other-0"
-
-
-def test_pods_find_what_they_name() -> None:
-    """Claims of volumes and devices, and their group."""
-    spec = {
-        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}],
-        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}],
-        "schedulingGroup": {"podGroupName": "gang"},
-    }
-    made = APART.rewrite_pod("shop", {"spec": spec})["spec"]
-
-    assert made["volumes"][0]["persistentVolumeClaim"] == {"claimName": "shop-data"}
-    assert made["resourceClaims"][0]["resourceClaimTemplateName"] == "shop-one"
-    assert made["schedulingGroup"] == {"podGroupName": "shop-gang"}
-
-
-def test_budgets_and_services_select_the_pods_of_their_namespace() -> None:
-    """They count, and spread, nobody else's."""
-    metadata = {"name": "web", "namespace": "shop"}
-    budget = {
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata,
-        "spec": {"selector": {}},
-    }
-    service = {
-        "kind": "Service",
-        "metadata": metadata,
-        "spec": {"selector": {"a": "b"}},
-    }
-
-    assert APART.rewrite(budget)["spec"]["selector"] == {
-        "matchLabels": {NAMESPACE_LABEL: "shop"}
-    }
-    assert APART.rewrite(service)["spec"]["selector"] == {
-        "a": "b",
-        NAMESPACE_LABEL: "shop",
-    }
-
-
-def test_a_volume_is_for_the_claim_under_its_new_name() -> None:
-    """The replay knows in which namespace that is."""
-    claim = {"namespace": "shop", "name": "data", "kind": "PersistentVolumeClaim"}
-    volume = {
-        "kind": "PersistentVolume",
-        "metadata": {"name": "v"},
-        "spec": {"claimRef": claim},
-    }
-
-    assert APART.rewrite(volume)["spec"]["claimRef"] == {
-        "kind": "PersistentVolumeClaim",
-        "name": "shop-data",
-    }
+    assert of_both == {"topologyKey": "zone", "labelSelector": SELECTOR}
+    assert of_mail["labelSelector"]["matchLabels"][NAMESPACE_LABEL] == "mail"
 
 
 def test_long_names_are_cut_and_stay_different() -> None:
@@ -176,5 +95,4 @@ def test_long_names_are_cut_and_stay_different() -> None:
     first, second = shorten("x" * 60 + "a"), shorten("x" * 60 + "b")
 
     assert first != second
-    assert len(first) == LONGEST_NAME
-    assert shorten("short") == "short"
+    assert (len(first), shorten("short")) == (LONGEST_NAME, "short")

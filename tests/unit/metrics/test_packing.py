@@ -1,3 +1,7 @@
+"""How pods are packed at one moment, and percentiles."""
+
+from __future__ import annotations
+
 from dataclasses import replace
 from fractions import Fraction
 
@@ -34,49 +38,32 @@ def figure_1(third: str | None = None) -> ClusterState:
 
 
 def test_utilisation_counts_the_requests_of_bound_pods_only() -> None:
-    """Figure 1: 4 of 8 GB before, 7 of 8 GB after."""
-    assert compute_utilisation(figure_1()) == {
-        "cpu": Fraction(1, 40),
-        "memory": Fraction(1, 2),
-    }
+    """Figure 1: 4 of 8 GB before, 7 of 8 GB after; no nodes divide by nothing."""
+    before, none = Fraction(1, 2), Fraction(0)
+
+    assert compute_utilisation(figure_1()) == {"cpu": Fraction(1, 40), "memory": before}
     assert compute_utilisation(figure_1("b"))["memory"] == Fraction(7, 8)
-
-
-def test_utilisation_of_no_nodes_is_zero() -> None:
-    """A cluster that is just being torn down must not divide by nothing."""
-    empty = ClusterState((), ())
-    assert compute_utilisation(empty) == {"cpu": Fraction(0), "memory": Fraction(0)}
-
-
-def test_placed_by_priority_names_priorities_without_a_bound_pod() -> None:
-    """A priority that got nothing is the thing to see."""
-    assert count_placed_by_priority(figure_1()) == {2: 0, 1: 2}
-    assert list(count_placed_by_priority(figure_1())) == [2, 1]
+    assert compute_utilisation(ClusterState((), ())) == {"cpu": none, "memory": none}
 
 
 def test_placements_are_counted_by_what_an_author_knows() -> None:
     """Names of pods are random, and nodes that are equal may be exchanged."""
     before, after = figure_1(), figure_1("b")
 
+    # A priority that got nothing is the thing to see.
+    assert list(count_placed_by_priority(before).items()) == [(2, 0), (1, 2)]
     assert count_pods_per_node(before) == {"a": 1, "b": 1}
     assert count_pods_per_node(replace(before, pods=())) == {"a": 0, "b": 0}
-    assert (count_pending_by_workload(before), count_pending_by_workload(after)) == (
-        {"third": 1},
-        {},
-    )
-    assert list_placements(after) == {
-        "first": ("a",),
-        "second": ("a",),
-        "third": ("b",),
-    }
+    assert count_pending_by_workload(before) == {"third": 1}
+    assert count_pending_by_workload(after) == {}
     assert list_groups(after) == (("first", "second"), ("third",))
+    assert list_placements(after) == {
+        "first": ("a",), "second": ("a",), "third": ("b",),
+    }  # fmt: skip
 
 
 def test_the_placement_hash_is_a_known_value() -> None:
-    """Bundles are compared by it: it is sha256sum of the three lines, for ever.
-
-    A pod that lost its node is a different placement.
-    """
+    """Bundles are compared by it: it is sha256sum of the three lines, for ever."""
     assert hash_placement(figure_1()) == (
         "02964a7ac652ea9e851bd96df5843dac2db01614041cc9c14b12ba9a78528a3f"
     )
@@ -85,42 +72,41 @@ def test_the_placement_hash_is_a_known_value() -> None:
 
 def test_the_placement_hash_ignores_order_and_pod_names() -> None:
     """Two runs give ReplicaSet pods other names and list them in another order."""
-    pods = [
-        PodState("w", node, taken(1, 1), name=f"w-{i}")
-        for i, node in enumerate(["a", "b", "a"])
-    ]
-    renamed = [
-        PodState("w", pod.node, taken(1, 1), name=f"x-{i}")
-        for i, pod in enumerate(pods)
-    ]
-    renamed.reverse()
-    assert hash_placement(ClusterState((), tuple(pods))) == hash_placement(
-        ClusterState((), tuple(renamed))
-    )
+
+    def named(prefix: str) -> list[PodState]:
+        return [
+            PodState("w", node, taken(1, 1), name=f"{prefix}-{i}")
+            for i, node in enumerate("aba")
+        ]
+
+    one, other = named("w"), reversed(named("x"))
+    first, second = (ClusterState((), tuple(pods)) for pods in (one, other))
+    assert hash_placement(first) == hash_placement(second)
 
 
 @pytest.mark.parametrize(
-    ("rank", "value"), [(50, 50), (90, 90), (95, 95), (99, 99), (0, 1), (50.5, 51)]
+    ("rank", "n", "value", "reason"),
+    [
+        (50, 100, 50, ""),
+        (90, 100, 90, ""),
+        (95, 100, 95, ""),
+        (99, 100, 99, ""),
+        (0, 100, 1, ""),
+        (50.5, 100, 51, ""),
+        (95, 20, 19, ""),
+        # It would be the maximum, which says nothing of the tail.
+        (99, 99, None, "p99 needs n >= 100, got 99"),
+        (95, 19, None, "p95 needs n >= 20, got 19"),
+        (50, 0, None, "p50 needs n >= 2, got 0"),
+    ],
 )
-def test_percentiles_are_nearest_rank(rank: float, value: int) -> None:
-    """The nearest-rank percentile is a sample that occurred, never a mean of two."""
-    samples = [float(n) for n in range(100, 0, -1)]
-    found = percentile(samples, rank)
-    assert (found.value, found.n) == (value, 100)
+def test_percentiles_are_nearest_rank(
+    rank: float, n: int, value: int | None, reason: str
+) -> None:
+    """It is a sample that occurred, never a mean of two, and refused of too few."""
+    found = percentile([float(n) for n in range(n, 0, -1)], rank)
 
-
-def test_a_p99_of_too_few_samples_is_refused_with_the_reason() -> None:
-    """With n < 100 a p99 is the maximum, which says nothing of the tail."""
-    found = percentile([1.0] * 99, 99)
-    assert (found.value, found.n) == (None, 99)
-    assert found.reason == "p99 needs n >= 100, got 99"
-    assert percentile([1.0] * 19, 95).value is None
-    assert percentile([], 50).value is None
-    assert percentile([1.0] * 20, 95).value == 1.0
-
-
-def test_the_hundredth_percentile_is_no_percentile() -> None:
-    """It would need infinitely many samples; `max` is its name."""
+    assert (found.value, found.n, found.reason) == (value, n, reason)
     with pytest.raises(ValueError, match="not including, 100"):
         percentile([1.0], 100)
 

@@ -1,0 +1,179 @@
+"""Nodes are folded into kinds, and pods are told by their controllers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from found_cluster import Manifest, found, node, pod, replicas, thing
+
+from stowage_testbed.capture.nodes import NOT_READY, capture_nodes
+from stowage_testbed.capture.workloads import CapturedWorkload, capture_pods
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+ZONE = "topology.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pools"),
+    [
+        # Two hundred nodes are read as three lines.
+        (
+            [node(f"ip-10-{n}", zone="ab"[n % 2], rack=str(n)) for n in range(5)],
+            [("ip-10", 5, ("a", "b"), {})],
+        ),
+        # With four in one and one in another, turns would give others.
+        (
+            [node(f"n{n}", zone="aaaab"[n]) for n in range(5)],
+            [("n", 4, ("a",), {}), ("n-b", 1, ("b",), {})],
+        ),
+        # A label stays where pods ask about it; others would keep equal nodes apart.
+        (
+            [node("n0", disk="ssd", rack="1"), node("n1", disk="hdd", rack="2")],
+            [("n", 1, (), {"disk": "ssd"}), ("n-b", 1, (), {"disk": "hdd"})],
+        ),
+        # A number would make the name of a kind that of a node.
+        (
+            [node("pool-1", "4"), node("pool-2", "8"), node("pool-3", "16")],
+            [("pool", 1, (), {}), ("pool-b", 1, (), {}), ("pool-c", 1, (), {})],
+        ),
+    ],
+    ids=["zones in turn", "other zones", "labels", "names"],
+)
+def test_equal_nodes_are_one_kind(
+    nodes: list[Manifest], pools: list[tuple[object, ...]]
+) -> None:
+    """It is read as a line; what differs for pods is a kind of its own."""
+    captured = capture_nodes(nodes, {"disk"})
+
+    assert pools == [
+        (one.name_prefix, one.count, tuple(one.zones), dict(one.labels))
+        for one in captured.pools
+    ]
+
+
+def test_every_node_keeps_its_zone() -> None:
+    """A pod that is placed again must find the zone that its volume is in."""
+    zones = {"x": "b", "y": "a", "z": "a", "w": "b", "v": "a"}
+
+    captured = capture_nodes([node(n, zone=z) for n, z in zones.items()], ())
+
+    manifests = [one for pool in captured.pools for one in pool.manifests()]
+    made = {m["metadata"]["name"]: m["metadata"]["labels"][ZONE] for m in manifests}
+    assert {name: made[captured.names[name]] for name in zones} == zones
+
+
+def test_a_node_that_does_not_answer_or_is_closed_takes_no_pods() -> None:
+    """A fake one is ready, and loses the taints that say otherwise."""
+
+    def tainted(name: str, key: str, *effects: str) -> Manifest:
+        key = f"node.kubernetes.io/{key}"
+        return node(name, taints=[{"key": key, "effect": one} for one in effects])
+
+    closed = tainted("n2", "unschedulable", "NoSchedule")
+    closed["spec"]["unschedulable"] = True
+    silent = tainted("n0", "unreachable", "NoSchedule", "NoExecute")
+    captured = capture_nodes([silent, node("n1"), closed], ())
+
+    first, second = ([(t.key, t.effect) for t in p.taints] for p in captured.pools)
+    assert (first, second) == ([(NOT_READY, "NoSchedule")], [])
+    assert captured.cordoned == (captured.names["n2"],)
+
+
+def capture(*objects: Manifest) -> dict[str, CapturedWorkload]:
+    captured = capture_pods(found(node("n0"), *objects))
+    return {one.name: one for one in captured.workloads}
+
+
+def test_a_list_of_pods_alone_tells_their_deployment() -> None:
+    """`kubectl get nodes,pods,pdb` lists no controllers, nor revisions of a rollout."""
+    made = capture(
+        *replicas("web", ["n0", "n0", ""], template_hash="aaaa"),
+        *replicas("web", ["n0"], template_hash="bbbb", cpu="2"),
+    )
+
+    assert [(one.name, one.kind, one.nodes) for one in made.values()] == [
+        ("web", "Deployment", ("n0", "n0", "")),
+        ("web-2", "Deployment", ("n0",)),
+    ]
+    assert made["web"].template.labels == {"app": "web"}
+
+
+def test_claims_of_a_stateful_set_are_its_templates() -> None:
+    """Each pod has its own, which it finds by its name."""
+    volumes = [
+        {"name": name, "persistentVolumeClaim": {"claimName": claim}}
+        for name, claim in (("data", "data-db-0"), ("all", "common"))
+    ]
+    spec = {"storageClassName": "fast", "volumeName": "pv-1", "accessModes": ["RWO"]}
+
+    db = capture(
+        pod("db-0", "n0", owner=("StatefulSet", "db"), volumes=volumes),
+        thing("PersistentVolumeClaim", "data-db-0", spec=spec),
+    )["db"]
+
+    (claim,) = db.claims
+    assert claim["metadata"] == {"name": "data"}
+    assert claim["spec"]["storageClassName"] == "fast"
+    assert "volumeName" not in claim["spec"]
+    assert [one["name"] for one in db.template.spec["volumes"]] == ["all"]
+
+
+def test_a_daemon_keeps_what_all_its_pods_ask_for() -> None:
+    """Each of them is held to one node, and the next one to another."""
+    here = {"matchFields": [
+        {"key": "metadata.name", "operator": "In", "values": ["n0"]}]}  # fmt: skip
+    gpu = {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}
+
+    def daemon(name: str, term: Manifest) -> Manifest:
+        affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+        return pod(f"{name}-1", "n0", owner=("DaemonSet", name), affinity=affinity)
+
+    made = capture(daemon("a", here | gpu), daemon("b", here))
+
+    kept = made["a"].template.spec["affinity"]["nodeAffinity"]
+    assert kept[REQUIRED] == {"nodeSelectorTerms": [gpu]}
+    assert "affinity" not in made["b"].template.spec
+
+
+def test_what_the_server_took_from_a_pods_own_labels_is_taken_out() -> None:
+    """The hash of the next template is another one."""
+    own = {"key": "pod-template-hash", "operator": "In", "values": ["6f5c"]}
+    selector: dict[str, Any] = {"matchLabels": {"app": "web"}}
+    given = {"topologyKey": "zone", "matchLabelKeys": ["pod-template-hash"]}
+    spread = {**given, "labelSelector": {**selector, "matchExpressions": [own]}}
+
+    web = capture(*replicas("web", ["n0"], topologySpreadConstraints=[spread]))["web"]
+
+    (kept,) = web.template.spec["topologySpreadConstraints"]
+    assert kept == {**given, "labelSelector": selector}
+
+
+def test_equal_pods_that_nobody_brings_again_are_one_workload() -> None:
+    """Those of several namespaces have names of their own: a run has one."""
+    ray = [
+        pod(f"ray-worker-{n}", "n0", owner=("RayCluster", "ray"), labels={"r": "1"})
+        for n in range(3)
+    ]
+    both = [replicas("web", ["n0"], namespace=one)[0] for one in "ab"]
+
+    def told(*objects: Manifest) -> list[tuple[str, str, int]]:
+        made = capture(*objects).values()
+        return [(one.name, one.kind, len(one.pods)) for one in made]
+
+    assert told(*ray, pod("other", "n0")) == [
+        ("other", "Pod", 1), ("ray-worker", "Pod", 3),
+    ]  # fmt: skip
+    assert told(*both) == [("a-web", "Deployment", 1), ("b-web", "Deployment", 1)]
+
+
+def test_pods_that_have_ended_take_no_part() -> None:
+    """They hold no room; those about to end are told of."""
+    ended, ending = pod("ended", "n0"), pod("ending", "n0")
+    ended["status"]["phase"] = "Succeeded"
+    ending["metadata"]["deletionTimestamp"] = "2026-11-26T12:00:00Z"
+
+    captured = capture_pods(found(node("n0"), ended, ending))
+
+    assert captured.workloads == []
+    assert captured.remarks == ["1 pods that were about to end"]
