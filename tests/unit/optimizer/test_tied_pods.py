@@ -218,10 +218,15 @@ def test_what_demands_cost_is_proved_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "known"), [(["zone"], (2, 2, True)), (["zone", "host"], (2, 3, False))]
+    ("strategy", "keys", "known"),
+    [
+        ("cpsat-aggregated", ["zone"], (2, 2, True)),
+        ("cpsat-aggregated", ["zone", "host"], (2, 3, False)),
+        ("first-fit-decreasing", ["zone"], (2, 2, True)),
+    ],
 )
 def test_who_has_affinity_to_itself_starts_in_one_domain_only(
-    keys: list[str], known: tuple[int, int, bool]
+    strategy: str, keys: list[str], known: tuple[int, int, bool]
 ) -> None:
     """The first may come anywhere; over two keys no row says where.
 
@@ -234,7 +239,7 @@ def test_who_has_affinity_to_itself_starts_in_one_domain_only(
         )
     builder.pod("w0", of="web").pod("w1", of="web").pod("w2", of="web")
 
-    assert limits(answer_to(builder).plan) == known
+    assert limits(answer_to(builder, strategy).plan) == known
 
 
 @pytest.mark.parametrize(
