@@ -6,10 +6,11 @@ It knows resources, forbidden pairs and movability, which is what its snapshots 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Mapping
 from itertools import product
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify import verify_plan
 
 Where = dict[str, str]
 """Node of each pod by UID, empty for none."""
@@ -20,9 +21,36 @@ Value = tuple[tuple[int, int, int], ...]
 
 def best_value(snapshot: pb.Snapshot, policy: pb.Policy) -> Value:
     """Return the lexicographically best value of any feasible assignment."""
+    uids = [pod.uid for pod in snapshot.pods]
+    choices = [_choices(snapshot, pod) for pod in snapshot.pods]
+    every = (dict(zip(uids, nodes, strict=True)) for nodes in product(*choices))
     return max(
-        value_of(snapshot, where, policy) for where in _feasible_assignments(snapshot)
+        value_of(snapshot, where, policy)
+        for where in every
+        if _has_room(snapshot, where)
     )
+
+
+def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:
+    """Return the plan that brings pods to their node; those not named stay."""
+    plan = pb.Plan(snapshot_id=snapshot.id)
+    for pod in snapshot.pods:
+        node = where.get(pod.uid, pod.node)
+        if node == pod.node:
+            continue
+        if not pod.node:
+            plan.placements.add(pod_uid=pod.uid, node=node)
+        elif node:
+            plan.moves.add(pod_uid=pod.uid, from_node=pod.node, to_node=node)
+        else:
+            plan.evictions.add(pod_uid=pod.uid, node=pod.node)
+    return plan
+
+
+def feasible(snapshot: pb.Snapshot, where: Where) -> bool:
+    """Return whether the checker finds an order in which ``where`` can be reached."""
+    found = verify_plan(snapshot, plan_to(snapshot, where), pb.POLICY_PAPER)
+    return not {one.rule for one in found} - {"worth", "tiers", "bounds"}
 
 
 def outcome(snapshot: pb.Snapshot, plan: pb.Plan) -> Where:
@@ -53,44 +81,32 @@ def value_of(snapshot: pb.Snapshot, where: Where, policy: pb.Policy) -> Value:
     return tuple(value)
 
 
-def _feasible_assignments(snapshot: pb.Snapshot) -> Iterator[Where]:
-    choices = [_choices(snapshot, pod) for pod in snapshot.pods]
-    for nodes in product(*choices):
-        where = {pod.uid: node for pod, node in zip(snapshot.pods, nodes, strict=True)}
-        if _feasible(snapshot, where):
-            yield where
-
-
 def _choices(snapshot: pb.Snapshot, pod: pb.Pod) -> list[str]:
     if pod.node and not pod.movable:
         return [pod.node]
-    forbidden = {
-        pair.node for pair in snapshot.forbidden_pairs if pair.class_id == pod.class_id
-    }
-    names = [node.name for node in snapshot.nodes]
-    return ["", *(name for name in names if name not in forbidden or name == pod.node)]
+    pairs = snapshot.forbidden_pairs
+    forbidden = {pair.node for pair in pairs if pair.class_id == pod.class_id}
+    names = {node.name for node in snapshot.nodes} - forbidden
+    return sorted({"", pod.node, *names})
 
 
-def _feasible(snapshot: pb.Snapshot, where: Where) -> bool:
-    classes = {one.id: one for one in snapshot.pod_classes}
+def _has_room(snapshot: pb.Snapshot, where: Where) -> bool:
+    requests = {one.id: _amounts(one.requests, 1) for one in snapshot.pod_classes}
     load: defaultdict[str, Counter[str]] = defaultdict(Counter)
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for pod in snapshot.pods:
-        node = where[pod.uid]
-        if not node:
-            continue
-        requests = _amounts(classes[pod.class_id].requests)
-        requests["pods"] = 1
-        load[node].update(requests)
-        if node != pod.node:
-            asked[node].update(name for name in requests if requests[name])
-    room = {node.name: _amounts(node.allocatable) for node in snapshot.nodes}
+        node, wanted = where[pod.uid], requests[pod.class_id]
+        load[node].update(wanted)
+        if node and node != pod.node:
+            asked[node].update(name for name in wanted if wanted[name])
+    room = {
+        node.name: _amounts(node.allocatable, node.allocatable.pods)
+        for node in snapshot.nodes
+    }
     return all(
         load[node][name] <= room[node][name] for node in asked for name in asked[node]
     )
 
 
-def _amounts(resources: pb.Resources) -> Counter[str]:
-    return Counter(
-        cpu=resources.cpu_milli, memory=resources.memory_bytes, pods=resources.pods
-    )
+def _amounts(resources: pb.Resources, pods: int) -> Counter[str]:
+    return Counter(cpu=resources.cpu_milli, memory=resources.memory_bytes, pods=pods)

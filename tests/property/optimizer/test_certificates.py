@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 
 import pytest
+from brute_force import plan_to
 from certified_plans import ReducedSnapshot, reduced_snapshot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
-from stowage_optimizer.verify.certificate.pods import Claim, claims
+from stowage_optimizer.verify.certificate.pods import claims
 from stowage_optimizer.verify.places import check_ports
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
@@ -61,11 +63,11 @@ def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
         )
         one.labels["class"] = name
         if draw(st.integers(0, 3)) == 0:
-            builder.message.forbidden_pairs.add(
-                class_id=name, node=draw(st.sampled_from(names))
-            )
+            shut = draw(st.sampled_from(names))
+            builder.message.forbidden_pairs.add(class_id=name, node=shut)
         if draw(st.integers(0, 2)) == 0:
-            _listen(one, draw)
+            for _ in range(draw(st.integers(1, 2))):
+                _listen(one, draw)
         if draw(st.integers(0, 2)) == 0:
             _keep_apart(one, draw(st.sampled_from(["", *classes])))
     for index in range(draw(st.integers(1, 5))):
@@ -80,12 +82,11 @@ def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
 
 def _listen(one: pb.PodClass, draw: st.DrawFn) -> None:
     """Take a port of one address, of another or of all."""
-    for _ in range(draw(st.integers(1, 2))):
-        one.host_ports.add(
-            port=draw(st.sampled_from([80, 81])),
-            protocol=draw(st.sampled_from(["", "TCP", "UDP"])),
-            host_ip=draw(st.sampled_from(["", EVERYWHERE, "10.0.0.1", "10.0.0.2"])),
-        )
+    one.host_ports.add(
+        port=draw(st.sampled_from([80, 80, 81])),
+        protocol=draw(st.sampled_from(["", "TCP", "UDP"])),
+        host_ip=draw(st.sampled_from(["", EVERYWHERE, "10.0.0.1", "10.0.0.2"])),
+    )
 
 
 def _keep_apart(one: pb.PodClass, other: str) -> None:
@@ -96,6 +97,54 @@ def _keep_apart(one: pb.PodClass, other: str) -> None:
     )
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """A plan with prices for one of the assignments that can be carried out."""
+
+    reduced: ReducedSnapshot
+    policy: Policy
+    plan: pb.Plan
+    reached: Score
+    scores: set[Score]
+
+    def check(self) -> Checked:
+        reduced = self.reduced
+        return verify_certificates(
+            reduced.message, self.plan, WIRE[self.policy], reduced.left_alone
+        )
+
+    def best(self, priority: int, phase: pb.Phase) -> int:
+        """Return the true optimum of a phase in the plan's numbers."""
+        packing = self.reduced.packing
+        tier = packing.tiers.index(priority)
+        places = phase == pb.PHASE_PLACE
+        earlier = ("kept",) if places else ("kept", "placed")
+        among = [
+            one[tier]
+            for one in self.scores
+            if at_least(one, self.reached, tier, earlier)
+        ]
+        if places:
+            return self.reduced.staying(priority) + max(one.placed for one in among)
+        return min(-one.stability for one in among)
+
+
+def _planned(
+    reduced: ReducedSnapshot,
+    data: st.DataObject,
+    policy: Policy,
+    *,
+    by_kind: bool = False,
+) -> _Planned:
+    scored = {
+        one: score(reduced.packing, one, policy)
+        for one in feasible_assignments(reduced.packing)
+    }
+    assignment = data.draw(st.sampled_from(list(scored)))
+    plan = reduced.plan(assignment, policy, by_kind=by_kind)
+    return _Planned(reduced, policy, plan, scored[assignment], set(scored.values()))
+
+
 @pytest.mark.parametrize("by_kind", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 @SLOW
@@ -104,14 +153,12 @@ def test_the_prices_of_a_dual_bound_confirm_it(
     policy: Policy, by_kind: bool, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """Prover and checker share no code, so they agree only if both are right."""
-    assignments = list(feasible_assignments(reduced.packing))
-    assignment = data.draw(st.sampled_from(assignments))
-    plan = reduced.plan(assignment, policy, by_kind=by_kind)
+    planned = _planned(reduced, data, policy, by_kind=by_kind)
 
-    checked = _check(reduced, plan, policy)
+    checked = planned.check()
 
     assert checked.violations == ()
-    assert checked.claims == sum(1 for _ in claims(plan))
+    assert checked.claims == sum(1 for _ in claims(planned.plan))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -121,27 +168,23 @@ def test_whatever_is_altered_no_false_limit_is_confirmed(
     policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """A certificate convinces by itself, so a forged one must prove something true."""
-    assignments = list(feasible_assignments(reduced.packing))
-    assignment = data.draw(st.sampled_from(assignments))
-    plan = reduced.plan(assignment, policy)
-    made = list(claims(plan))
+    planned = _planned(reduced, data, policy)
+    made = list(claims(planned.plan))
     assume(made)
     claim = data.draw(st.sampled_from(made))
     _alter(claim.dual, data)
-    tier = next(one for one in plan.tiers if one.priority == claim.priority)
+    (tier,) = (one for one in planned.plan.tiers if one.priority == claim.priority)
     if claim.phase == pb.PHASE_PLACE:
         tier.upper_bound -= data.draw(st.integers(0, 2))
     else:
         tier.disruption_lower_bound += data.draw(st.integers(0, 3))
-    reached = score(reduced.packing, assignment, policy)
-    scores = {score(reduced.packing, one, policy) for one in assignments}
 
-    checked = _check(reduced, plan, policy)
+    refused = {violation.subject for violation in planned.check().violations}
 
-    refused = {violation.subject for violation in checked.violations}
-    for one in claims(plan):
-        if one.name not in refused:
-            assert _holds(reduced, one, reached, scores)
+    for one in claims(planned.plan):
+        over = one.limit - planned.best(one.priority, one.phase)
+        holds = over >= 0 if one.phase == pb.PHASE_PLACE else over <= 0
+        assert holds or one.name in refused
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -151,33 +194,23 @@ def test_a_limit_beyond_the_truth_is_refused(
     policy: Policy, reduced: ReducedSnapshot, data: st.DataObject
 ) -> None:
     """One pod more or one move less than possible is the worst thing to certify."""
-    assignments = list(feasible_assignments(reduced.packing))
-    assignment = data.draw(st.sampled_from(assignments))
-    plan = reduced.plan(assignment, policy)
-    reached = score(reduced.packing, assignment, policy)
-    scores = {score(reduced.packing, one, policy) for one in assignments}
-    for tier in plan.tiers:
+    planned = _planned(reduced, data, policy)
+    for tier in planned.plan.tiers:
         if tier.place.HasField("dual_bound"):
-            tier.upper_bound = _best(reduced, tier.priority, 1, reached, scores) - 1
+            tier.upper_bound = planned.best(tier.priority, pb.PHASE_PLACE) - 1
         if tier.disrupt.HasField("dual_bound"):
-            least = -_best(reduced, tier.priority, 2, reached, scores)
+            least = planned.best(tier.priority, pb.PHASE_DISRUPT)
             tier.disruption_lower_bound = least + 1
 
-    checked = _check(reduced, plan, policy)
+    refused = {violation.subject for violation in planned.check().violations}
 
-    assert {one.subject for one in checked.violations} == {
-        claim.name for claim in claims(plan)
-    }
-
-
-def _check(reduced: ReducedSnapshot, plan: pb.Plan, policy: Policy) -> Checked:
-    return verify_certificates(reduced.message, plan, WIRE[policy], reduced.left_alone)
+    assert refused == {claim.name for claim in claims(planned.plan)}
 
 
 def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
     """Change one thing of the prices."""
     what = data.draw(st.sampled_from(["pod", "run", "requirement", "drop", "scale"]))
-    change = data.draw(st.integers(-(2**21), 2**21))
+    change = data.draw(st.sampled_from([-1, 1]) | st.integers(-(2**21), 2**21))
     if what == "scale":
         dual.scale = max(1, dual.scale + change)
     elif what == "requirement" and dual.requirements:
@@ -190,30 +223,6 @@ def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
             one.run += change
         else:
             one.pod += change
-
-
-def _holds(
-    reduced: ReducedSnapshot, claim: Claim, reached: Score, scores: set[Score]
-) -> bool:
-    phase = 1 if claim.phase == pb.PHASE_PLACE else 2
-    best = _best(reduced, claim.priority, phase, reached, scores)
-    return best <= claim.limit if phase == 1 else -best >= claim.limit
-
-
-def _best(
-    reduced: ReducedSnapshot,
-    priority: int,
-    phase: int,
-    reached: Score,
-    scores: set[Score],
-) -> int:
-    """Return the true optimum of a phase in the plan's numbers."""
-    tier = reduced.packing.tiers.index(priority)
-    earlier = ("kept",) if phase == 1 else ("kept", "placed")
-    among = [one[tier] for one in scores if at_least(one, reached, tier, earlier)]
-    if phase == 1:
-        return reduced.staying(priority) + max(one.placed for one in among)
-    return max(one.stability for one in among)
 
 
 @st.composite
@@ -229,14 +238,22 @@ def classes(draw: st.DrawFn, *, apart: bool) -> SnapshotBuilder:
             if apart:
                 _keep_apart(one, draw(st.sampled_from(["", *names])))
             else:
-                one.host_ports.add(
-                    port=draw(st.sampled_from([80, 80, 81])),
-                    protocol=draw(st.sampled_from(["", "TCP", "UDP"])),
-                    host_ip=draw(st.sampled_from(["", EVERYWHERE, "10.1", "10.2"])),
-                )
+                _listen(one, draw)
         for index in range(draw(st.integers(1, 2))):
             builder.pod(f"{name}-{index}", of=name)
     return builder
+
+
+def _case(builder: SnapshotBuilder, data: st.DataObject) -> tuple[Case, bool]:
+    """Return pods on one node, and whether amounts say that they are too many."""
+    comes = {pod.uid: "n" for pod in builder.message.pods if data.draw(st.booleans())}
+    plan = plan_to(builder.message, comes)
+    case = Case(builder.message, plan, pb.POLICY_STRICT)
+    amounts = Amounts(case)
+    left = amounts.offered("n")
+    for uid in comes:
+        left.subtract(amounts.taken(uid))
+    return case, min(left.values(), default=0) < 0
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -245,9 +262,9 @@ def test_ports_overflow_exactly_where_they_clash(
     builder: SnapshotBuilder, data: st.DataObject
 ) -> None:
     """Too strict an amount certifies what is false, too lax a one refuses truth."""
-    case = _case(builder, data)
+    case, overflows = _case(builder, data)
 
-    assert _overflows(case) == any(check_ports(case))
+    assert overflows == any(check_ports(case))
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -256,29 +273,12 @@ def test_who_keeps_apart_overflows_a_node_together(
     builder: SnapshotBuilder, data: st.DataObject
 ) -> None:
     """Only of two groups that may each be large, but never meet, is nothing said."""
-    case = _case(builder, data)
+    case, overflows = _case(builder, data)
 
     met = any(check_anti_affinity(case))
 
-    assert met or not _overflows(case)
-    if not _one_sided(builder.message):
-        assert _overflows(case) == met
-
-
-def _case(builder: SnapshotBuilder, data: st.DataObject) -> Case:
-    plan = pb.Plan(snapshot_id="snapshot-1")
-    for pod in builder.message.pods:
-        if data.draw(st.booleans()):
-            plan.placements.add(pod_uid=pod.uid, node="n")
-    return Case(builder.message, plan, pb.POLICY_STRICT)
-
-
-def _overflows(case: Case) -> bool:
-    amounts = Amounts(case)
-    left = amounts.offered("n")
-    for one in case.plan.placements:
-        left.subtract(amounts.taken(one.pod_uid))
-    return any(amount < 0 for amount in left.values())
+    assert met or not overflows
+    assert overflows or not met or _one_sided(builder.message)
 
 
 def _one_sided(snapshot: pb.Snapshot) -> bool:
@@ -292,20 +292,17 @@ def _one_sided(snapshot: pb.Snapshot) -> bool:
     )
 
 
-choices_of_a_node = st.lists(
-    st.builds(
-        Choice,
-        st.integers(-3, 12),
-        st.tuples(st.integers(0, 5), st.integers(0, 5)),
-        st.integers(0, 3),
-    ),
-    max_size=5,
-)
-
-
 @settings(max_examples=500, deadline=None, derandomize=True)
 @given(
-    choices=choices_of_a_node,
+    choices=st.lists(
+        st.builds(
+            Choice,
+            st.integers(-3, 12),
+            st.tuples(st.integers(0, 5), st.integers(0, 5)),
+            st.integers(0, 3),
+        ),
+        max_size=5,
+    ),
     room=st.tuples(st.integers(0, 14), st.integers(0, 14)),
     slack=st.integers(0, 4),
 )
@@ -315,13 +312,10 @@ def test_no_content_is_worth_more_than_is_said(
     """A content overlooked here would let a false certificate pass."""
     best = 0
     for numbers in product(*(range(one.most + 1) for one in choices)):
-        taken = [
-            sum(n * one.need[d] for n, one in zip(numbers, choices, strict=True))
-            for d in range(2)
-        ]
+        content = list(zip(numbers, choices, strict=True))
+        taken = [sum(n * one.need[d] for n, one in content) for d in range(2)]
         if taken[0] <= room[0] and taken[1] <= room[1]:
-            worth = sum(n * one.value for n, one in zip(numbers, choices, strict=True))
-            best = max(best, worth)
+            best = max(best, sum(n * one.value for n, one in content))
 
     said = most_valuable(choices, room, slack)
 

@@ -6,8 +6,9 @@ related must get related answers, and no proof of the one may deny the other.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 import pytest
@@ -26,23 +27,12 @@ MORE = 6
 """Further replicas for which there is certainly no room."""
 
 Cluster = Callable[[int], pb.Snapshot]
-
-
-def one_priority(seed: int) -> pb.Snapshot:
-    return crowded_cluster(seed, 1)
-
-
-def three_priorities(seed: int) -> pb.Snapshot:
-    return crowded_cluster(seed, 3)
-
-
-def constrained(seed: int) -> pb.Snapshot:
-    return crowded_cluster(seed, 2, constrained=True)
-
-
-every_cluster = pytest.mark.parametrize(
-    "cluster", [one_priority, three_priorities, constrained]
-)
+CLUSTERS: dict[str, Cluster] = {
+    "one priority": partial(crowded_cluster, priorities=1),
+    "three priorities": partial(crowded_cluster, priorities=3),
+    "constrained": partial(crowded_cluster, priorities=2, constrained=True),
+}
+every_cluster = pytest.mark.parametrize("cluster", CLUSTERS)
 every_seed = pytest.mark.parametrize("seed", SEEDS)
 
 
@@ -57,10 +47,14 @@ def solved(snapshot: pb.Snapshot) -> pb.Plan:
 
 
 @cache
-def answered(cluster: Cluster, seed: int) -> tuple[pb.Snapshot, pb.Plan]:
+def answered(cluster: str, seed: int) -> tuple[pb.Snapshot, pb.Plan]:
     """Return a question and its answer, which are not to be altered."""
-    snapshot = cluster(seed)
+    snapshot = CLUSTERS[cluster](seed)
     return snapshot, solved(snapshot)
+
+
+def copied(snapshot: pb.Snapshot) -> pb.Snapshot:
+    return pb.Snapshot.FromString(snapshot.SerializeToString())
 
 
 def reached(snapshot: pb.Snapshot, plan: pb.Plan) -> Value:
@@ -69,10 +63,10 @@ def reached(snapshot: pb.Snapshot, plan: pb.Plan) -> Value:
 
 @every_cluster
 @every_seed
-def test_units_change_nothing(cluster: Cluster, seed: int) -> None:
+def test_units_change_nothing(cluster: str, seed: int) -> None:
     """Bytes or kilobytes, cores or millis: the very same plan."""
     snapshot, plan = answered(cluster, seed)
-    scaled = pb.Snapshot.FromString(snapshot.SerializeToString())
+    scaled = copied(snapshot)
     amounts = [one.allocatable for one in scaled.nodes]
     amounts += [one.requests for one in scaled.pod_classes]
     for one in amounts:
@@ -84,26 +78,18 @@ def test_units_change_nothing(cluster: Cluster, seed: int) -> None:
 
 @every_cluster
 @every_seed
-def test_names_mean_nothing(cluster: Cluster, seed: int) -> None:
+def test_names_mean_nothing(cluster: str, seed: int) -> None:
     """The plan is the same except for its names."""
     snapshot, one = answered(cluster, seed)
-    renamed = pb.Snapshot.FromString(snapshot.SerializeToString())
-    random = Random(seed)  # noqa: S311
-    names = {
-        name: f"x{random.random()}"
-        for name in (
-            *(node.name for node in snapshot.nodes),
-            *(pod.uid for pod in snapshot.pods),
-            *(one.id for one in snapshot.pod_classes),
-        )
-    }
+    renamed, random = copied(snapshot), Random(seed)  # noqa: S311
+    names: defaultdict[str, str] = defaultdict(lambda: f"x{random.random()}", {"": ""})
     for node in renamed.nodes:
         node.name = names[node.name]
     for pod_class in renamed.pod_classes:
         pod_class.id = names[pod_class.id]
     for pod in renamed.pods:
         pod.uid, pod.class_id = names[pod.uid], names[pod.class_id]
-        pod.node = names.get(pod.node, "")
+        pod.node = names[pod.node]
 
     other = solved(renamed)
 
@@ -113,29 +99,22 @@ def test_names_mean_nothing(cluster: Cluster, seed: int) -> None:
 
 @every_cluster
 @every_seed
-def test_the_order_of_nodes_and_pods_denies_no_proof(
-    cluster: Cluster, seed: int
-) -> None:
+def test_the_order_of_nodes_and_pods_denies_no_proof(cluster: str, seed: int) -> None:
     """It may decide between plans, but not about what is possible."""
     snapshot, plan = answered(cluster, seed)
-    shuffled = pb.Snapshot.FromString(snapshot.SerializeToString())
-    random = Random(seed)  # noqa: S311
-    nodes, pods = list(snapshot.nodes), list(snapshot.pods)
-    random.shuffle(nodes)
-    random.shuffle(pods)
-    del shuffled.nodes[:], shuffled.pods[:]
-    shuffled.nodes.extend(nodes)
-    shuffled.pods.extend(pods)
+    shuffled, random = copied(snapshot), Random(seed)  # noqa: S311
+    shuffled.nodes.sort(key=lambda _: random.random())
+    shuffled.pods.sort(key=lambda _: random.random())
 
     _agree(snapshot, plan, shuffled, solved(shuffled))
 
 
 @every_cluster
 @every_seed
-def test_an_empty_node_makes_nothing_worse(cluster: Cluster, seed: int) -> None:
+def test_an_empty_node_makes_nothing_worse(cluster: str, seed: int) -> None:
     """Whatever was possible still is."""
     snapshot, before = answered(cluster, seed)
-    wider = pb.Snapshot.FromString(snapshot.SerializeToString())
+    wider = copied(snapshot)
     wider.nodes.append(wider.nodes[0])
     wider.nodes[-1].name = wider.nodes[-1].labels["host"] = "new"
 
@@ -148,25 +127,18 @@ def test_an_empty_node_makes_nothing_worse(cluster: Cluster, seed: int) -> None:
 @every_cluster
 @every_seed
 def test_a_pod_that_waits_in_vain_may_as_well_not_be_there(
-    cluster: Cluster, seed: int
+    cluster: str, seed: int
 ) -> None:
     """The plan is one of the others too, and there is no other without the pod."""
-    snapshot = cluster(seed)
-    builder = SnapshotBuilder(snapshot)
+    snapshot = CLUSTERS[cluster](seed)
     for one in snapshot.pod_classes[:MORE]:
-        builder.pod(f"more of {one.id}", of=one.id)
+        SnapshotBuilder(snapshot).pod(f"more of {one.id}", of=one.id)
     before = solved(snapshot)
-    where = outcome(snapshot, before)
-    waiting = [pod.uid for pod in snapshot.pods if not pod.node and not where[pod.uid]]
-    assert waiting
-    fewer = pb.Snapshot.FromString(snapshot.SerializeToString())
-    left = [pod for pod in snapshot.pods if pod.uid != waiting[0]]
-    del fewer.pods[:]
-    fewer.pods.extend(left)
+    where, fewer = outcome(snapshot, before), copied(snapshot)
+    in_vain = next(pod for pod in fewer.pods if not pod.node and not where[pod.uid])
+    fewer.pods.remove(in_vain)
 
-    after = solved(fewer)
-
-    _agree(snapshot, before, fewer, after)
+    _agree(snapshot, before, fewer, solved(fewer))
 
 
 def _agree(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from brute_force import plan_to
 from hypothesis import given
 from hypothesis import strategies as st
 from snapshot_builder import SnapshotBuilder
@@ -37,18 +38,12 @@ def cases(draw: st.DrawFn) -> Case:
     if draw(st.booleans()):
         held = pb.Resources(cpu_milli=draw(AMOUNTS))
         builder.message.reservations.add(name="r", node="b", held=held)
-    plan = pb.Plan()
-    for pod in builder.message.pods:
-        place = draw(st.sampled_from([*NODES, "", "stay"]))
-        if place == "stay":
-            continue
-        if not pod.node and place:
-            plan.placements.add(pod_uid=pod.uid, node=place)
-        elif pod.node and not place:
-            plan.evictions.add(pod_uid=pod.uid, node=pod.node)
-        elif pod.node and place != pod.node:
-            plan.moves.add(pod_uid=pod.uid, from_node=pod.node, to_node=place)
-    return Case(builder.message, plan, pb.POLICY_STRICT)
+    where = {
+        pod.uid: place
+        for pod in builder.message.pods
+        if (place := draw(st.sampled_from([*NODES, "", "stay"]))) != "stay"
+    }
+    return Case(builder.message, plan_to(builder.message, where), pb.POLICY_STRICT)
 
 
 def counted(case: Case, uid: str, node: str, disruptable: set[str]) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
+from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, budget_of, decoded
 
 from stowage_optimizer.constraints import node_constraints
@@ -26,47 +25,20 @@ WAITING = 2_000
 @pytest.fixture(scope="module")
 def fleet() -> pb.Snapshot:
     """Return nodes of three zones, with four pods each, and pods that wait."""
-    snapshot = pb.Snapshot(
-        id="fleet",
-        nodes=(
-            pb.Node(
-                name=f"node-{number}",
-                allocatable=pb.Resources(cpu_milli=8_000, pods=110),
-                labels={
-                    "zone": ZONES[number % len(ZONES)],
-                    "kubernetes.io/hostname": f"node-{number}",
-                },
-            )
-            for number in range(NODES)
-        ),
-        pod_classes=(
-            pb.PodClass(
-                id=f"class-{number}",
-                namespace="default",
-                priority=number % 3,
-                requests=pb.Resources(cpu_milli=1_000 + 100 * number),
-                node_selector={"zone": ZONES[number % len(ZONES)]},
-            )
-            for number in range(CLASSES)
-        ),
-    )
-    snapshot.pods.extend(_pods())
-    return snapshot
-
-
-def _pods() -> Iterator[pb.Pod]:
-    homes = [*range(NODES)] * ON_A_NODE + [None] * WAITING
-    for number, home in enumerate(homes):
-        zone = (number if home is None else home) % len(ZONES)
-        class_number = zone + len(ZONES) * (number % (CLASSES // len(ZONES)))
-        yield pb.Pod(
-            uid=f"pod-{number}",
-            namespace="default",
-            name=f"pod-{number}",
-            class_id=f"class-{class_number}",
-            node="" if home is None else f"node-{home}",
-            movable=True,
+    builder = SnapshotBuilder()
+    for number in range(NODES):
+        labels = {"zone": ZONES[number % 3], "kubernetes.io/hostname": f"n{number}"}
+        builder.node(f"n{number}", cpu_milli=8_000, labels=labels)
+    for number in range(CLASSES):
+        one = builder.pod_class(
+            f"c{number}", cpu_milli=1_000 + 100 * number, priority=number % 3
         )
+        one.node_selector["zone"] = ZONES[number % 3]
+    for number, home in enumerate([*range(NODES)] * ON_A_NODE + [None] * WAITING):
+        zone = (number if home is None else home) % 3
+        of = f"c{zone + 3 * (number % (CLASSES // 3))}"
+        builder.pod(f"p{number}", of=of, node="" if home is None else f"n{home}")
+    return builder.message
 
 
 def test_a_node_is_looked_at_once_a_sort(

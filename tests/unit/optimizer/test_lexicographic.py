@@ -1,4 +1,4 @@
-"""The strategy `lexicographic` from outside: time, random choices and failures."""
+"""The strategy `lexicographic`: time, random choices, failures, and limits in force."""
 
 from __future__ import annotations
 
@@ -7,29 +7,41 @@ from collections.abc import Callable
 
 import pytest
 from crowded_clusters import crowded, crowded_cluster
-from solving_in_process import answer_to
+from solving_in_process import Answer, answer_to
 
+from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
+from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.certificate import ProofMethod
+from stowage_optimizer.model.objective import TierScore
+from stowage_optimizer.model.packing import Item, as_nodes, packing_of
 from stowage_optimizer.model.solution import EndReason
+from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.strategies.lexicographic.proving import Prover
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    Limit,
+    SharedState,
+)
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 
 
-def test_the_same_seed_brings_the_same_plan_where_work_is_counted() -> None:
-    """A plan that depends on the machine's load cannot be compared nor debugged."""
-    snapshot = crowded(seed=2)
-
-    plans = [
-        answer_to(
-            snapshot, strategy="lexicographic", deterministic=True, time_limit_s=0.3
-        ).plan
-        for _ in range(2)
-    ]
-
-    assert plans[0] == plans[1]
-    assert plans[0].placements
+def solved(
+    snapshot: pb.Snapshot,
+    time_limit_s: float,
+    *,
+    policy: pb.Policy = pb.POLICY_STRICT,
+    deterministic: bool = False,
+) -> Answer:
+    return answer_to(
+        snapshot,
+        strategy="lexicographic",
+        policy=policy,
+        time_limit_s=time_limit_s,
+        deterministic=deterministic,
+    )
 
 
 @pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
@@ -37,13 +49,10 @@ def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
     """The search has to find moves that no single insertion would."""
     snapshot = crowded(seed=1)
 
-    answer = answer_to(
-        snapshot, strategy="lexicographic", policy=policy, time_limit_s=2.0
-    )
+    plan = solved(snapshot, 2.0, policy=policy).plan
 
-    last = answer.plan.tiers[-1]
-    assert last.placed > last.placed_before
-    assert verify_plan(snapshot, answer.plan, policy) == []
+    assert plan.tiers[-1].placed > plan.tiers[-1].placed_before
+    assert verify_plan(snapshot, plan, policy) == []
 
 
 CLUSTERS = [
@@ -70,15 +79,9 @@ def test_what_is_claimed_with_prices_holds_for_the_independent_checker(
     made = 0
     for seed in range(4):
         snapshot = cluster(seed)
-        answer = answer_to(
-            snapshot,
-            strategy="lexicographic",
-            policy=policy,
-            time_limit_s=1.0,
-            deterministic=True,
-        )
-        assert verify_plan(snapshot, answer.plan, policy) == []
-        checked = verify_certificates(snapshot, answer.plan, policy)
+        plan = solved(snapshot, 1.0, policy=policy, deterministic=True).plan
+        assert verify_plan(snapshot, plan, policy) == []
+        checked = verify_certificates(snapshot, plan, policy)
         assert checked.violations == ()
         made += checked.claims
 
@@ -93,7 +96,7 @@ def test_a_stage_that_hangs_does_not_hold_up_the_answer(
     monkeypatch.setattr(Prover, "prove", lambda *_: hanging.wait())
 
     try:
-        answer = answer_to(crowded(seed=3), strategy="lexicographic", time_limit_s=0.2)
+        answer = solved(crowded(seed=3), 0.2)
     finally:
         hanging.set()
 
@@ -110,4 +113,38 @@ def test_a_stage_that_fails_fails_the_solve(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Prover, "prove", fail)
 
     with pytest.raises(ZeroDivisionError):
-        answer_to(crowded(seed=3), strategy="lexicographic", time_limit_s=5.0)
+        solved(crowded(seed=3), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("presumed", "before", "after"),
+    [
+        # Who moves a pod to place one more above may place more below as well.
+        pytest.param(TierScore(1, 1, 0), 2, 3, id="void once a plan reaches less"),
+        pytest.param(ANYTHING, 2, 2, id="of every plan"),
+        # A proof may be of better plans than the one that there is when it is done.
+        pytest.param(TierScore(1, 2, -2), 3, 2, id="counts once a plan reaches it"),
+    ],
+)
+def test_a_limit_holds_as_long_as_the_plan_reaches_what_it_presumes(
+    presumed: TierScore, before: int, after: int
+) -> None:
+    """A pod runs where one that waits would fit, another waits too."""
+    packing = packing_of(
+        ("large", "small"),
+        ((4,), (2,)),
+        (
+            Item("runs", 1, (2,), (0, 1), 0),
+            Item("important", 1, (4,), (0,), None),
+            Item("waits", 0, (2,), (0, 1), None),
+        ),
+        (1, 0),
+    )
+    shared = SharedState(packing.problem, strict=True, bounds=trivial_bounds(packing))
+
+    proof = Proof(ProofMethod.DUAL_BOUND)
+    shared.limit(Limit(1, Phase.PLACE, (presumed, ANYTHING), 2, proof))
+    assert shared.bounds[1].placed == before
+
+    assert shared.offer(as_nodes((1, 0, None)), Mender(shared.problem, strict=True))
+    assert shared.bounds[1].placed == after

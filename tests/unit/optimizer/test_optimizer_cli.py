@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
 from typer.testing import CliRunner
 
@@ -16,9 +17,9 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 
 
-def written(folder: Path, snapshot: pb.Snapshot) -> Path:
-    path = folder / "snapshot.json"
-    path.write_text(MessageToJson(snapshot), encoding="utf-8")
+def written(folder: Path, message: Message, name: str = "snapshot.json") -> Path:
+    path = folder / name
+    path.write_text(MessageToJson(message), encoding="utf-8")
     return path
 
 
@@ -34,31 +35,69 @@ def run(*arguments: str | Path) -> int:
     return int(caught.value.code or 0)
 
 
-def test_solve_prints_tiers_and_changes(
-    snapshot_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A platform engineer reads this."""
-    assert run("solve", snapshot_file, "--workers", "1") == 0
-
-    said = capsys.readouterr().out
-    assert "OPTIMAL" in said
-    assert "proved optimal: 1 placed, 1 moved, 0 evicted" in said
-    assert "default/pod-3" in said
-
-
-def test_solve_names_what_it_left_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A refusal that is not shown is a wrong answer."""
+def left_alone() -> pb.Snapshot:
     builder = SnapshotBuilder().node("n")
     builder.pod_class("web").unsupported.append("volumes")
+    return builder.pod("p", of="web").message
 
-    assert run("solve", written(tmp_path, builder.pod("p", of="web").message)) == 0
+
+def two_pairs() -> pb.Snapshot:
+    """Return two worlds, each of which gains a pod by a move."""
+    builder = SnapshotBuilder()
+    for name in ("a", "b"):
+        # Its pods ask for what only it has.
+        for place in ("1", "2"):
+            builder.node(f"{name}{place}", extended={name: 4})
+            builder.pod_class(f"at-{name}{place}", extended={name: 2})
+            builder.pod(f"p{name}{place}", of=f"at-{name}{place}", node=name + place)
+        builder.pod_class(f"wants-{name}", extended={name: 3})
+        builder.pod(f"w{name}", of=f"wants-{name}")
+    return builder.message
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "options", "expected"),
+    [
+        pytest.param(
+            figure_1(),
+            [],
+            ["OPTIMAL", "optimal: 1 placed, 1 moved, 0 evicted", "default/pod-3"],
+            id="tiers and changes",
+        ),
+        pytest.param(
+            left_alone(),
+            [],
+            ["NO_IMPROVEMENT", "class web", "volumes"],
+            id="what it left alone",
+        ),
+        pytest.param(
+            figure_1(),
+            ["--max-moves", "0"],
+            ["0 placed, 0 moved, 0 evicted"],
+            id="a limit of zero moves is no missing limit",
+        ),
+        pytest.param(
+            two_pairs(),
+            [],
+            ["with at most moves"],
+            id="the curve where there is more than its ends",
+        ),
+    ],
+)
+def test_solve_says(
+    snapshot: pb.Snapshot,
+    options: list[str],
+    expected: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A platform engineer reads this; a refusal that is not shown is a wrong answer."""
+    path = written(tmp_path, snapshot)
+
+    assert run("solve", path, "--workers", "1", *options) == 0
 
     said = capsys.readouterr().out
-    assert "NO_IMPROVEMENT" in said
-    assert "class web" in said
-    assert "volumes" in said
+    assert [part for part in expected if part not in said] == []
 
 
 def test_what_solve_prints_as_json_passes_verify_and_is_held_to_limits(
@@ -79,9 +118,7 @@ def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(
     snapshot_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Scripts can tell a bad plan from a bad file."""
-    plan_file = tmp_path / "plan.json"
-    plan = pb.Plan(snapshot_id="other")
-    plan_file.write_text(MessageToJson(plan), encoding="utf-8")
+    plan_file = written(tmp_path, pb.Plan(snapshot_id="other"), "plan.json")
 
     assert run("verify", snapshot_file, plan_file) == 3
 
@@ -116,34 +153,39 @@ def test_an_issue_in_the_file_names_file_and_place(
     assert expected in said
 
 
-def test_a_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """The commonest mistake of all."""
-    assert run("solve", "nowhere.json") == 2
-    assert "nowhere.json: cannot be read" in capsys.readouterr().err
-
-
-def test_an_unknown_command_lists_those_there_are(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["solve", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["slove"], "serve"),
+    ],
+)
+def test_a_missing_file_and_an_unknown_command_are_told_with_the_way_out(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The way out is in the message."""
-    assert run("slove") == 2
-    assert "serve" in capsys.readouterr().err
+    """The commonest mistakes of all; commands that there are are listed."""
+    assert run(*arguments) == 2
+    assert said in capsys.readouterr().err
 
 
-def test_stowage_solve_and_verify_do_the_same(
-    snapshot_file: Path, tmp_path: Path
-) -> None:
-    """One command line for everything."""
+def test_stowage_solve_and_verify_do_the_same(tmp_path: Path) -> None:
+    """One command line for everything, with objectives."""
+    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
+    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
+    snapshot = str(written(tmp_path, builder.message))
+    objective = ["--objective", "consolidate"]
     runner = CliRunner()
-    solved = runner.invoke(app, ["solve", str(snapshot_file), "--json"])
+    solved = runner.invoke(app, ["solve", snapshot, *objective, "--json"])
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(solved.output, encoding="utf-8")
 
-    checked = runner.invoke(app, ["verify", str(snapshot_file), str(plan_file)])
+    checked = runner.invoke(app, ["verify", snapshot, str(plan_file), *objective])
 
-    assert json.loads(solved.output)["end_reason"] == "END_REASON_OPTIMAL"
-    assert checked.exit_code == 0
-    assert "good: 1 placed" in checked.output
+    answer = json.loads(solved.output)
+    assert answer["end_reason"] == "END_REASON_OPTIMAL"
+    assert len(answer["plan"]["moves"]) == 1
+    assert answer["message"].startswith("1 nodes in use, 2 before: proved fewest")
+    assert (checked.exit_code, "good: 0 placed" in checked.output) == (0, True)
 
 
 def test_stowage_tells_the_optimisers_errors_as_its_own() -> None:
@@ -152,47 +194,3 @@ def test_stowage_tells_the_optimisers_errors_as_its_own() -> None:
 
     assert isinstance(result.exception, StowageError)
     assert result.exception.exit_code == 2
-
-
-def test_a_limit_of_zero_moves_is_no_missing_limit(
-    snapshot_file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Zero is what a careful engineer begins with."""
-    assert run("solve", snapshot_file, "--max-moves", "0") == 0
-
-    assert "0 placed, 0 moved, 0 evicted" in capsys.readouterr().out
-
-
-def test_stowage_solve_consolidates(tmp_path: Path) -> None:
-    """How many nodes could go? The message says it."""
-    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
-    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
-    snapshot = written(tmp_path, builder.message)
-
-    said = CliRunner().invoke(
-        app, ["solve", str(snapshot), "--objective", "consolidate", "--json"]
-    )
-
-    answer = json.loads(said.output)
-    assert len(answer["plan"]["moves"]) == 1
-    assert answer["message"].startswith("1 nodes in use, 2 before: proved fewest")
-
-
-def test_the_curve_is_told_where_there_is_more_than_its_ends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A user who sees that the last pods cost most of the moves sets a limit."""
-    builder = SnapshotBuilder()
-    for name in ("a", "b"):
-        # Each pair is a world of its own: its pods ask for what only it has.
-        for place in ("1", "2"):
-            builder.node(f"{name}{place}", extended={name: 4})
-            builder.pod_class(f"at-{name}{place}", extended={name: 2})
-            builder.pod(f"p{name}{place}", of=f"at-{name}{place}", node=name + place)
-        builder.pod_class(f"wants-{name}", extended={name: 3})
-        builder.pod(f"w{name}", of=f"wants-{name}")
-
-    assert run("solve", written(tmp_path, builder.message)) == 0
-
-    said = capsys.readouterr().out
-    assert "with at most moves" in said

