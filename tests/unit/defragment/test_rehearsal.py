@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.defragment.gain import Gains, cost_of_move
@@ -191,14 +189,6 @@ def test_a_pod_costs_more_to_move_the_more_it_matters(
 ) -> None:
     """The numbers are those of Karpenter's own cost of a disruption."""
     assert cost_of_move(deletion_cost, priority) == cost
-
-
-@given(st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 5)), min_size=1))
-def test_gains_weighed_by_moves_are_1_on_average(nodes: list[tuple[int, int]]) -> None:
-    """Both shares add up to one: no node's gain is out of proportion to the whole."""
-    prices, pods = [price for price, _ in nodes], [count for _, count in nodes]
-    weighed = zip(gains(prices, pods), pods, strict=True)
-    assert sum(gain * count for gain, count in weighed) == sum(pods)
 
 
 def test_pods_that_matter_or_are_large_leave_first() -> None:
