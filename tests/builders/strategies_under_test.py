@@ -28,26 +28,16 @@ Misdeed = Callable[[Packing, Publish], Solution]
 
 
 @dataclass(frozen=True, slots=True)
-class PaperThen:
-    """Publishes what the paper's strategy finds, then misbehaves."""
+class Misbehaving:
+    """Misbehaves, at once or once it has published what the paper's strategy finds."""
 
     misdeed: Misdeed
+    at_once: bool = True
 
     def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        """Publish good solutions, then do the deed."""
-        PaperStrategy().solve(packing, budget, publish)
-        return self.misdeed(packing, publish)
-
-
-@dataclass(frozen=True, slots=True)
-class AtOnce:
-    """Misbehaves before it has published anything."""
-
-    misdeed: Misdeed
-
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        """Do the deed."""
-        del budget
+        """Publish good solutions or none, then do the deed."""
+        if not self.at_once:
+            PaperStrategy().solve(packing, budget, publish)
         return self.misdeed(packing, publish)
 
 
@@ -72,11 +62,11 @@ def strategies() -> Mapping[str, Strategy]:
     """Return what is shipped and every misbehaving one."""
     return {
         **shipped_strategies(),
-        "hang": PaperThen(_hang),
-        "hang-at-once": AtOnce(_hang),
-        "eat-memory": PaperThen(_eat_memory),
-        "crash": AtOnce(_crash),
-        "lie": AtOnce(_lie),
+        "hang": Misbehaving(_hang, at_once=False),
+        "hang-at-once": Misbehaving(_hang),
+        "eat-memory": Misbehaving(_eat_memory, at_once=False),
+        "crash": Misbehaving(_crash),
+        "lie": Misbehaving(_lie),
         "tell-limit": TellLimit(),
     }
 

@@ -29,19 +29,17 @@ def socket_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def service_settings(socket_folder: Path) -> ServiceSettings:
     """Return a service with misbehaving strategies and no queue."""
+    worker = WorkerSettings(
+        workers=1, memory_limit_bytes=GIB, strategies=strategies_under_test.PATH
+    )
+    socket = socket_folder / "o.sock"
     return ServiceSettings(
-        socket=socket_folder / "o.sock",
-        max_request_bytes=MIB,
-        queue_length=0,
-        worker=WorkerSettings(
-            workers=1, memory_limit_bytes=GIB, strategies=strategies_under_test.PATH
-        ),
+        socket=socket, max_request_bytes=MIB, queue_length=0, worker=worker
     )
 
 
 @pytest.fixture(scope="session")
 def service(service_settings: ServiceSettings) -> Iterator[Service]:
-    """Return the running service."""
     service = Service(service_settings)
     service.start()
     yield service
@@ -50,7 +48,6 @@ def service(service_settings: ServiceSettings) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    """Return the real scheduler, without an API server."""
     with Simulator(find_profile("deterministic")) as running:
         yield running
 
@@ -59,7 +56,6 @@ def simulator() -> Iterator[Simulator]:
 def channel(
     service: Service, service_settings: ServiceSettings
 ) -> Iterator[grpc.Channel]:
-    """Return a channel to the service."""
     del service
     with grpc.insecure_channel(f"unix:{service_settings.socket}") as channel:
         yield channel
@@ -67,6 +63,5 @@ def channel(
 
 @pytest.fixture
 def solve(channel: grpc.Channel) -> Solve:
-    """Return a function that calls Solve and collects the updates."""
     stub = pb_grpc.OptimizerStub(channel)
     return lambda request: list(stub.Solve(request))

@@ -9,11 +9,15 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import psutil
 import pytest
 
+from stowage_optimizer.search.cache import BACKGROUND_PARTS, VARIABLE
+from stowage_optimizer.search.warmup import PARTS
 from stowage_optimizer.service.errors import WorkerStartError
 from stowage_optimizer.service.settings import WorkerSettings
 from stowage_optimizer.service.workers import ChildProcess, ForkServer, Workers
@@ -22,7 +26,6 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
-    """Return workers of the shipped strategies."""
     workers = Workers(WorkerSettings())
     workers.warm()
     yield workers
@@ -40,61 +43,44 @@ def wait_for_end(pid: int) -> None:
     )
 
 
-def test_every_call_gets_a_child_of_its_own(workers: Workers) -> None:
-    """Nothing of one solve reaches the next."""
-    first, second = workers.take(), workers.take()
-
-    assert first.pid != second.pid
-    first.close()
-    second.close()
-
-
-def test_a_spare_child_that_was_killed_is_replaced(workers: Workers) -> None:
-    """The kernel's memory killer may take the idle one."""
-    spare = workers.prepare()
-    assert spare is not None
-    workers.warm()
-    spare.kill()
-    wait_for_end(spare.pid)
-
-    child = workers.take()
-
-    assert child.pid != spare.pid
-    child.close()
-
-
-def test_a_spare_child_killed_before_it_was_ready_is_replaced(workers: Workers) -> None:
-    """It may end between its fork and its first word."""
+@pytest.mark.parametrize("ready", [True, False])
+def test_a_spare_child_that_died_is_replaced(workers: Workers, *, ready: bool) -> None:
+    """The kernel's memory killer may take it, also before its first word."""
     workers.take().close()
     spare = workers.prepare()
     assert spare is not None
+    if ready:
+        workers.warm()
     spare.kill()
     wait_for_end(spare.pid)
 
-    child = workers.take()
+    # Every call gets a child of its own: nothing of one solve reaches the next.
+    children = [workers.take(), workers.take()]
 
-    assert child.pid != spare.pid
-    child.close()
+    assert len({spare.pid, *(child.pid for child in children)}) == 3
+    for child in children:
+        child.close()
+
+
+def fork_server_of(workers: Workers) -> psutil.Process:
+    spare = workers.prepare()
+    assert spare is not None
+    parent = psutil.Process(spare.pid).parent()
+    assert parent is not None
+    return parent
 
 
 def test_a_fork_server_that_was_killed_is_replaced(workers: Workers) -> None:
     """The service heals itself, without a restart of the pod."""
-    spare = workers.prepare()
-    assert spare is not None
-    fork_server = psutil.Process(spare.pid).parent()
-    assert fork_server is not None
+    fork_server = fork_server_of(workers)
     fork_server.kill()
     wait_for_end(fork_server.pid)
-
     child = workers.take()
-
     assert psutil.pid_exists(child.pid)
     child.close()
 
 
-def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_goes_on(
-    workers: Workers,
-) -> None:
+def test_a_child_of_a_killed_fork_server_is_reported_at_once(workers: Workers) -> None:
     """Its end must not wait for a start, or be asked of another fork server."""
     child = workers.take()
     first = psutil.Process(child.pid).parent()
@@ -102,10 +88,7 @@ def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_go
     first.kill()
     wait_for_end(first.pid)
     workers.take().close()
-    spare = workers.prepare()
-    assert spare is not None
-    second = psutil.Process(spare.pid).parent()
-    assert second is not None
+    second = fork_server_of(workers)
 
     assert child.wait() == -signal.SIGKILL
 
@@ -115,14 +98,46 @@ def test_a_child_of_a_killed_fork_server_is_reported_at_once_and_the_next_one_go
     another.close()
 
 
-def test_strategies_that_cannot_be_loaded_are_told_at_the_start() -> None:
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (WorkerSettings(strategies="no.such.module:strategies"), "did not get ready"),
+        # Compiling takes minutes where no cache helps; an answer never does.
+        (
+            WorkerSettings(start_limit_s=60.0, warm_up_limit_s=0.01),
+            r"not warm in 0\.01 s",
+        ),
+    ],
+    ids=["strategies that cannot be loaded", "a bound of its own"],
+)
+def test_a_failed_warm_up_is_told_at_start(settings: WorkerSettings, said: str) -> None:
     """Not at the first call, hours later."""
-    workers = Workers(WorkerSettings(strategies="no.such.module:strategies"))
-
-    with pytest.raises(WorkerStartError):
+    workers = Workers(settings)
+    with pytest.raises(WorkerStartError, match=said):
         workers.warm()
-
     workers.close()
+
+
+def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`compile` need not run before the first start, and nothing is compiled twice."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    # A part that the fork server does not know would be left out unseen.
+    assert set(BACKGROUND_PARTS) < set(PARTS)
+
+    written = []
+    for _ in range(2):
+        workers = Workers(WorkerSettings())
+        try:
+            workers.warm()
+        finally:
+            workers.close()
+        compiled = tmp_path.rglob("*.nb?")
+        written.append({str(file): file.stat().st_mtime_ns for file in compiled})
+
+    assert any("explore" in file for file in written[0])
+    assert written[0] == written[1]
 
 
 class LateForkServer:
@@ -132,7 +147,8 @@ class LateForkServer:
         ours, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.child = subprocess.Popen(["sleep", "60"])
         # The parent of the child is this process.
-        process = cast("subprocess.Popen[bytes]", _Itself())
+        itself = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
+        process = cast("subprocess.Popen[bytes]", itself)
         self.server = ForkServer(process, ours, reply_limit_s=0.2)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -157,59 +173,31 @@ class LateForkServer:
         self.child.wait()
 
 
-class _Itself:
-    """The test's own process in the place of a fork server's."""
-
-    pid = os.getpid()
-
-    def poll(self) -> None:
-        """Return that it still runs."""
-
-
 @pytest.fixture
 def late() -> Iterator[LateForkServer]:
-    """Return a fork server whose answers to ``wait`` come late."""
     late = LateForkServer()
     yield late
     late.close()
 
 
-def test_a_late_answer_is_not_taken_for_that_to_another_question(
-    late: LateForkServer,
-) -> None:
+def test_a_late_answer_is_not_taken_for_another(late: LateForkServer) -> None:
     """An exit code taken for a process id: the service would kill its own group."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         assert late.server.exit_code(12345) == -signal.SIGKILL
-
         assert late.server.fork(theirs.fileno()) == late.child.pid
 
 
 @pytest.mark.parametrize("pid", [0, -9, 1, "parent"])
-def test_no_process_is_signalled_that_is_no_child(
-    pid: int | str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_stranger_is_killed(pid: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
     """0 and negative numbers are whole groups; a reused number is a stranger's."""
     signalled: list[int] = []
     monkeypatch.setattr(os, "kill", lambda target, _: signalled.append(target))
     target = os.getppid() if isinstance(pid, str) else pid
     with Connection(os.open(os.devnull, os.O_RDWR)) as connection:
         child = ChildProcess(target, os.getpid(), connection, lambda _: 0)
-
         child.kill()
-
     assert signalled == []
-
-
-def test_a_warm_up_has_a_bound_of_its_own() -> None:
-    """Compiling takes minutes where no cache helps; an answer never does."""
-    settings = WorkerSettings(start_limit_s=60.0, warm_up_limit_s=0.01)
-    workers = Workers(settings)
-
-    with pytest.raises(WorkerStartError, match=r"not warm in 0\.01 s"):
-        workers.warm()
-
-    workers.close()
 
 
 def test_a_service_that_stops_does_not_wait_for_a_warm_up() -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from made_day import Day, make_day
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import StowageError
@@ -120,12 +119,19 @@ def test_the_command_shows_a_screen_and_writes_every_pod(tmp_path: Path) -> None
 
 def test_the_same_day_is_the_same_again() -> None:
     """In the profile that says so nothing matters but the trace."""
-    day = Day(arrivals=300, nodes=5, hours=1, load=0.9)
+    pods = [(2.0 * number, f"p{number}") for number in range(100)]
+    lines: list[Line] = [come(t, name, "low") for t, name in pods]
+    lines += [end(t + 15, name, 15) for t, name in pods]
+    nodes = [NodeSeen(t=0, name=f"n{one}", node=Node(ROOM, ROOM)) for one in range(5)]
+    ordered = sorted(lines, key=lambda line: line.t)
+    day = Trace(HEADER, (*nodes, make_template("low", 0), *ordered))
+
     first, second = (
-        simulate_trace(make_day(day), "day", "deterministic") for _ in range(2)
+        simulate_trace(day, "day", "deterministic").passed.lives for _ in range(2)
     )
-    assert first.passed.lives == second.passed.lives
-    assert sum(life.bound_s != life.arrived_s for life in first.passed.lives) > 10
+
+    assert first == second
+    assert sum(life.bound_s != life.arrived_s for life in first) > 10
 
 
 def test_what_goes_wrong_is_told_with_its_cause(tmp_path: Path) -> None:

@@ -1,52 +1,61 @@
-"""Plans for people: refusals of the API server, and a plan as a page of text."""
+"""Plans for people: asked for, followed, refused, and told as a page of text."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from watch_server import WatchServer, serving
+from kubernetes import client
+from served_api import served_api
+from typer.testing import CliRunner
+from watch_server import WatchServer
+from watch_server import serving as watched
 
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cli import app, consolidation
+from stowage_testbed.cli import defragment as command
+from stowage_testbed.cli.consolidation import follow
+from stowage_testbed.cli.kubectl import plugin
 from stowage_testbed.cli.plan_control import PlanApi, page_of, table_of
+from stowage_testbed.defragment.findings import (
+    REHEARSED,
+    Bill,
+    Defragmentation,
+    EmptiedNode,
+    PodMove,
+)
 from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.whatif.inventory import Inventory
 
 
-def test_a_user_without_rights_on_plans_gets_an_error() -> None:
-    """A plan called "list" is looked for in vain."""
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (403, "refuses to list plans: Forbidden"),
+        (404, "has no PackingPlans"),
+        # The kubeconfig of a cluster often outlives it.
+        (None, "does not answer"),
+    ],
+)
+def test_why_there_are_no_plans_is_told(status: int | None, said: str) -> None:
+    """Of rights, of the chart, of a cluster that is down: each has another way out."""
     server = WatchServer()
-    server.list_status = 403
-
-    with (
-        serving(server) as api,
-        pytest.raises(StowageError, match="refuses to list plans: Forbidden"),
-    ):
-        PlanApi(api).plan()
-
-
-def test_a_cluster_without_the_chart_is_distinguished_from_one_without_plans() -> None:
-    """The way out is another one."""
-    server = WatchServer()
-    server.list_status = 404
-
-    with (
-        serving(server) as api,
-        pytest.raises(StowageError, match="has no PackingPlans"),
-    ):
-        PlanApi(api).plan()
-
-
-def test_a_cluster_that_is_down_is_reported_without_a_traceback() -> None:
-    """The kubeconfig of a cluster often outlives it."""
-    with serving(WatchServer()) as api:
-        pass
-
-    with pytest.raises(StowageError, match="does not answer"):
-        PlanApi(api).plan()
+    server.list_status = status or 200
+    with ExitStack() as stack:
+        api = stack.enter_context(watched(server))
+        if status is None:
+            stack.close()
+        with pytest.raises(StowageError, match=said):
+            PlanApi(api).plan()
 
 
 def _plan(**status: Any) -> dict[str, Any]:
@@ -57,48 +66,18 @@ def _plan(**status: Any) -> dict[str, Any]:
     }
 
 
-def test_every_step_is_reported_with_its_state() -> None:
-    """Who follows a plan wants to know what is still to come."""
+def test_a_page_reports_steps_refusals_and_what_was_protected() -> None:
+    """What is still to come, why something is not, and whom to ask for room."""
+    move = {"pod": "ns/a", "fromNode": "n1", "toNode": "n2", "state": "Waiting"}
+    objection = {"subject": "ns/a", "reason": "node-refused", "detail": "X says no"}
     page = page_of(
         _plan(
             phase="Executing",
             evictions=[{"pod": "ns/low", "node": "n1", "state": "Gone"}],
-            moves=[
-                {"pod": "ns/a", "fromNode": "n1", "toNode": "n2", "state": "Waiting"}
-            ],
+            moves=[move],
             placements=[{"pod": "ns/new", "node": "n1"}],
-        )
-    )
-
-    rows = [" ".join(line.split()) for line in page.splitlines()]
-    assert "p: Executing (Execute, OnUnschedulable)" in rows
-    assert "evict ns/low n1 Gone" in rows
-    assert "move ns/a n1 n2 Waiting" in rows
-    assert "place ns/new n1" in rows
-
-
-def test_what_was_turned_down_is_reported_with_the_reason() -> None:
-    """A refusal nobody can see is looked for in logs."""
-    page = page_of(
-        _plan(
-            phase="Completed",
-            objections=[
-                {"subject": "ns/a", "reason": "node-refused", "detail": "X says no"}
-            ],
+            objections=[objection],
             refusals=[{"subject": "ns/b", "reason": "unsupported"}],
-        )
-    )
-
-    rows = [" ".join(line.split()) for line in page.splitlines()]
-    assert "ns/a node-refused X says no" in rows
-    assert "ns/b unsupported" in rows
-
-
-def test_the_rules_that_protected_pods_are_reported_with_the_pods_in_the_way() -> None:
-    """Whoever waits for room wants to know whom to ask for it."""
-    page = page_of(
-        _plan(
-            phase="NoImprovement",
             protected=[
                 {"reason": "singleton", "pods": 3, "example": "ns/a", "inTheWayOf": 2},
                 {"reason": "job", "pods": 1, "example": "ns/b", "inTheWayOf": 1},
@@ -107,18 +86,22 @@ def test_the_rules_that_protected_pods_are_reported_with_the_pods_in_the_way() -
         )
     )
 
-    rows = [" ".join(line.split()) for line in page.splitlines()]
-    assert "kept where they are:" in rows
-    assert "singleton 3 ns/a 2 waiting pods" in rows
-    assert "job 1 ns/b 1 waiting pod" in rows
-    assert "daemonset 9 ns/c" in rows
-
-
-def test_a_plan_that_nobody_took_up_yet_is_reported_as_such() -> None:
-    """An object without a status is what a user sees first."""
-    assert page_of({"metadata": {"name": "p"}}) == (
-        "p: not taken up yet (DryRun, Manual)"
-    )
+    rows = {" ".join(line.split()) for line in page.splitlines()}
+    assert rows >= {
+        "p: Executing (Execute, OnUnschedulable)",
+        "evict ns/low n1 Gone",
+        "move ns/a n1 n2 Waiting",
+        "place ns/new n1",
+        "ns/a node-refused X says no",
+        "ns/b unsupported",
+        "kept where they are:",
+        "singleton 3 ns/a 2 waiting pods",
+        "job 1 ns/b 1 waiting pod",
+        "daemonset 9 ns/c",
+    }
+    # An object without a status is what a user sees first.
+    new = {"metadata": {"name": "p"}}
+    assert page_of(new) == "p: not taken up yet (DryRun, Manual)"
 
 
 def test_plans_are_listed_with_what_each_would_do() -> None:
@@ -133,25 +116,14 @@ def test_plans_are_listed_with_what_each_would_do() -> None:
 
     header, _, row = table_of([proposed]).splitlines()
 
-    assert header.split()[2:] == [
-        "phase",
-        "mode",
-        "objective",
-        "places",
-        "moves",
-        "evicts",
-        "empties",
-        "saves",
-        "optimal",
-    ]
+    told = "phase mode objective places moves evicts empties saves optimal"
+    assert header.split()[2:] == told.split()
     assert row.split() == ["p", "Proposed", "Execute", "Place", "1", "2", "0", "yes"]
     assert "ask for one" in table_of([])
 
 
 @pytest.mark.parametrize("program", [("stowage",), ("kubectl", "stowage")])
-def test_a_context_that_is_not_there_is_named(
-    program: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_a_missing_context_is_named(program: tuple[str, ...], tmp_path: Path) -> None:
     """Also through kubectl, whose plugin is this very command."""
     file = tmp_path / "kubeconfig"
     file.write_text("{apiVersion: v1, kind: Config, contexts: []}")
@@ -171,6 +143,302 @@ def test_a_context_that_is_not_there_is_named(
 
 
 def _path_with_tools() -> str:
-    """Return a path on which kubectl and the programs of this environment are."""
     folders = (Path(sys.executable).parent, tool_path("kubectl", choose_minor()).parent)
     return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+
+
+RESOURCE = {
+    "resource": "packingplans",
+    "responseKind": {"kind": "PackingPlan"},
+    "scope": "Cluster",
+    "verbs": ["create", "list"],
+}
+VERSIONS = [{"version": "v1alpha1", "resources": [RESOURCE]}]
+KINDS = {"items": [{"metadata": {"name": "stowage.dev"}, "versions": VERSIONS}]}
+UNKNOWN = 'strict decoding error: unknown field "spec.objective"'
+
+NODE = {"name": "n1", "hourlyPrice": "0.1", "moves": 2, "gain": "1.5"}
+
+
+def _status(phase: str, *states: str, saving: str = "0.10") -> dict[str, Any]:
+    nodes = [
+        {**NODE, "name": f"n{number}", "state": state}
+        for number, state in enumerate(states)
+    ]
+    return {
+        "phase": phase,
+        "consolidation": {
+            "nodesBefore": 3,
+            "nodesAfter": 1,
+            "nodesLowerBound": 1,
+            "hourlyPriceBefore": "0.3",
+            "hourlyPriceAfter": "0.10",
+            "hourlyPriceLowerBound": "0.10",
+            "hourlySaving": saving,
+            "certainty": "Rehearsed",
+            "nodes": nodes,
+        },
+    }
+
+
+COURSE: tuple[dict[str, Any], ...] = (
+    {},
+    {"phase": "Solving"},
+    _status("Executing", "Emptying", "Planned"),
+    _status("Executing", "Emptied", "Emptying"),
+    _status("Completed", "Emptied", "Emptied", saving="0.20"),
+)
+
+
+@dataclass
+class Server:
+    """An API server with a release that carries one plan out, a step a look.
+
+    The plan's status takes this ``course``, unless the plan is refused with a status
+    and a message.
+    """
+
+    course: list[dict[str, Any]] = field(default_factory=lambda: list(COURSE))
+    refusal: tuple[int, str] | None = None
+    installed: bool = True
+    created: list[dict[str, Any]] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+
+    def post(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if self.refusal:
+            return self.refusal[0], {"message": self.refusal[1]}
+        body["metadata"]["name"] = body["metadata"]["generateName"] + "x7"
+        self.created.append(body)
+        return 201, body
+
+    def get(self, path: str) -> dict[str, Any]:
+        if path in ("/api", "/apis"):
+            return KINDS if self.installed and path == "/apis" else {"items": []}
+        status = self.course.pop(0) if len(self.course) > 1 else self.course[0]
+        items = [{**one, "status": status} for one in self.created]
+        return {"metadata": {}, "items": items}
+
+
+@contextmanager
+def serving(server: Server) -> Iterator[client.ApiClient]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer(200, server.get(self.path.partition("?")[0]))
+
+        def do_POST(self) -> None:
+            server.queries.append(self.path)
+            length = int(self.headers["Content-Length"])
+            self._answer(*server.post(json.loads(self.rfile.read(length))))
+
+        def _answer(self, status: int, body: dict[str, Any]) -> None:
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent."""
+
+    with served_api(Handler) as api:
+        yield api
+
+
+FOUND = Defragmentation(
+    nodes=3, idle_nodes=0, before=Bill(3, 300_000), after=Bill(1, 100_000),
+    least=Bill(1, 100_000),
+    emptied=(
+        EmptiedNode("n0", "k", 100_000, 1.0, (PodMove("ns/a", "n0", "n2"),)),
+        EmptiedNode("n1", "k", 100_000, 1.0, (PodMove("ns/b", "n1", "n2"),)),
+    ),
+    opened=(), making_room=(), certainty=REHEARSED, left_out=(), limits=(), aside=(),
+    kinds=(), without_price=(), kept=(), not_judged=(), in_time=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def asked(server: Server, *arguments: str, answer: str | None = None) -> Any:
+        node = {"metadata": {"name": "n0", "labels": {}}}
+        inventory = Inventory((node,), ())
+        monkeypatch.setattr(command, "read_inventory", lambda *_, **__: inventory)
+        monkeypatch.setattr(command, "_found", lambda *_: FOUND)
+        monkeypatch.setattr(command, "new_client", lambda *_: serving(server))
+        monkeypatch.setattr(consolidation, "LOOK_S", 0.0)
+        if answer is not None:
+            monkeypatch.setattr(consolidation, "_asks_somebody", lambda: True)
+        return CliRunner().invoke(app, ["defragment", *arguments], input=answer)
+
+    return asked
+
+
+def _in(key: str, value: str) -> dict[str, Any]:
+    return {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+
+
+def test_a_plan_is_asked_for_and_followed_to_its_end(run: Any) -> None:
+    """Each step is a line, and the end says what was saved."""
+    server = Server()
+
+    done = run(server, "--apply", "--yes", "--least-gain", "0.5", "--max-moves", "7",
+               "--node-selector", "pool=spot", "--namespace", "shop",
+               "--emptied-nodes", "cordon")  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    (plan,) = server.created
+    assert plan["spec"] == {
+        "objective": "Consolidate",
+        "executionMode": "Execute",
+        "schedulerNames": ["default-scheduler", "stowage"],
+        "timeLimitSeconds": 20.0,
+        "emptiedNodes": "Cordon",
+        "leastGain": "0.5",
+        "maxMoves": 7,
+        "nodeSelector": _in("pool", "spot"),
+        "namespaceSelector": _in("kubernetes.io/metadata.name", "shop"),
+    }
+    assert "fieldValidation=Strict" in server.queries[0]
+    steps = [line for line in done.output.split("\n") if line.startswith("defragment-")]
+    assert steps == [
+        "defragment-x7: not taken up yet",
+        "defragment-x7: Solving",
+        "defragment-x7: Executing, 0 of 2 nodes emptied, 0.10 an hour saved",
+        "defragment-x7: Executing, 1 of 2 nodes emptied, 0.10 an hour saved",
+        "defragment-x7: Completed, 2 of 2 nodes emptied, 0.20 an hour saved",
+        "defragment-x7 is Completed: 2 nodes emptied, 0.20 an hour saved",
+    ]
+
+
+def test_a_plan_that_ends_badly_is_told_with_the_nodes_that_it_left(run: Any) -> None:
+    """Scripts ask for the exit code and no more."""
+    badly = Server(course=[_status("Aborted", "Emptied", "GivenUp")])
+    aborted = run(badly, "--apply", "--yes")
+    idle = run(Server(course=[{"phase": "NoImprovement"}]), "--apply", "--yes")
+    assert aborted.exit_code == 1
+    assert "defragment-x7 is Aborted: 1 nodes emptied" in aborted.output
+    assert "n1 is GivenUp" in aborted.output
+    assert "defragment-x7 is NoImprovement: 0 nodes emptied" in idle.output
+
+
+def test_a_proposal_is_left_for_somebody_to_approve(run: Any) -> None:
+    """The command says how to go on; what it was not told is the release's to say."""
+    server = Server(course=[_status("Proposed", "Planned", "Planned")])
+
+    done = run(server, "--propose")
+
+    assert done.exit_code == 0, done.output
+    spec = server.created[0]["spec"]
+    assert spec["executionMode"] == "DryRun"
+    assert set(spec) == {
+        "objective", "executionMode", "schedulerNames", "timeLimitSeconds",
+        "emptiedNodes",
+    }  # fmt: skip
+    assert "stowage plan approve defragment-x7" in done.output
+
+
+@pytest.mark.parametrize(("answer", "plans"), [("y\n", 1), ("n\n", 0), ("\n", 0)])
+def test_nothing_is_done_unless_it_is_wanted(run: Any, answer: str, plans: int) -> None:
+    """Who only presses return wants nothing moved, nor who only looks."""
+    server = Server()
+    looked = run(server, "--context", "production")
+    assert looked.exit_code == 0, looked.output
+    assert "2 nodes could be emptied with 2 moves" in looked.output
+    assert server.queries == []
+    run(server, "--apply", answer=answer)
+    assert len(server.created) == plans
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--apply", "--propose"), "leave out --apply"),
+        (("--apply", "--file", "all.json"), "a file cannot be changed"),
+        (("--yes",), "give that, too"),
+        (("--least-gain", "much"), "write a number"),
+        (("--least-gain", "-1"), "write a number"),
+        (("--node-selector", "a=b=c"), "selects no labels"),
+        (("--apply", "--yes", "--price", "0.10"), "kubectl label nodes"),
+        # Nobody can be asked here.
+        (("--apply",), "give --yes"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_refused(
+    run: Any, arguments: tuple[str, ...], said: str
+) -> None:
+    """Before the cluster is read, and before anything is changed."""
+    server = Server()
+    done = run(server, *arguments)
+    assert isinstance(done.exception, InputError)
+    assert said in str(done.exception)
+    assert server.created == []
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        # The dry run needs no chart; who then says --apply learns what is missing.
+        (Server(installed=False), "install the chart first"),
+        # A field that is passed over would make another plan than was asked for.
+        (Server(refusal=(400, UNKNOWN)), "kubectl apply --server-side"),
+        (Server(refusal=(403, "no")), "refuses to create a plan: Forbidden"),
+    ],
+    ids=["no chart", "an old chart", "no rights"],
+)
+def test_a_plan_that_cannot_be_created_has_a_way_out(server: Server, said: str) -> None:
+    """Each of them has another one."""
+    with serving(server) as api, pytest.raises(StowageError, match=said):
+        PlanApi(api).create("p-", {})
+
+
+class FakeClock:
+    """Time that passes when somebody waits."""
+
+    seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def pause(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+def test_a_plan_that_nobody_takes_up_is_not_waited_for_forever() -> None:
+    """The release may be down, or serve another name."""
+    plan = {"metadata": {"name": "p"}, "spec": {}}
+    with pytest.raises(StowageError, match="kubectl delete packingplan p"):
+        follow(lambda: plan, lambda _: None, FakeClock())
+
+
+PLAN = {
+    "metadata": {"name": "p", "creationTimestamp": "2026-01-01T00:00:00Z"},
+    "spec": {"objective": "Consolidate", "executionMode": "DryRun"},
+    "status": _status("Proposed", "Planned", "NotWorthIt"),
+}
+
+
+def test_a_page_of_such_a_plan_shows_nodes_prices_and_how_sure_it_is() -> None:
+    """It is what somebody approves."""
+    rows = [" ".join(line.split()) for line in page_of(PLAN).splitlines()]
+    assert "3 nodes in use, 1 by the plan; proved: at least 1" in rows
+    assert "0.30 an hour, 0.10 by the plan; proved: at least 0.10; saved: 0.10" in rows
+    assert any(row.startswith("Rehearsed: another scheduler") for row in rows)
+    assert "n0 0.10 2 1.5 Planned" in rows
+    assert "n1 0.10 2 1.5 NotWorthIt" in rows
+
+
+def test_a_list_of_plans_tells_objective_nodes_and_saving() -> None:
+    """Plans of both kinds stand below each other."""
+    header, _, row, other = table_of(
+        [PLAN, {"metadata": {"name": "q"}, "spec": {}}]
+    ).splitlines()
+    at = header.index("objective")
+    assert row[at:].split() == ["Consolidate", "0", "0", "0", "2", "0.10", "no"]
+    assert other[at:].split() == ["Place", "0", "0", "0", "no"]
+
+
+def test_both_programs_have_the_commands() -> None:
+    """It is the same as kubectl stowage, for a cluster of one's own."""
+    for program in (app, plugin):
+        shown = CliRunner().invoke(program, ["--help"]).output
+        assert "defragment" in shown
+        assert "savings" in shown

@@ -1,20 +1,23 @@
-"""A plan for another scheduler's pods is tried, and what does not hold is left out."""
+"""Which nodes are worth emptying, in which turn, and what of a plan holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_testbed.defragment.gain import Gains, cost_of_move
 from stowage_testbed.defragment.rehearsal import (
     Leaving,
     Rehearsal,
     Rehearsed,
     most_that_holds,
-    replacement,
 )
+from stowage_testbed.defragment.turns import Turns
 from stowage_testbed.simulate import Instance, Placements
 
 
@@ -44,63 +47,45 @@ class FakeSimulator:
         return Placements("i", self.nodes, reasons=reasons)
 
 
-def rehearsed(nodes: dict[str, str | None], *leaving: Leaving) -> Rehearsed:
+def tried(
+    nodes: dict[str, str | None], *leaving: Leaving, instance: Instance = INSTANCE
+) -> tuple[Rehearsed, Instance]:
     simulator: Any = FakeSimulator(nodes)
     used = frozenset({"n1", "n2", "n3"})
-    return Rehearsal(simulator, INSTANCE, frozenset({"idle"}), used).of(leaving)
+    found = Rehearsal(simulator, instance, frozenset({"idle"}), used).of(leaving)
+    (asked,) = simulator.asked
+    return found, asked
 
 
 A, B = Leaving("n1", ("a",)), Leaving("n2", ("b",))
 
 
-def test_pods_are_evicted_one_by_one_once_their_nodes_and_idle_ones_are_tainted() -> (
-    None
-):
+def test_pods_are_evicted_one_by_one_once_their_and_idle_nodes_are_tainted() -> None:
     """So a live cluster sees it: an idle node would take what was to go elsewhere."""
-    simulator: Any = FakeSimulator({"ns/a-again": "n3", "ns/b-again": "n3"})
-    rehearsal = Rehearsal(simulator, INSTANCE, frozenset({"idle"}), frozenset({"n3"}))
+    _, asked = tried({"ns/a-again": "n3", "ns/b-again": "n3"}, A, B)
 
-    rehearsal.of([A, B])
-
-    (asked,) = simulator.asked
-    assert [pod["metadata"]["name"] for pod in asked.pods] == [
-        "a", "b", "waits", "a-again", "b-again",
-    ]  # fmt: skip
+    names = [pod["metadata"]["name"] for pod in asked.pods]
+    assert names == ["a", "b", "waits", "a-again", "b-again"]
+    # A controller makes it anew: without a node, an identity or a state.
+    metadata = {"namespace": "ns", "name": "a-again", "labels": {"app": "a"}}
+    anew = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+    assert asked.pods[3] == anew
     *taints, first, second = asked.changes
     assert [one["node"]["metadata"]["name"] for one in taints] == ["n1", "n2", "idle"]
     assert {one["after"] for one in taints} == {3}
     (taint,) = taints[0]["node"]["spec"]["taints"]
     assert taint == {"key": "stowage.dev/emptying", "effect": "NoSchedule"}
-    assert (first, second) == (
-        {"after": 3, "podGone": "ns/a"},
-        {"after": 4, "podGone": "ns/b"},
-    )
+    assert first == {"after": 3, "podGone": "ns/a"}
+    assert second == {"after": 4, "podGone": "ns/b"}
 
 
 def test_where_nobody_waits_nodes_are_tainted_from_the_start() -> None:
     """Each change of a node makes the scheduler look around, a thousand take long."""
-    simulator: Any = FakeSimulator({"ns/a-again": "n3"})
     nobody = replace(INSTANCE, pods=INSTANCE.pods[:2])
-
-    Rehearsal(simulator, nobody, frozenset({"idle"}), frozenset({"n3"})).of([A])
-
-    (asked,) = simulator.asked
+    _, asked = tried({"ns/a-again": "n3"}, A, instance=nobody)
     tainted = [one["metadata"]["name"] for one in asked.nodes if "spec" in one]
     assert tainted == ["n1", "idle"]
     assert asked.changes == ({"after": 2, "podGone": "ns/a"},)
-
-
-def test_a_replacement_is_the_pod_without_what_only_the_first_one_had() -> None:
-    """Its controller makes it anew: without a node, an identity or a state."""
-    made = replacement(_pod("a", "n1"))
-
-    assert made["spec"] == {}
-    assert made["metadata"] == {
-        "namespace": "ns",
-        "name": "a-again",
-        "labels": {"app": "a"},
-    }
-    assert "status" not in made
 
 
 @pytest.mark.parametrize(
@@ -118,42 +103,106 @@ def test_a_node_fails_that_would_not_be_empty_or_cost_another(
     nodes: dict[str, str | None], failed: set[str]
 ) -> None:
     """What is told to be saved must be saved when it is done."""
-    assert set(rehearsed(nodes, A, B).failed) == failed
-
-
-def _fits(most: int) -> Any:
-    """Return a rehearsal in which the last nodes fail, beyond so many."""
-
-    def rehearse(leaving: Sequence[Leaving]) -> Rehearsed:
-        calls.append(len(leaving))
-        return Rehearsed(
-            {uid: "n" for one in leaving for uid in one.pods},
-            {one.node: "full" for one in leaving[most:]},
-        )
-
-    calls: list[int] = []
-    rehearse.calls = calls  # type: ignore[attr-defined]
-    return rehearse
+    assert set(tried(nodes, A, B)[0].failed) == failed
 
 
 WANTED = [Leaving(f"n{number}", (f"p{number}",)) for number in range(10)]
 
 
-@pytest.mark.parametrize("most", [0, 1, 4, 9, 10])
-def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(most: int) -> None:
+@pytest.mark.parametrize(
+    ("most", "ends_s", "calls"),
+    [
+        (0, 100.0, None),
+        (1, 100.0, None),
+        (4, 100.0, None),
+        (9, 100.0, None),
+        (10, 100.0, None),
+        # With no time left, less is proposed, yet nothing that was not tried as it is.
+        (4, -1.0, [10, 4]),
+    ],
+)
+def test_as_many_nodes_are_emptied_as_the_scheduler_finds_places_for(
+    most: int, ends_s: float, calls: list[int] | None
+) -> None:
     """And those with the best gain first."""
-    kept = most_that_holds(_fits(most), WANTED, lambda: 100.0, lambda: 0.0)
+    asked: list[int] = []
+
+    def rehearse(leaving: Sequence[Leaving]) -> Rehearsed:
+        asked.append(len(leaving))
+        return Rehearsed(
+            {uid: "n" for one in leaving for uid in one.pods},
+            {one.node: "full" for one in leaving[most:]},
+        )
+
+    kept = most_that_holds(rehearse, WANTED, lambda: ends_s, lambda: 0.0)
 
     assert list(kept.leaving) == WANTED[:most]
     assert set(kept.targets) == {f"p{number}" for number in range(most)}
     assert set(kept.failed) == {f"n{number}" for number in range(most, 10)}
+    assert calls is None or asked == calls
 
 
-def test_with_no_time_left_the_plan_still_holds() -> None:
-    """Less is proposed then, but nothing that was not tried as it is."""
-    rehearse = _fits(4)
+def gains(prices: list[int], pods: list[int]) -> list[Fraction]:
+    made = pb.Snapshot(pod_classes=[pb.PodClass(id="c")])
+    there = [
+        [f"{node}-{pod}" for pod in range(count)] for node, count in enumerate(pods)
+    ]
+    for number, (price, uids) in enumerate(zip(prices, there, strict=True)):
+        made.nodes.add(name=f"n{number}", hourly_price_micros=price)
+        for uid in uids:
+            made.pods.add(uid=uid, class_id="c", node=f"n{number}", movable=True)
+    known = Gains(made, frozenset(node.name for node in made.nodes))
+    return [known.of(f"n{number}", uids) for number, uids in enumerate(there)]
 
-    kept = most_that_holds(rehearse, WANTED, lambda: -1.0, lambda: 0.0)
 
-    assert list(kept.leaving) == WANTED[:4]
-    assert rehearse.calls == [10, 4]
+@pytest.mark.parametrize(
+    ("prices", "pods", "wanted"),
+    [
+        ([10, 10], [5, 5], [Fraction(1), Fraction(1)]),
+        ([30, 10], [5, 5], [Fraction(3, 2), Fraction(1, 2)]),
+        ([10, 10], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
+        # Without any price, fewer nodes are what is wanted.
+        ([0, 0], [1, 4], [Fraction(5, 2), Fraction(5, 8)]),
+        # Nothing is known to be saved where only others have a price.
+        ([0, 10], [1, 1], [Fraction(0), Fraction(2)]),
+    ],
+)
+def test_gain_is_the_share_of_the_price_over_the_share_of_the_moves(
+    prices: list[int], pods: list[int], wanted: list[Fraction]
+) -> None:
+    """1 is what emptying everything would bring on the average."""
+    assert gains(prices, pods) == wanted
+
+
+@pytest.mark.parametrize(
+    ("deletion_cost", "priority", "cost"),
+    [
+        (0, 0, Fraction(1)),
+        (2**27, 0, Fraction(2)),
+        (0, 2**25, Fraction(2)),
+        (-(2**31), 0, Fraction(1, 10)),
+        (2**26, 2**24, Fraction(2)),
+    ],
+)
+def test_a_pod_costs_more_to_move_the_more_it_matters(
+    deletion_cost: int, priority: int, cost: Fraction
+) -> None:
+    """The numbers are those of Karpenter's own cost of a disruption."""
+    assert cost_of_move(deletion_cost, priority) == cost
+
+
+def test_pods_that_matter_or_are_large_leave_first() -> None:
+    """What is hardest to place goes where there is still most room."""
+    room = pb.Resources(cpu_milli=8, memory_bytes=4)
+    snapshot = pb.Snapshot(nodes=[pb.Node(name="n", allocatable=room)])
+    for name, priority, cpu, memory in (
+        ("small", 0, 1, 1), ("wide", 0, 1, 3), ("broad", 0, 5, 1),
+        ("dear", 9, 1, 1), ("also-small", 0, 1, 1),
+    ):  # fmt: skip
+        asked = pb.Resources(cpu_milli=cpu, memory_bytes=memory)
+        snapshot.pod_classes.add(id=name, priority=priority, requests=asked)
+        snapshot.pods.add(uid=name, name=name, class_id=name, node="n", movable=True)
+
+    turns = Turns(snapshot).of(pod.uid for pod in snapshot.pods)
+
+    assert turns == ("dear", "wide", "broad", "also-small", "small")

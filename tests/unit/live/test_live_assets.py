@@ -25,7 +25,6 @@ def heats() -> list[list[str]]:
 def test_every_script_of_the_folder_is_on_the_page() -> None:
     """A file that is forgotten in the list is a page that does not start."""
     own = {file.name for file in ASSETS.iterdir() if file.name.endswith(".js")}
-
     assert own <= set(SCRIPTS)
 
 
@@ -33,7 +32,6 @@ def test_every_script_of_the_folder_is_on_the_page() -> None:
 def test_the_map_is_read_by_brightness_alone(theme: int, brighter: bool) -> None:
     """Whoever does not see its colours sees the fuller node darker, or lighter."""
     steps = heats()[theme]
-
     assert len(steps) == STEPS
     for one, other in pairwise(steps):
         assert (luminance(other) > luminance(one)) is brighter

@@ -72,12 +72,11 @@ class Browser:
         with self.listening(path, method, **headers) as response:
             return Answer(response.status, response.headers, response.read())
 
-    def get(self, path: str, **headers: str) -> Answer:
-        return self.ask(f"{self.path}{path}", **headers)
+    def get(self, path: str) -> Answer:
+        return self.ask(f"{self.path}{path}")
 
-    def post(self, path: str, **headers: str) -> Answer:
-        own = {"Origin": f"http://{self.host}"}
-        return self.ask(f"{self.path}{path}", "POST", **{**own, **headers})
+    def post(self, path: str) -> Answer:
+        return self.ask(f"{self.path}{path}", "POST", Origin=f"http://{self.host}")
 
     def events(
         self, after: int, **headers: str
@@ -103,14 +102,8 @@ def browser(watch: LiveWatch, plans: RecordingPlans) -> Iterator[Browser]:
         yield Browser(address)
 
 
-@pytest.fixture
-def reader(watch: LiveWatch) -> Iterator[Browser]:
-    with serving(LiveServer(watch, "c")) as address:
-        yield Browser(address)
-
-
-def test_the_address_leads_to_the_page(browser: Browser) -> None:
-    """Whoever has it needs nothing else."""
+def test_the_address_leads_to_the_page_and_what_is_now(browser: Browser) -> None:
+    """Whoever has it needs nothing else; fifty thousand pods are a megabyte packed."""
     answer = browser.get("")
 
     text = answer.body.decode()
@@ -120,75 +113,58 @@ def test_the_address_leads_to_the_page(browser: Browser) -> None:
     assert "connect-src &#39;self&#39;" in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in text
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/now", "/wrong/", "/wrong/now", "/wrong/events"]
-)
-def test_without_the_token_nothing_is_told(browser: Browser, path: str) -> None:
-    """Every process and every page of the machine reaches the port."""
-    answer = browser.ask(path)
-
-    assert answer.status == 403
-    assert b"nodes" not in answer.body
-
-
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
-def test_another_name_for_this_machine_is_refused(browser: Browser, host: str) -> None:
-    """A site may let its own name point here, and then its page is of our origin."""
-    assert browser.get("now", Host=host).status == 403
-
-
-def test_localhost_is_this_machine_too(browser: Browser) -> None:
-    """People write it, and browsers show it."""
-    port = browser.host.partition(":")[2]
-
-    assert browser.get("now", Host=f"localhost:{port}").status == 200
-
-
-@pytest.mark.parametrize(
-    "headers", [{"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "cross-site"}]
-)
-def test_pages_of_other_sites_are_refused(
-    browser: Browser, headers: dict[str, str]
-) -> None:
-    """Even with the token, which may have leaked."""
-    assert browser.get("now", **headers).status == 403
-
-
-def test_an_address_without_its_last_stroke_leads_there(browser: Browser) -> None:
-    """A terminal may cut it off when somebody clicks."""
-    answer = browser.ask(browser.path.removesuffix("/"))
-
-    assert answer.status == 307
-    assert answer.headers["Location"] == browser.path
-
-
-def test_a_link_to_the_page_may_stand_anywhere(browser: Browser) -> None:
-    """A terminal in a browser is another site; what it opens it cannot read."""
-    assert browser.get("", Sec_Fetch_Site="cross-site").status == 200
-
-
-def test_every_answer_forbids_frames_and_keeping(browser: Browser) -> None:
-    """Nor may the token go out as a referrer."""
+    now = browser.get("now").json()
+    assert (now["nodeNames"], now["entries"]) == ([], [0, 0])
+    # Nobody may frame or keep it, nor may the token go out as a referrer.
     for path in ("", "now", "nothing"):
         headers = browser.get(path).headers
         assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
         assert headers["Cache-Control"] == "no-store"
         assert headers["Referrer-Policy"] == "no-referrer"
+    # A terminal may cut the last stroke off when somebody clicks.
+    cut = browser.ask(browser.path.removesuffix("/"))
+    assert (cut.status, cut.headers["Location"]) == (307, browser.path)
 
 
-def test_what_is_now_comes_packed(browser: Browser) -> None:
-    """Fifty thousand pods are five megabytes, and a tenth of that packed."""
-    answer = browser.get("now")
-
-    now = answer.json()
-    assert now["nodeNames"] == []
-    assert now["entries"] == [0, 0]
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        # Every process and every page of the machine reaches the port.
+        ("/", {}, 403),
+        ("/now", {}, 403),
+        ("/wrong/", {}, 403),
+        ("/wrong/now", {}, 403),
+        ("/wrong/events", {}, 403),
+        # A site may let its own name point here, and then its page is of our origin.
+        ("OURS/now", {"Host": "evil.example"}, 403),
+        ("OURS/now", {"Host": "evil.example:80"}, 403),
+        ("OURS/now", {"Host": "127.0.0.1"}, 403),
+        ("OURS/now", {"Host": ""}, 403),
+        ("OURS/now", {"Host": "localhost:PORT"}, 200),
+        # Pages of other sites, even with the token; but a link may stand anywhere.
+        ("OURS/now", {"Origin": "https://evil.example"}, 403),
+        ("OURS/now", {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("OURS/", {"Sec_Fetch_Site": "cross-site"}, 200),
+        # Who asks for a part says for which.
+        ("OURS/events", {}, 400),
+        ("OURS/events?after=x", {}, 400),
+        ("OURS/past?nodes=1", {}, 400),
+    ],
+)
+def test_only_who_was_given_the_address_is_told_anything(
+    browser: Browser, path: str, headers: dict[str, str], status: int
+) -> None:
+    """The token may have leaked, and names of machines can be made up."""
+    port = browser.host.partition(":")[2]
+    sent = {key: value.replace("PORT", port) for key, value in headers.items()}
+    answer = browser.ask(path.replace("OURS", browser.path.removesuffix("/")), **sent)
+    assert answer.status == status
+    assert status != 403 or b"nodes" not in answer.body
+    assert status != 400 or "number" in answer.json()["said"]
 
 
 def test_messages_arrive_as_they_come(browser: Browser, watch: LiveWatch) -> None:
-    """A page that asks again and again would be late."""
+    """A page that asks again would be late; after a cut it says what it has."""
     watch.messages.put(1, b'{"seq":1}')
 
     with browser.events(0) as stream:
@@ -196,66 +172,44 @@ def test_messages_arrive_as_they_come(browser: Browser, watch: LiveWatch) -> Non
         assert _next_message(stream) == (1, {"seq": 1})
         watch.messages.put(2, b'{"seq":2}')
         assert _next_message(stream) == (2, {"seq": 2})
-
-
-def test_a_browser_that_comes_back_gets_what_it_missed(
-    browser: Browser, watch: LiveWatch
-) -> None:
-    """It says itself what it has, after a cut."""
-    for sequence in (1, 2, 3):
-        watch.messages.put(sequence, b'{"seq":%d}' % sequence)
-
+    watch.messages.put(3, b'{"seq":3}')
     with browser.events(0, Last_Event_ID="2") as stream:
         assert _next_message(stream) == (3, {"seq": 3})
-
-
-def test_a_browser_that_missed_too_much_begins_anew(
-    browser: Browser, watch: LiveWatch
-) -> None:
-    """Else it would show a state that never was."""
-    for sequence in range(1, 2000):
+    # One that missed too much begins anew, or it would show a state that never was.
+    for sequence in range(4, 2000):
         watch.messages.put(sequence, b"{}")
-
     assert b"event: again" in browser.get("events?after=5").body
 
 
-@pytest.mark.parametrize("path", ["events", "events?after=x", "past?nodes=1"])
-def test_a_request_that_says_too_little_is_refused(browser: Browser, path: str) -> None:
-    """It says what is missing."""
-    answer = browser.get(path)
-
-    assert answer.status == 400
-    assert "number" in answer.json()["said"]
-
-
-def test_the_page_is_read_only_unless_it_was_asked_for(
-    reader: Browser, plans: RecordingPlans
+@pytest.mark.parametrize(
+    ("asked_for", "why"),
+    [
+        (False, "the page is read-only"),
+        (True, "you may not change plans in this cluster"),
+    ],
+)
+def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
+    watch: LiveWatch, plans: RecordingPlans, *, asked_for: bool, why: str
 ) -> None:
-    """Whoever looks on must not fear to press a button."""
-    rights = reader.get("rights").json()
-
-    assert rights == {"change": False, "why": "the page is read-only"}
-    assert reader.post("plans/one/approve").status == 403
+    """Whoever looks on must not fear to press a button, nor see one that only fails."""
+    control = Control(plans, lambda: False) if asked_for else None
+    with serving(LiveServer(watch, "c", control)) as address:
+        reader = Browser(address)
+        assert reader.get("rights").json() == {"change": False, "why": why}
+        if not asked_for:
+            assert reader.post("plans/one/approve").status == 403
     assert plans.done == []
 
 
-def test_plans_are_approved_and_aborted_by_name(
-    browser: Browser, plans: RecordingPlans
-) -> None:
-    """As the command line does it."""
+def test_plans_are_changed_by_name(browser: Browser, plans: RecordingPlans) -> None:
+    """As the command line does it, and refusals are told in the cluster's own words."""
     assert browser.post("plans/one/approve").status == 200
     assert browser.post("plans/two/abort").status == 200
     assert browser.post("plans/two/delete").status == 404
-
+    refused = browser.post("plans/other/approve")
+    why = {"said": "plan other is Completed"}
+    assert (refused.status, refused.json()) == (409, why)
     assert plans.done == [("approve", "one"), ("abort", "two")]
-
-
-def test_what_the_cluster_refuses_is_told(browser: Browser) -> None:
-    """In its own words."""
-    answer = browser.post("plans/other/approve")
-
-    assert answer.status == 409
-    assert answer.json() == {"said": "plan other is Completed"}
 
 
 @pytest.mark.parametrize(
@@ -272,27 +226,13 @@ def test_only_the_page_itself_changes_plans(
 ) -> None:
     """A form or a link on another page must not be able to."""
     answer = browser.ask(f"{browser.path}plans/one/approve", method, **headers)
-
     assert answer.status in {403, 405}
     assert plans.done == []
-
-
-def test_what_the_viewer_may_do_is_asked_of_the_cluster(watch: LiveWatch) -> None:
-    """A button that can only fail is not shown."""
-    control = Control(RecordingPlans(), lambda: False)
-    with serving(LiveServer(watch, "c", control)) as address:
-        rights = Browser(address).get("rights").json()
-
-    assert rights == {
-        "change": False,
-        "why": "you may not change plans in this cluster",
-    }
 
 
 def test_a_port_that_is_taken_is_named(watch: LiveWatch, browser: Browser) -> None:
     """And another one is suggested."""
     taken = int(browser.host.partition(":")[2])
-
     with (
         pytest.raises(InputError, match=f"port {taken} cannot be had"),
         serving(LiveServer(watch, "c"), taken),

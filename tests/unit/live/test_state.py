@@ -6,9 +6,11 @@ import base64
 from array import array
 from typing import Any
 
+import msgspec
 import pytest
 
 from stowage_testbed.live.history import POD_COLUMNS, POD_ENTRY
+from stowage_testbed.live.plans import MOST_STEPS, PlanLog, see_plan
 from stowage_testbed.live.reading import ENDING, GONE, NOT_TRIED, PLACED, WAITING
 from stowage_testbed.live.state import LiveState
 from stowage_testbed.observe.change import Change, JsonObject, Verb
@@ -19,12 +21,9 @@ NO_ROOM = "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def a_node(name: str, zone: str = "a", *, ready: str = "True") -> JsonObject:
+    labels = {"topology.kubernetes.io/zone": zone}
     return {
-        "metadata": {
-            "name": name,
-            "uid": f"uid-{name}",
-            "labels": {"topology.kubernetes.io/zone": zone},
-        },
+        "metadata": {"name": name, "uid": f"uid-{name}", "labels": labels},
         "spec": {},
         "status": {
             "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
@@ -58,12 +57,19 @@ def begun(*bodies: tuple[str, JsonObject], most: int = 1000) -> LiveState:
     return state
 
 
+def told(state: LiveState, *changes: Change) -> dict[str, Any]:
+    for change in changes:
+        state.take(change)
+    message = state.flush(100)
+    assert message is not None
+    return message
+
+
 def numbers(packed: object) -> array[int]:
     return array("i", base64.b64decode(str(packed)))
 
 
 def pods_of(columns: array[int], names: list[str]) -> dict[str, tuple[int, ...]]:
-    """Return the columns of each pod that has not gone."""
     rows = [
         tuple(columns[at : at + POD_COLUMNS])
         for at in range(0, len(columns), POD_COLUMNS)
@@ -72,7 +78,6 @@ def pods_of(columns: array[int], names: list[str]) -> dict[str, tuple[int, ...]]
 
 
 def replayed(state: LiveState) -> tuple[array[int], list[int]]:
-    """Return the pods at the end of the log, and its moments."""
     past = state.past()
     pods, log = numbers(past["pods"]), numbers(past["podLog"])
     moments = []
@@ -86,111 +91,77 @@ def replayed(state: LiveState) -> tuple[array[int], list[int]]:
 
 
 def test_what_is_there_is_told_by_numbers_and_their_names() -> None:
-    """A browser that opens the page draws it from one answer."""
+    """A browser draws the page from one answer, and an empty bar says why it is."""
+    closed = {**a_node("n2", ready="Unknown"), "spec": {"unschedulable": True}}
     state = begun(
         ("Node", a_node("n1")),
+        ("Node", closed),
         ("Pod", a_pod("web-1", "n1")),
         ("Pod", a_pod("web-2", status=unschedulable())),
+        ("Pod", a_pod("web-3")),
+        ("Pod", a_pod("web-9", "n1", status={"phase": "Succeeded"})),
     )
 
     now = state.now()
 
-    assert now["nodeNames"] == ["n1"]
-    assert now["nodeKinds"] == [
-        ("a", (), {"cpu": 4000, "memory": 8 * 2**30, "pods": 110})
-    ]
-    assert now["podKinds"] == [
-        ("web", 0, {"cpu": 500, "memory": 2**30, "pods": 1}, "default")
-    ]
-    assert now["whys"] == [NO_ROOM]
+    size = {"cpu": 4000, "memory": 8 * 2**30, "pods": 110}
+    assert now["nodeNames"] == ["n1", "n2"]
+    assert now["nodeKinds"] == [("a", (), size), ("a", ("not ready", "cordoned"), size)]
+    asks = {"cpu": 500, "memory": 2**30, "pods": 1}
+    assert now["podKinds"] == [("web", 0, asks, "default")]
+    assert now["whys"] == [NO_ROOM, NOT_TRIED]
     assert pods_of(numbers(now["pods"]), now["podNames"]) == {
         "default/web-1": (0, 0, PLACED, -1),
         "default/web-2": (0, -1, WAITING, 0),
+        "default/web-3": (0, -1, WAITING, 1),
     }
 
 
 def test_a_message_says_only_what_is_new() -> None:
-    """A hundred changes a second must not become a hundred snapshots."""
+    """A hundred changes a second, many of nothing on the page, are no snapshots."""
     state = begun(("Node", a_node("n1")), ("Pod", a_pod("web-1")))
 
-    state.take(changed("Pod", a_pod("web-1", "n1")))
-    first = state.flush(100)
-    state.take(changed("Pod", a_pod("db-1"), Verb.ADDED))
-    second = state.flush(200)
+    first = told(state, changed("Pod", a_pod("web-1", "n1")))
+    second = told(state, changed("Pod", a_pod("db-1"), Verb.ADDED))
+    state.take(changed("Pod", a_pod("web-1", "n1", status={"phase": "Running"})))
+    state.take(changed("Node", a_node("n1")))
 
     assert first == {"seq": 1, "t": 100, "pods": [0, 0, 0, PLACED, -1], "lost": ""}
-    assert second is not None
     assert second["names"] == [(1, "default/db-1")]
     assert [kind[0] for kind in second["podKinds"]] == ["db"]
     assert "whys" not in second, "what a pod not yet tried waits for was named before"
     assert second["pods"] == [1, 1, -1, WAITING, 0]
-
-
-def test_nothing_is_said_of_what_did_not_change() -> None:
-    """A pod's status changes often in ways that the page does not show."""
-    state = begun(("Node", a_node("n1")), ("Pod", a_pod("web-1", "n1")))
-
-    state.take(changed("Pod", a_pod("web-1", "n1", status={"phase": "Running"})))
-    state.take(changed("Node", a_node("n1")))
-
-    assert state.flush(100) is None
+    assert state.flush(300) is None
 
 
 def test_a_pod_that_ends_keeps_its_room_until_it_has_gone() -> None:
-    """The scheduler counts it too."""
-    state = begun(("Node", a_node("n1")), ("Pod", a_pod("web-1", "n1")))
+    """The scheduler counts it too; a pod may be seen before its node."""
+    state = begun(("Pod", a_pod("web-1", "n1")))
+    assert numbers(state.now()["nodes"]).tolist() == [-1]
+    assert told(state, changed("Node", a_node("n1"), Verb.ADDED))["nodes"] == [0, 0]
 
-    ending = a_pod(
-        "web-1", "n1", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}
-    )
-    state.take(changed("Pod", ending))
-    first = state.flush(100)
-    state.take(changed("Pod", ending, Verb.DELETED))
-    second = state.flush(200)
-
-    assert first is not None
-    assert first["pods"] == [0, 0, 0, ENDING, -1]
-    assert second is not None
-    assert second["pods"] == [0, 0, 0, GONE, -1]
-
-
-def test_a_finished_pod_takes_no_room() -> None:
-    """Its containers have ended for good."""
-    state = begun(
-        ("Node", a_node("n1")), ("Pod", a_pod("j", "n1", status={"phase": "Succeeded"}))
-    )
-
-    assert state.now()["podNames"] == []
+    since = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    ending = a_pod("web-1", "n1", metadata=since)
+    for verb, wanted in ((Verb.MODIFIED, ENDING), (Verb.DELETED, GONE)):
+        message = told(state, changed("Pod", ending, verb))
+        assert message["pods"] == [0, 0, 0, wanted, -1]
 
 
 def test_the_log_leads_from_the_beginning_to_now() -> None:
-    """Else the slider would show what never was."""
-    state = begun(
-        ("Node", a_node("n1")), ("Pod", a_pod("web-1")), ("Pod", a_pod("web-2"))
-    )
-    state.take(changed("Pod", a_pod("web-1", "n1")))
-    state.flush(100)
+    """Else the slider would show what never was; messages tell a reader the rest."""
+    pods = (("Pod", a_pod("web-1")), ("Pod", a_pod("web-2")))
+    state = begun(("Node", a_node("n1")), *pods)
+    told(state, changed("Pod", a_pod("web-1", "n1")))
+    nodes_seen, pods_seen = state.now()["entries"]
     state.take(changed("Pod", a_pod("web-2"), Verb.DELETED))
     state.take(changed("Pod", a_pod("web-3", "n1"), Verb.ADDED))
     state.flush(250)
 
-    pods, moments = replayed(state)
+    columns, moments = replayed(state)
 
-    assert pods == numbers(state.now()["pods"])
+    assert columns == numbers(state.now()["pods"])
     assert moments == [100, 250, 250]
-
-
-def test_the_past_ends_where_a_reader_began() -> None:
-    """What came after it has got as messages."""
-    state = begun(("Node", a_node("n1")), ("Pod", a_pod("web-1")))
-    state.take(changed("Pod", a_pod("web-1", "n1")))
-    state.flush(100)
-    nodes, pods = state.now()["entries"]
-    state.take(changed("Pod", a_pod("web-1", "n1"), Verb.DELETED))
-    state.flush(200)
-
-    log = numbers(state.past((nodes, pods))["podLog"])
-
+    log = numbers(state.past((nodes_seen, pods_seen))["podLog"])
     assert log[::POD_ENTRY].tolist() == [100]
 
 
@@ -215,115 +186,138 @@ def test_the_log_has_a_limit_and_stays_whole() -> None:
 
 def test_what_a_new_list_lacks_has_gone() -> None:
     """A watch that was away too long has not told of it."""
-    state = begun(
-        ("Node", a_node("n1")),
-        ("Node", a_node("n2")),
-        ("Pod", a_pod("web-1", "n1")),
-        ("Pod", a_pod("web-2", "n2")),
-    )
-
+    nodes = (("Node", a_node("n1")), ("Node", a_node("n2")))
+    pods = (("Pod", a_pod("web-1", "n1")), ("Pod", a_pod("web-2", "n2")))
+    state = begun(*nodes, *pods)
     state.drop_missing("Node", [changed("Node", a_node("n1"))])
     state.drop_missing("Pod", [changed("Pod", a_pod("web-1", "n1"))])
-    message = state.flush(100)
-
-    assert message is not None
-    assert message["nodes"] == [1, -1]
-    assert message["pods"] == [1, 0, 1, GONE, -1]
-
-
-def test_a_pod_may_be_seen_before_its_node() -> None:
-    """Two watches tell of them, and either may be first."""
-    state = begun(("Pod", a_pod("web-1", "n1")))
-
-    assert numbers(state.now()["nodes"]).tolist() == [-1]
-    state.take(changed("Node", a_node("n1"), Verb.ADDED))
-    message = state.flush(100)
-
-    assert message is not None
-    assert message["nodes"] == [0, 0]
-
-
-def test_a_node_says_what_keeps_pods_away() -> None:
-    """An empty bar has to say why it is empty."""
-    node = a_node("n1", ready="Unknown")
-    state = begun(("Node", {**node, "spec": {"unschedulable": True}}))
-
-    assert state.now()["nodeKinds"][0][1] == ("not ready", "cordoned")
+    message = told(state)
+    assert (message["nodes"], message["pods"]) == ([1, -1], [1, 0, 1, GONE, -1])
 
 
 def test_a_lost_watch_is_told_and_so_is_its_return() -> None:
     """A picture that stands still must not look like a cluster that does."""
     state = begun(("Node", a_node("n1")))
-
-    state.lose("Pod", "connection refused")
-    lost = state.flush(100)
-    state.lose("Pod", "")
-    regained = state.flush(200)
-
-    assert lost is not None
-    assert lost["lost"] == "Pod: connection refused"
-    assert regained is not None
-    assert regained["lost"] == ""
+    for why, lost in (("refused", "Pod: refused"), ("", "")):
+        state.lose("Pod", why)
+        assert told(state)["lost"] == lost
     assert state.flush(300) is None
 
 
-def test_a_pod_that_no_scheduler_tried_says_so() -> None:
-    """It waits for another reason than one that fits nowhere."""
-    state = begun(("Pod", a_pod("web-1")))
-
-    assert state.now()["whys"] == [NOT_TRIED]
-
-
-def test_messages_beyond_measure_lose_their_numbers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_too_many_messages_lose_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A large cluster says the same with other numbers a thousand times a minute."""
     monkeypatch.setattr("stowage_testbed.live.state.MOST_WORDS", 2)
-    pods = [
-        a_pod(f"web-{n}", status=unschedulable(f"0/9 nodes are available: {n} full."))
-        for n in range(5)
-    ]
-
+    said = [f"0/9 nodes are available: {number} full." for number in range(5)]
+    pods = [a_pod(text, status=unschedulable(text)) for text in said]
     state = begun(*(("Pod", pod) for pod in pods))
+    last = "n/n nodes are available: n full."
+    assert state.now()["whys"] == [*said[:2], last]
 
-    assert state.now()["whys"] == [
-        "0/9 nodes are available: 0 full.",
-        "0/9 nodes are available: 1 full.",
-        "n/n nodes are available: n full.",
-    ]
+
+def owned(kind: str, name: str) -> list[dict[str, Any]]:
+    return [{"kind": kind, "name": name, "controller": True}]
 
 
 @pytest.mark.parametrize(
-    ("metadata", "workload"),
+    ("workload", "metadata"),
     [
-        ({"name": "web-7"}, "web"),
-        ({"name": "x", "labels": {"app": "shop"}}, "shop"),
-        ({"name": "x", "labels": {"stowage.dev/workload": "w", "app": "a"}}, "w"),
+        ("web", {"name": "web-7"}),
+        ("shop", {"name": "x", "labels": {"app": "shop"}}),
+        ("w", {"name": "x", "labels": {"stowage.dev/workload": "w", "app": "a"}}),
         (
+            "web",
             {
                 "name": "web-5d4f8c7b9d-x2x4z",
                 "labels": {"pod-template-hash": "5d4f8c7b9d"},
-                "ownerReferences": [
-                    {"kind": "ReplicaSet", "name": "web-5d4f8c7b9d", "controller": True}
-                ],
+                "ownerReferences": owned("ReplicaSet", "web-5d4f8c7b9d"),
             },
-            "web",
         ),
-        (
-            {
-                "name": "x",
-                "ownerReferences": [
-                    {"kind": "Rollout", "name": "canary", "controller": True}
-                ],
-            },
-            "canary",
-        ),
+        ("canary", {"name": "x", "ownerReferences": owned("Rollout", "canary")}),
     ],
 )
-def test_replicas_share_the_name_of_what_brings_them(
-    metadata: dict[str, Any], workload: str
-) -> None:
+def test_replicas_share_one_workload(workload: str, metadata: dict[str, Any]) -> None:
     """Colours are of workloads, and a release of a Deployment is no new one."""
     state = begun(("Pod", a_pod("x", metadata=metadata)))
-
     assert state.now()["podKinds"][0][0] == workload
+
+
+def a_plan(
+    name: str = "one", phase: str = "Proposed", moves: int = 1
+) -> dict[str, Any]:
+    move = {"podUID": "u", "fromNode": "a", "toNode": "b"}
+    return {
+        "metadata": {"name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"executionMode": "DryRun", "trigger": "Manual"},
+        "status": {
+            "phase": phase,
+            "optimal": True,
+            "tiers": [{"priority": 5, "placedBefore": 1, "placed": 2, "upperBound": 3}],
+            "moves": [{**move, "pod": f"d/p{n}"} for n in range(moves)],
+            "protected": [{"reason": "singleton", "pods": 2, "example": "d/x"}],
+        },
+    }
+
+
+def versions(log: PlanLog) -> list[tuple[int, str, Any]]:
+    return [(at, name, msgspec.json.decode(raw)) for at, name, raw in log.past()]
+
+
+def test_a_plan_is_told_with_its_bounds_and_what_was_protected() -> None:
+    """Whoever approves it wants to know how good it is, and whom it spares."""
+    seen = see_plan(a_plan(moves=MOST_STEPS + 10))
+
+    assert seen["tiers"] == [[5, 1, 2, 3, ""]]
+    assert seen["moves"][0] == ["d/p0", "a", "b", ""]
+    assert seen["protected"] == [["singleton", 2, "d/x", ""]]
+    # Nobody reads more, and every change of it is sent again.
+    assert seen["counts"] == [0, MOST_STEPS + 10, 0]
+    assert len(seen["moves"]) == MOST_STEPS
+    new = see_plan({"metadata": {"name": "new"}})
+    assert (new["phase"], new["mode"], new["moves"]) == ("", "DryRun", [])
+
+
+def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:
+    """The slider shows it as it was; a new list may lack it."""
+    log = PlanLog()
+    log.take("one", see_plan(a_plan()))
+    log.take("two", see_plan(a_plan("two")))
+    log.take_new(10)
+    log.take("one", see_plan(a_plan()))
+    assert log.take_new(15) == [], "objects change in ways that the page does not show"
+    log.take("one", see_plan(a_plan(phase="Executing")))
+    log.take("two", None)
+    log.take_new(20)
+    log.keep_only(["two"])
+    news = log.take_new(30)
+
+    assert [(name, bytes(raw)) for name, raw in news] == [("one", b"null")]
+    assert [(at, name, plan and plan["phase"]) for at, name, plan in versions(log)] == [
+        (10, "one", "Proposed"), (10, "two", "Proposed"),
+        (20, "one", "Executing"), (20, "two", None), (30, "one", None),
+    ]  # fmt: skip
+    assert log.now() == []
+
+
+def test_old_versions_go_when_there_is_no_more_room() -> None:
+    """The last one of each plan stays."""
+    log = PlanLog(most_bytes=2000)
+    log.take("other", see_plan(a_plan("other")))
+    log.take_new(0)
+    for step in range(1, 50):
+        log.take("one", see_plan(a_plan(phase=f"step {step}")))
+        log.take_new(step)
+
+    kept = versions(log)
+    assert len(kept) < 8
+    assert kept[-1][2]["phase"] == "step 49"
+    assert "other" in [name for _, name, _ in kept]
+
+
+def test_what_was_before_the_beginning_is_forgotten() -> None:
+    """But for what still held then."""
+    log = PlanLog()
+    for at, phase in ((10, "Pending"), (20, "Solving"), (30, "Proposed")):
+        log.take("one", see_plan(a_plan(phase=phase)))
+        log.take_new(at)
+    log.forget_before(25)
+    assert [at for at, *_ in versions(log)] == [20, 30]

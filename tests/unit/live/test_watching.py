@@ -56,7 +56,6 @@ def watch() -> Iterator[LiveWatch]:
 
 
 def until(watch: LiveWatch, what: str, holds: Callable[[dict[str, Any]], bool]) -> None:
-    """Wait until what is now is as wanted."""
     wait_until(f"the watch {what}", watch.now, holds, timeout_s=HANG_S)
 
 
@@ -94,9 +93,7 @@ def test_an_interruption_is_told_and_so_is_its_end() -> None:
         until(watch, "to be back", lambda now: not now["lost"])
 
 
-def test_plans_are_seen_of_a_chart_that_was_installed_later(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_plans_of_a_later_chart_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody thinks of opening the page anew."""
     monkeypatch.setattr("stowage_testbed.live.watching.LOOK_S", 0.0)
     switches = Switches()
@@ -112,7 +109,6 @@ def test_plans_are_seen_of_a_chart_that_was_installed_later(
 def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
     """Both halves of it are of one moment."""
     text = LiveServer(watch, "c").saved()
-
     data = text.partition('id="data">')[2].partition("</script>")[0]
     seen = json.loads(data)
     assert len(seen["now"]["podNames"]) >= PODS
@@ -120,20 +116,9 @@ def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
     assert "connect-src" not in text
 
 
-def test_only_the_last_messages_are_kept() -> None:
-    """A browser that sleeps must not cost the server its memory."""
+def test_only_the_last_messages_are_kept_and_who_listens_is_told() -> None:
+    """A browser that sleeps, or was closed, must not cost the server its memory."""
     messages = Messages(most=3)
-    for sequence in range(1, 6):
-        messages.put(sequence, b"")
-
-    assert messages.after(5) == []
-    assert [number for number, _ in messages.after(2) or []] == [3, 4, 5]
-    assert messages.after(1) is None
-
-
-def test_who_listens_is_told_until_they_leave() -> None:
-    """A browser that was closed is not remembered."""
-    messages = Messages()
     told: list[int] = []
 
     def tell() -> None:
@@ -142,6 +127,10 @@ def test_who_listens_is_told_until_they_leave() -> None:
     messages.listen(tell)
     messages.put(1, b"")
     messages.leave(tell)
-    messages.put(2, b"")
+    for sequence in range(2, 6):
+        messages.put(sequence, b"")
 
     assert told == [0]
+    assert messages.after(5) == []
+    assert [number for number, _ in messages.after(2) or []] == [3, 4, 5]
+    assert messages.after(1) is None

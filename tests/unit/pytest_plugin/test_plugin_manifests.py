@@ -32,18 +32,14 @@ def test_text_files_folders_and_objects_are_taken_alike(tmp_path: Path) -> None:
     (many / "b.yml").write_text(POD.replace("one", "b"))
     (many / "a.yaml").write_text(POD.replace("one", "a"))
     (many / "README.md").write_text("no manifest")
-
-    given: list[Given] = ["pod.yaml", Path("many"), POD, an_object("Pod", "plain")]
-
-    assert names(given, tmp_path) == ["one", "a", "b", "one", "plain"]
-
-
-def test_a_list_and_several_documents_are_their_items(tmp_path: Path) -> None:
-    """`kubectl get -o yaml` gives the first, Helm the second."""
+    # `kubectl get -o yaml` gives a list, Helm several documents.
     text = f"{POD}---\n---\napiVersion: v1\nkind: List\nitems:\n" + (
         "- {apiVersion: v1, kind: Pod, metadata: {name: two}}\n"
     )
 
+    given: list[Given] = ["pod.yaml", Path("many"), POD, an_object("Pod", "plain")]
+
+    assert names(given, tmp_path) == ["one", "a", "b", "one", "plain"]
     assert names(text, tmp_path) == ["one", "two"]
 
 
@@ -55,7 +51,6 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
         an_object("ConfigMap", "settings"),
         an_object("Namespace", "shop"),
     ]
-
     assert names(given, tmp_path) == ["shop", "urgent", "settings", "pod"]
 
 
@@ -66,43 +61,26 @@ def test_what_others_need_comes_first(tmp_path: Path) -> None:
         (f"{POD}---\napiVersion: v1\nkind: Pod\n", "the text:6: Pod without"),
         ("just words\n", "'just words' is no object"),
         ("a: [\n", "not YAML"),
+        # The question is always where it was looked for.
+        ("nothing.yaml", "FOLDER/nothing.yaml"),
     ],
 )
-def test_what_is_no_manifest_is_reported_with_its_place(
-    text: str, issue: str, tmp_path: Path
-) -> None:
+def test_what_is_no_manifest_is_located(text: str, issue: str, tmp_path: Path) -> None:
     """The server's own answer to these says little."""
-    with pytest.raises(StowageError, match=issue):
+    with pytest.raises(StowageError, match=issue.replace("FOLDER", str(tmp_path))):
         read_manifests(text, tmp_path)
 
 
-def test_a_missing_file_is_reported_with_its_whole_path(tmp_path: Path) -> None:
-    """The question is always where it was looked for."""
-    with pytest.raises(StowageError, match=str(tmp_path / "nothing.yaml")):
-        read_manifests("nothing.yaml", tmp_path)
-
-
 def test_pods_of_controllers_get_the_arms_overrides() -> None:
-    """The same manifests must serve under every scheduler."""
-    deployment = an_object("Deployment", "web") | {
-        "spec": {"template": {"metadata": {}, "spec": {"containers": []}}}
-    }
+    """The same manifests serve under every scheduler; a pod that names one keeps it."""
+    template = {"metadata": {}, "spec": {"containers": []}}
+    web = an_object("Deployment", "web") | {"spec": {"template": template}}
 
-    template = with_overrides_for(deployment, MINE)["spec"]["template"]
+    changed = with_overrides_for(web, MINE)["spec"]["template"]
 
-    assert template["spec"]["schedulerName"] == "mine"
-    assert template["metadata"]["labels"] == {"queue": "a"}
-
-
-def test_a_pod_that_names_a_scheduler_keeps_it() -> None:
-    """A test of two schedulers says who places whom."""
-    pod = an_object("Pod", "one") | {"spec": {"schedulerName": "other"}}
-
-    assert with_overrides_for(pod, MINE) == pod
-
-
-def test_what_has_no_pods_is_not_overridden() -> None:
-    """A ConfigMap has no spec at all."""
-    settings = an_object("ConfigMap", "settings")
-
-    assert with_overrides_for(settings, MINE) == settings
+    assert changed["spec"]["schedulerName"] == "mine"
+    assert changed["metadata"]["labels"] == {"queue": "a"}
+    named = an_object("Pod", "one") | {"spec": {"schedulerName": "other"}}
+    without_pods = an_object("ConfigMap", "settings")
+    for kept in (named, without_pods):
+        assert with_overrides_for(kept, MINE) == kept

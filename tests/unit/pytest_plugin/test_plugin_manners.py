@@ -1,10 +1,8 @@
-"""What an installed plugin adds to the pytest of a project that does not use it."""
+"""What an installed plugin adds to the pytest of a project, which may not use it."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -66,9 +64,7 @@ def test_finds_nothing_else(_stowage_environment):
 
 
 @pytest.mark.parametrize("listing", LISTS)
-def test_every_name_begins_with_that_of_the_project(
-    listing: str, pytester: pytest.Pytester
-) -> None:
+def test_every_name_begins_with_ours(listing: str, pytester: pytest.Pytester) -> None:
     """`apply` or `smoke` may be a name of the project's own."""
 
     def names(*options: str) -> set[str]:
@@ -98,49 +94,103 @@ def test_a_test_without_a_cluster_is_left_alone(pytester: pytest.Pytester) -> No
     result.assert_outcomes(passed=1)
 
 
-def test_the_plugin_is_light() -> None:
-    """Every pytest of the environment pays for what the plugin imports."""
-    code = (
-        "import sys, stowage_testbed.pytest.plugin; "
-        "print([m for m in sys.modules if m.split('.')[0] in "
-        "('kubernetes', 'yaml', 'ortools', 'grpc', 'rich')])"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert answer.stdout.strip() == "[]"
-
-
 def test_options_and_mark_are_explained(pytester: pytest.Pytester) -> None:
-    """Where other projects look for them; who keeps a cluster can get rid of it."""
-    options = pytester.runpytest_inprocess("--help")
-    marks = pytester.runpytest_inprocess("--markers")
-
-    options.stdout.fnmatch_lines(["*--stowage-keep-cluster*"])
-    options.stdout.fnmatch_lines(["*--stowage-reuse*", "*stowage down pytest*"])
-    options.stdout.fnmatch_lines(["*--stowage-results=DIR*"])
-    marks.stdout.fnmatch_lines(["@pytest.mark.stowage(scenario=None*"])
-
-
-def test_the_mark_is_known_to_strict_projects(pytester: pytest.Pytester) -> None:
-    """Many run with --strict-markers."""
+    """Who keeps a cluster can get rid of it; many projects have --strict-markers."""
     pytester.makepyfile(
         "import pytest\n\n"
         '@pytest.mark.stowage(scenario="paper/figure-1")\n'
         "def test_it(): pass\n"
     )
+    options = pytester.runpytest_inprocess("--help")
+    marks = pytester.runpytest_inprocess("--markers")
+    strict = pytester.runpytest_inprocess("--strict-markers", "--collect-only", "-q")
 
-    found = pytester.runpytest_inprocess("--strict-markers", "--collect-only", "-q")
-
-    assert found.ret == 0
+    options.stdout.fnmatch_lines(["*--stowage-keep-cluster*"])
+    options.stdout.fnmatch_lines(["*--stowage-reuse*", "*stowage down pytest*"])
+    options.stdout.fnmatch_lines(["*--stowage-results=DIR*"])
+    marks.stdout.fnmatch_lines(["@pytest.mark.stowage(scenario=None*"])
+    assert strict.ret == 0
 
 
 def test_what_a_test_brings_is_swept_after_it(pytester: pytest.Pytester) -> None:
     """What its own fixtures bring too; what wider ones brought before stays."""
     pytester.makeconftest(FAKE_CLUSTER)
     pytester.makepyfile(SWEPT_TESTS)
-
     result = pytester.runpytest_inprocess("-q", "-p", "no:randomly")
-
     result.assert_outcomes(passed=4)
+
+
+SCENARIO = """\
+name: topic/single
+description: One pod on one node.
+labels: [{label}]
+parameters:
+  replicas: {{type: integer, default: 1, description: Number of pods.}}
+variants:
+  two: {{set: {{replicas: 2}}}}
+nodes:
+  - {{count: 1, cpu: "4", memory: 4G}}
+workload:
+  - {{name: only, replicas: "${{replicas}}", cpu: 100m, memory: 1G}}
+expect:
+  deterministic:
+    placed: ${{replicas}}
+  optimizer:
+    solves: 0
+"""
+
+CONFTEST = "from stowage_testbed.pytest.collection import pytest_collect_file"
+
+
+def collected(
+    pytester: pytest.Pytester, text: str, *arguments: str, opting_in: bool = True
+) -> pytest.RunResult:
+    if opting_in:
+        pytester.makeconftest(CONFTEST)
+    (pytester.mkdir("topic") / "single.yaml").write_text(text)
+    return pytester.runpytest_inprocess("--collect-only", "-q", *arguments)
+
+
+def test_an_invalid_file_is_told_without_a_traceback(pytester: pytest.Pytester) -> None:
+    """The author of a scenario need not read our code to fix it."""
+    result = collected(pytester, SCENARIO.format(label="smoke") + "surprise: 1\n")
+    text = result.stdout.str()
+    assert "single.yaml:17:" in text
+    assert "surprise" in text
+    assert "Traceback" not in text
+    assert "collection.py" not in text
+
+
+DEFAULT, TWO = (f"topic/single.yaml::{name}" for name in ("default", "two"))
+
+
+@pytest.mark.parametrize(
+    ("label", "arguments", "tests"),
+    [
+        ("paper", [], [DEFAULT, TWO]),
+        # A project runs those apart that need a cluster, or only the quick ones.
+        ("smoke", ["-m", "stowage"], [DEFAULT, TWO]),
+        ("smoke", ["-m", "not stowage"], []),
+        ("smoke", ["-m", "stowage(label='smoke')"], [DEFAULT, TWO]),
+        ("smoke", ["-m", "stowage(label='paper')"], []),
+        # `pytest scenarios` must not take hours.
+        ("full", [], []),
+        ("full", ["topic"], []),
+        ("full", ["-m", "stowage(label='full')"], [DEFAULT, TWO]),
+        ("full", ["topic/single.yaml"], [DEFAULT, TWO]),
+        ("full", [TWO], [TWO]),
+    ],
+)
+def test_each_variant_is_a_test_unless_it_takes_long_and_was_not_asked_for(
+    label: str, arguments: list[str], tests: list[str], pytester: pytest.Pytester
+) -> None:
+    """A variant that fails must be named, and be runnable alone."""
+    result = collected(pytester, SCENARIO.format(label=label), *arguments)
+    assert [line for line in result.outlines if "::" in line] == tests
+
+
+def test_without_opting_in_yaml_files_are_left_alone(pytester: pytest.Pytester) -> None:
+    """The plugin is active in every project of the environment."""
+    result = collected(pytester, "not: ours\n", opting_in=False)
+    assert [line for line in result.outlines if "::" in line] == []
+    assert "error" not in result.stdout.str()

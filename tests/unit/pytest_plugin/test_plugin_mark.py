@@ -1,4 +1,4 @@
-"""Which scenario `@pytest.mark.stowage` means."""
+"""Which scenario `@pytest.mark.stowage` means, and whose cluster a session gets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
+from stowage_testbed.base import layout
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.pytest.scenarios import marked_scenario
+from stowage_testbed.pytest.session_cluster import ClusterOptions, session_cluster
 from stowage_testbed.scenario.catalogue import find_shipped_folder
 from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.starter import write_starter
@@ -19,21 +22,14 @@ def meant(tmp_path: Path, scenario: str = "", *words: str, **options: Any) -> Sc
     return marked_scenario(mark, "test_it", tmp_path / "tests", tmp_path)
 
 
-def test_a_file_lies_beside_the_test(tmp_path: Path) -> None:
-    """A test moves with what it needs."""
-    file = write_starter("tests/web", tmp_path)
-
-    assert meant(tmp_path, "web.yaml").path == file
-
-
-def test_a_name_is_the_projects_own_or_one_of_ours(tmp_path: Path) -> None:
-    """As on the command line."""
-    file = write_starter("web/scale-up", tmp_path / "scenarios")
-
-    assert meant(tmp_path, "web/scale-up").path == file
-    assert meant(tmp_path, "paper/figure-1").path == (
-        find_shipped_folder() / "paper" / "figure-1.yaml"
-    )
+def test_files_lie_beside_tests_and_names_are_ours_or_its_own(tmp_path: Path) -> None:
+    """A test moves with what it needs; names are as on the command line."""
+    beside = write_starter("tests/web", tmp_path)
+    own = write_starter("web/scale-up", tmp_path / "scenarios")
+    shipped = find_shipped_folder() / "paper" / "figure-1.yaml"
+    assert meant(tmp_path, "web.yaml").path == beside
+    assert meant(tmp_path, "web/scale-up").path == own
+    assert meant(tmp_path, "paper/figure-1").path == shipped
 
 
 def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> None:
@@ -51,19 +47,60 @@ def test_the_plain_run_is_meant_unless_a_variant_is_named(tmp_path: Path) -> Non
         (("paper/figure-1",), {"variants": "x"}, "unknown argument variants"),
         (("paper/priorities",), {"variant": "x"}, "no variant 'x', there are default"),
         (("paper/*",), {}, "several scenarios"),
+        (("nothing.yaml",), {}, "folder of what names them"),
+        (("paper/figure-11",), {}, "paper/figure-1"),
     ],
 )
 def test_a_mark_that_names_no_one_run_is_explained(
     words: tuple[str, ...], options: dict[str, Any], issue: str, tmp_path: Path
 ) -> None:
-    """It says what to write in its place."""
+    """It says what to write in its place, or names that are close."""
     with pytest.raises(StowageError, match=issue):
         meant(tmp_path, *words, **options)
 
 
-def test_a_missing_scenario_is_reported(tmp_path: Path) -> None:
-    """With the path, or with names that are close."""
-    with pytest.raises(StowageError, match="folder of what names them"):
-        meant(tmp_path, "nothing.yaml")
-    with pytest.raises(StowageError, match="paper/figure-1"):
-        meant(tmp_path, "paper/figure-11")
+pytest_plugins = ["pytester"]
+
+
+def options(
+    *, named: str | None = None, reuse: bool = False, worker: str = "", workers: int = 1
+) -> ClusterOptions:
+    return ClusterOptions(
+        named, keep=False, reuse=reuse, worker=worker, workers=workers
+    )
+
+
+def test_every_worker_has_a_cluster_of_its_own() -> None:
+    """Two workers on one cluster would sweep each other's pods."""
+    names = [options(worker=word).own_name for word in ("", "gw0", "gw1")]
+    assert names == ["pytest", "pytest-gw0", "pytest-gw1"]
+
+
+def test_workers_are_not_given_one_cluster() -> None:
+    """The way to several is in the message."""
+    shared = options(named="mine", worker="gw1", workers=2)
+    with pytest.raises(StowageError, match="--stowage-reuse"):
+        session_cluster(shared).__enter__()
+
+
+def test_a_cluster_in_use_is_left_to_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second pytest in another window must not sweep under the first."""
+    monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+    layout.clusters_folder().mkdir()
+    with (
+        FileLock(layout.clusters_folder() / ".pytest.session"),
+        pytest.raises(StowageError, match="leave --stowage-reuse out"),
+    ):
+        session_cluster(options(reuse=True)).__enter__()
+
+
+def test_a_missing_cluster_is_one_line_of_an_error(pytester: pytest.Pytester) -> None:
+    """Whoever mistypes a name reads one line."""
+    pytester.makepyfile("def test_it(stowage_nodes): pass\n")
+    result = pytester.runpytest_inprocess("--stowage-cluster", "nobodys")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*nobodys*"])
+    assert "Traceback" not in result.stdout.str()
+    assert "listing.py" not in result.stdout.str()

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from amounts import GPU
 from outcomes import a_plan, an_outcome
@@ -30,66 +29,49 @@ def shown(outcome: ScenarioOutcome = OUTCOME) -> str:
     return text.getvalue()
 
 
-def data_of(text: str) -> Any:
-    (found,) = re.findall(
-        r'<script type="application/json" id="data">(.*?)</script>', text
-    )
-    return json.loads(found)
+def shares(said: str, name: str) -> list[str]:
+    lines = [line.split() for line in said.splitlines()]
+    (found,) = [line for line in lines if line[:1] == [name]]
+    return [word for word in found if "%" in word]
 
 
 def test_a_nodes_load_is_shown_before_and_after() -> None:
-    """Pods of 100 milli-cores on nodes of 1,000."""
-    lines = [line.split() for line in shown().splitlines()]
-
-    (first,) = [line for line in lines if line[:1] == ["n1"]]
-    (second,) = [line for line in lines if line[:1] == ["n2"]]
-    assert [word for word in first if "%" in word] == ["20.0%", "10.0%"]
-    assert [word for word in second if "%" in word] == ["0.0%", "10.0%"]
-
-
-def test_every_resource_of_a_node_has_a_line() -> None:
-    """A core that is free says nothing of the GPUs beside it."""
-    outcome = an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4)
-    said = shown(outcome)
-
-    (gpus,) = [line.split() for line in said.splitlines() if line.split()[:1] == [GPU]]
-    assert [word for word in gpus if "%" in word] == ["25.0%", "50.0%"]
-    assert f"{GPU} 25.0% before, 50.0% after" in said
-
-
-def test_pods_that_gained_and_lost_a_node_are_counted() -> None:
-    """One came, one went: the number of those that wait says nothing of it."""
+    """One pod came, one went: the number of those that wait says nothing of it."""
     said = shown()
-
+    # Pods of 100 milli-cores on nodes of 1,000.
+    assert shares(said, "n1") == ["20.0%", "10.0%"]
+    assert shares(said, "n2") == ["0.0%", "10.0%"]
     assert "pods with a node: 2 before, 2 after; waiting: 1 before, 1 after" in said
     assert "pods that were moved: 1" in said
 
 
-def test_the_page_holds_both_states(tmp_path: Path) -> None:
-    """Pod for pod, so that a node can be chosen and read."""
+def test_every_resource_of_a_node_has_a_line() -> None:
+    """A core that is free says nothing of the GPUs beside it."""
+    said = shown(an_outcome(nodes={"a": ["n2"]}, after={"a": ["n2", "n2"]}, gpus=4))
+    assert shares(said, GPU) == ["25.0%", "50.0%"]
+    assert f"{GPU} 25.0% before, 50.0% after" in said
+
+
+def test_the_page_holds_both_states_and_names_stay_text(tmp_path: Path) -> None:
+    """Pod for pod; a workload's name comes from a cluster, not ours to trust."""
     text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
 
-    data = data_of(text)
+    (found,) = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', text
+    )
+    data = json.loads(found)
     assert data["cluster"]["names"] == ["n1", "n2"]
-    placed = [
+    runs = [panel["run"] for panel in data["panels"]]
+    assert [
         sorted(
-            (panel["run"]["kinds"][kind][0], node)
-            for kind, node in zip(
-                panel["run"]["kind"], panel["run"]["node"], strict=True
-            )
+            (run["kinds"][kind][0], node)
+            for kind, node in zip(run["kind"], run["node"], strict=True)
         )
-        for panel in data["panels"]
-    ]
-    assert placed == [
+        for run in runs
+    ] == [
         sorted([("a", 0), ("a", 0), (HOSTILE, -1)]),
         sorted([("a", 1), ("a", -1), (HOSTILE, 0)]),
     ]
-
-
-def test_names_stay_text_on_the_page(tmp_path: Path) -> None:
-    """A workload's name comes from a cluster, which is not ours to trust."""
-    text = write_page(OUTCOME, tmp_path).read_text(encoding="utf-8")
-
     assert "<img" not in text
     assert "&lt;/script&gt;&lt;img" in text
     assert "default-src &#39;none&#39;" in text

@@ -1,20 +1,26 @@
-"""A run shown again from its folder: Markdown, terminal and command line."""
+"""A run shown again from its folder, whole or within the bounds of a page."""
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from outcomes import FAILED, a_run, a_stepped_outcome, an_outcome, saved_bundle
+from rich.console import Console
 from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
+from stowage_testbed.report.junit import make_junit
+from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
+from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.saved import make_saved_run, read_run
 from stowage_testbed.report.showing import write_markdown, write_screen
-from stowage_testbed.run.outcome import ScenarioOutcome
+from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.check import CheckResult
 
 ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
@@ -24,12 +30,11 @@ def saved(folder: Path, *outcomes: ScenarioOutcome) -> Path:
     return saved_bundle(folder, a_run(*outcomes), ENVIRONMENT)
 
 
-def markdown_of(*outcomes: ScenarioOutcome, error: str = "") -> str:
-    return write_markdown(make_saved_run(a_run(*outcomes, error=error), ENVIRONMENT))
+def markdown_of(*outcomes: ScenarioOutcome) -> str:
+    return write_markdown(make_saved_run(a_run(*outcomes), ENVIRONMENT))
 
 
 def edited(folder: Path, **changes: Any) -> Path:
-    """Change the document of a saved run."""
     path = folder / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
     return folder
@@ -58,14 +63,16 @@ def test_a_run_that_passed_says_so_in_its_heading() -> None:
 
 
 REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
+UNSETTLED = an_outcome(settled=False, error="no pod settled within 60 s")
+STOPPED = a_stepped_outcome(error="step 1 failed: nobody came")
+DIFFERS = an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]})
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "error", "said"),
+    ("run", "said"),
     [
         (
-            [an_outcome(checks=(FAILED,)), an_outcome(name="b/c")],
-            "",
+            a_run(an_outcome(checks=(FAILED,)), an_outcome(name="b/c")),
             [
                 "# Stowage: FAILED, 1 of 2 scenario runs passed\n",
                 "| paper/figure-1 | 1 | placed | 3 | 2 | pod c is pending |",
@@ -73,14 +80,10 @@ REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
             ],
         ),
         # Saying everything twice makes the reader look for the difference.
-        ([an_outcome(checks=(REPEATING,))], "", ["figure-1 | 1 | moves | 1 | 2 |\n"]),
+        (a_run(an_outcome(checks=(REPEATING,))), ["figure-1 | 1 | moves | 1 | 2 |\n"]),
         # It has no failed check, and all the same did not pass.
         (
-            [
-                an_outcome(settled=False, error="no pod settled within 60 s"),
-                a_stepped_outcome(error="step 1 failed: nobody came"),
-            ],
-            "",
+            a_run(UNSETTLED, STOPPED),
             [
                 "## Not carried through",
                 "| paper/figure-1 | 1 | no pod settled within 60 s |",
@@ -90,8 +93,7 @@ REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
         ),
         # A scheduler that places otherwise each time passes every single check.
         (
-            [an_outcome(), an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]})],
-            "",
+            a_run(an_outcome(), DIFFERS),
             [
                 "# Stowage: FAILED, 2 of 2 scenario runs passed\n",
                 "| paper/figure-1 | 2 | a | n1 | n2 |",
@@ -101,34 +103,27 @@ REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
         ),
         # Nothing failed, only nothing was run.
         (
-            [],
-            "the cluster did not come up",
+            a_run(error="the cluster did not come up"),
             [
                 "# Stowage: FAILED, 0 of 0 scenario runs passed\n",
                 "the run ended early: the cluster did not come up",
             ],
         ),
     ],
-    ids=["a failed check", "a message that repeats", "broke off", "differ", "no run"],
 )
-def test_what_went_wrong_stands_there(
-    outcomes: list[ScenarioOutcome], error: str, said: list[str]
-) -> None:
+def test_what_went_wrong_stands_there(run: RunOutcome, said: list[str]) -> None:
     """The way to the cause begins with the difference, not with a log."""
-    text = markdown_of(*outcomes, error=error)
-
+    text = write_markdown(make_saved_run(run, ENVIRONMENT))
     assert text.startswith("# Stowage: FAILED, ")
     assert [one for one in said if one not in text] == []
     # A heading with nothing under it looks like a fault of the page.
-    assert ("##" in text) == bool(outcomes)
+    assert ("##" in text) == bool(run.outcomes)
 
 
 def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
     """The path is one of the artefact's, whoever downloads it and wherever to."""
     outcome = an_outcome(variant="mixed", repeat=2, checks=(FAILED,))
-
     folder = saved(tmp_path, outcome)
-
     name = "failed/paper-figure-1-mixed/round-2"
     assert f"| {name} |" in write_markdown(read_run(folder))
     assert (folder / name / "what-failed.txt").is_file()
@@ -139,9 +134,7 @@ def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
     folder = saved(tmp_path, an_outcome(), an_outcome(name="b/c", settled=False))
     document = json.loads((folder / "run.json").read_text())
     document["scenarios"][1]["skipped"] = "no usage is measured on kind"
-
     text = write_markdown(read_run(edited(folder, **document)))
-
     assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed, 1 skipped")
     assert "| b/c | 1 | no usage is measured on kind |" in text
     assert "| b/c | skipped | - |" in text
@@ -164,11 +157,7 @@ def test_names_and_messages_cannot_break_the_table_or_the_page() -> None:
 
 
 def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> None:
-    """What `stowage run` prints is what `stowage report` shows years later.
-
-    The screen says the same without marks; a bundle that was made outside a Git
-    checkout knows no commit.
-    """
+    """What `stowage run` prints is what `stowage report` shows years later."""
     outcomes = (
         an_outcome(after={"a": ["n1"], "b": ["n1"]}),
         a_stepped_outcome(checks=(FAILED,)),
@@ -181,16 +170,13 @@ def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> 
     assert "pod c is pending" in said
     assert "|" not in said
     edited(folder, environment={"source": None})
-    assert "commit" not in write_markdown(read_run(folder))
+    assert "commit" not in write_markdown(read_run(folder)), "made outside a checkout"
 
 
 def test_report_writes_markdown_of_a_run_where_it_is_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file, or the bundle's own, and the step's summary if there is one.
-
-    Standard output is piped on; a line of chatter would be part of the document.
-    """
+    """Standard output is piped on; a line of chatter would be part of the document."""
     folder = saved(tmp_path / "results", an_outcome())
     summary, file = tmp_path / "summary.md", tmp_path / "deep" / "run.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
@@ -205,20 +191,9 @@ def test_report_writes_markdown_of_a_run_where_it_is_wanted(
     assert f"written: {file}" in said
     assert file.read_text() == (folder / "report.md").read_text()
     assert summary.read_text() == 2 * file.read_text()
-
-
-def test_a_comparisons_options_are_refused_for_a_run(tmp_path: Path) -> None:
-    """Silence would be taken for a page that was written."""
-    folder = saved(tmp_path, an_outcome())
-
+    # Silence would be taken for a page that was written.
     with pytest.raises(InputError, match="--html"):
         stowage("report", folder, "--html", tmp_path / "page.html")
-
-
-def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:
-    """The usual mistake is the folder above."""
-    with pytest.raises(InputError, match="printed at its end"):
-        read_run(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -231,9 +206,63 @@ def test_a_folder_without_a_bundle_has_a_way_out(tmp_path: Path) -> None:
 def test_a_broken_document_is_named_with_its_fault(
     tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
-    """Months later it may be of another version."""
+    """It may be of another version, or in the folder below."""
     folder = edited(saved(tmp_path, an_outcome()), **changes)
-
     with pytest.raises(InputError, match=said) as caught:
         read_run(folder)
     assert "run.json" in str(caught.value)
+    with pytest.raises(InputError, match="printed at its end"):
+        read_run(tmp_path)
+
+
+PODS = 50_000
+LEFT_OUT = f"and {PODS - MOST_LINES:,} more; all are in run.json"
+
+
+@pytest.fixture(scope="module")
+def bad() -> RunOutcome:
+    checks = tuple(
+        CheckResult("invariants", False, "kept", "overcommit", f"pod {number}")
+        for number in range(PODS)
+    )
+    return a_run(an_outcome(checks=checks))
+
+
+def test_reports_and_progress_have_the_first_lines_only(bad: RunOutcome) -> None:
+    """Fifty thousand lines in a CI's page of failures, and printed as the run goes."""
+    junit = ET.fromstring(make_junit(bad)).find(".//failure")  # noqa: S314 - our own
+    stream = io.StringIO()
+    LiveProgress(Console(file=stream, width=200)).scenario_ended(bad.outcomes[0])
+
+    assert junit is not None
+    for text in (junit.text or "", stream.getvalue()):
+        lines = text.splitlines()
+        assert MOST_LINES <= len(lines) < MOST_LINES + 10
+        assert lines[-1].strip() == LEFT_OUT
+
+
+def test_a_saved_run_is_cut_but_kept_whole(tmp_path: Path, bad: RunOutcome) -> None:
+    """The page is for reading, the document for everything else."""
+    folder = saved_bundle(tmp_path, bad)
+    run = read_run(folder)
+    for text in (write_markdown(run), write_screen(run)):
+        assert LEFT_OUT in text
+        assert len(text.splitlines()) < 2 * MOST_LINES
+    (scenario,) = json.loads((folder / "run.json").read_text())["scenarios"]
+    assert len(scenario["checks"]) == PODS
+
+
+def test_a_cell_that_names_every_node_is_cut() -> None:
+    """Rounds that differ have a node for each of a workload's pods."""
+    rounds = [
+        an_outcome(
+            repeat=repeat,
+            nodes={"a": [f"node-{one + repeat}" for one in range(PODS)], "b": ["n1"]},
+        )
+        for repeat in (1, 2)
+    ]
+    run = a_run(*rounds)
+
+    for text in (make_junit(run), write_markdown(make_saved_run(run, {}))):
+        assert "characters; all are in run.json" in text
+        assert max(map(len, text.splitlines())) < 4 * MOST_CHARACTERS

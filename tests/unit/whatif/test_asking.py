@@ -1,4 +1,4 @@
-"""What is made of the scheduler's and the optimiser's answers."""
+"""What is made of the scheduler's and the optimiser's answers, in how much time."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ from stowage_testbed.simulate import (
     Verification,
 )
 from stowage_testbed.whatif import asking
+from stowage_testbed.whatif.allowance import (
+    LIFTED_SHARE,
+    PLACING_SHARE,
+    SMALL,
+    SURE_SOLVES,
+    Allowance,
+)
 from stowage_testbed.whatif.asking import PlanLimits, findings_of
 from stowage_testbed.whatif.findings import (
     NOT_FOUND,
@@ -49,14 +56,7 @@ INVENTORY = Inventory(({},), PODS, unread=("volumes",))
 class World:
     """A scheduler that refuses the first plans, and an optimiser with one plan.
 
-    Attributes
-    ----------
-    now, after
-        What the scheduler makes of the pods that wait.
-    refusal
-        Its judgement of the first plans.
-    emptying
-        The plan that empties nodes.
+    What the scheduler makes of the pods that wait is ``now`` and ``after`` the plan.
     """
 
     plan: pb.Plan
@@ -138,129 +138,96 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def found(
-    world: World,
-    inventory: Inventory = INVENTORY,
-    limits: PlanLimits | None = None,
+    world: World, inventory: Inventory = INVENTORY, limits: PlanLimits | None = None
 ) -> Findings:
     return findings_of(inventory, Path("profile"), limits or PlanLimits())
 
 
 def nothing(world: World, *, optimal: bool = False) -> None:
     """Have the optimiser place no pod, since none more can be placed if optimal."""
+    high, all_pods = (0, 1) if optimal else (1, 3)
     tiers = [
-        pb.TierResult(
-            priority=9, placed_before=0, placed=0, upper_bound=0 if optimal else 1
-        ),
-        pb.TierResult(
-            priority=0, placed_before=1, placed=1, upper_bound=1 if optimal else 3
-        ),
+        pb.TierResult(priority=9, placed_before=0, placed=0, upper_bound=high),
+        pb.TierResult(priority=0, placed_before=1, placed=1, upper_bound=all_pods),
     ]
     world.plan = pb.Plan(optimal=optimal, tiers=tiers)
 
 
-def test_a_move_says_how_many_pods_of_which_priority_it_admits(world: World) -> None:
-    """A move alone says nothing of what it is good for."""
-    assert found(world).moves == (Move("ns/home", "n1", "n2", 2, 9),)
-
-
-def test_gains_are_counted_from_what_is_there(world: World) -> None:
-    """The plan's curve counts all pods with a node, which nobody gained."""
-    assert found(world).gain_by_moves == ((0, 1), (1, 2))
-    assert found(world).tiers == (Tier(9, 0, 1, 1), Tier(0, 1, 3, 3))
+def test_a_plan_is_told_by_what_its_moves_admit_and_gain(world: World) -> None:
+    """The plan's own curve counts all pods with a node, which nobody gained."""
+    told = found(world)
+    assert told.moves == (Move("ns/home", "n1", "n2", 2, 9),)
+    assert told.gain_by_moves == ((0, 1), (1, 2))
+    assert told.tiers == (Tier(9, 0, 1, 1), Tier(0, 1, 3, 3))
 
 
 def test_what_nodes_cost_is_told_and_which_have_no_price(world: World) -> None:
     """A label may be missing or misspelt: who pays must know."""
     world.snapshot.nodes[0].hourly_price_micros = 384_000
-    world.emptying.nodes_in_use.CopyFrom(
-        pb.NodesInUse(
-            before=1,
-            after=1,
-            price_before_micros=384_000,
-            price_after_micros=384_000,
-            price_lower_bound_micros=192_000,
-        )
-    )
+    in_use = world.emptying.nodes_in_use
+    in_use.before = in_use.after = 1
+    in_use.price_before_micros = in_use.price_after_micros = 384_000
+    in_use.price_lower_bound_micros = 192_000
 
     told = found(world)
 
     assert told.hourly_price == HourlyPrice(384_000, 384_000, 192_000)
-    unknown = "a node without a readable price"
-    assert NotJudged(unknown, "n2") in told.not_judged
-    assert NotJudged(unknown, "n1") not in told.not_judged
+    unpriced = [one for one in told.not_judged if "price" in one.reason]
+    assert unpriced == [NotJudged("a node without a readable price", "n2")]
 
 
-def test_a_refused_plan_is_made_again_and_told(world: World) -> None:
-    """What a plugin of the scheduler refuses is no answer, but worth a line."""
-    world.refused = 1
+def test_a_refused_plan_is_made_again_and_lowers_the_claim(world: World) -> None:
+    """What a plugin refuses within one plan may be right in another."""
+    world.plan.optimal, world.refused = True, 1
 
     told = found(world)
 
-    assert told.fits_after == 2
+    assert (told.fits_after, told.proved) == (2, False)
     assert world.asked[2].forbidden == (("ns/big", "n1"),)
     (pair,) = world.requests[1].snapshot.forbidden_pairs
     assert (pair.class_id, pair.node) == ("high", "n1")
     refusal = NotJudged("a plan that the scheduler's plugins refused", "", "a taint")
     assert told.not_judged == (NotJudged("volumes"), refusal)
+    assert told.proof.not_about == ("1 placement that a plugin refused in one plan",)
 
 
-def test_one_process_of_the_scheduler_at_most_works_beside_the_optimiser(
-    world: World,
-) -> None:
-    """Each holds the whole cluster, and the solver wants the memory too."""
+def test_one_scheduler_at_most_works_beside_the_optimiser(world: World) -> None:
+    """Each holds the whole cluster, as observed, and the solver wants memory too."""
     found(world)
-
     assert world.solved_beside[0] == 1
     assert set(world.solved_beside[1:]) == {0}
+    assert all(question.instance.observed for question in world.asked)
 
 
 def test_the_scheduler_s_own_placement_is_a_plan_too(world: World) -> None:
     """An optimiser that finds nothing in time must not make 1,317 pods none."""
+    best = world.plan
     nothing(world)
     world.now = Continued({"ns/big": "n2"}, {"ns/small": "0/2 nodes are available"})
-
     told = found(world)
-
     assert (told.fits_now, told.fits_after, told.moves) == (1, 1, ())
     (left,) = told.left
     assert (left.workload, left.now) == ("ns/low", "0/2 nodes are available")
 
-
-def test_what_the_scheduler_places_after_the_plan_counts(world: World) -> None:
-    """A pod that no plan may contain fits as things are, and after the plan too."""
-    world.snapshot.pod_classes[1].unsupported.append("volumes")
-    del world.plan.placements[1]
-    world.plan.optimal = True
-    world.now = world.after = Continued({"ns/big": "n2"})
-
-    told = found(world)
-
-    assert (told.fits_now, told.fits_after) == (1, 2)
-    assert told.proved
-
-
-def test_moves_that_gain_nothing_over_things_as_they_are_are_not_told(
-    world: World,
-) -> None:
-    """Who pays for moves wants to know what they buy."""
+    # Moves are measured by what fits without them.
+    world.plan = best
     world.now = Continued({"ns/big": "n2", "ns/small": "n2"})
-
     told = found(world)
-
     assert (told.fits_after, told.moves, told.proved) == (2, (), True)
-
-
-def test_the_curve_begins_with_what_fits_as_things_are(world: World) -> None:
-    """One of two pods needs no move, so the move buys one pod, not two."""
-    world.plan.gain_by_moves[0].placed = 1
+    best.gain_by_moves[0].placed = 1
     world.now = Continued({"ns/big": "n1"})
-
     assert found(world).gain_by_moves == ((0, 1), (1, 2))
 
+    # A pod that no plan may contain fits as things are, and after the plan too.
+    world.snapshot.pod_classes[1].unsupported.append("volumes")
+    del best.placements[1]
+    best.optimal = True
+    world.now = world.after = Continued({"ns/big": "n2"})
+    told = found(world)
+    assert (told.fits_now, told.fits_after, told.proved) == (1, 2, True)
 
-def test_a_plan_that_is_best_of_a_part_is_not_proved_of_the_whole(
-    world: World,
-) -> None:
+
+def test_a_plan_that_is_best_of_a_part_is_not_proved_of_all(world: World) -> None:
     """Each thing left aside lowers the claim, and the claim names it."""
     nothing(world, optimal=True)
     assert found(world).proved
@@ -277,103 +244,62 @@ def test_a_plan_that_is_best_of_a_part_is_not_proved_of_the_whole(
     ]
 
 
-@pytest.mark.parametrize("need", ["ephemeral-volumes", "resource-claims", "pod-group"])
-def test_a_running_pod_that_no_plan_can_describe_narrows_every_claim(
-    world: World, need: str
-) -> None:
-    """No rule of the cluster keeps it: a plan that moves it was never judged."""
+def test_a_running_pod_that_no_plan_describes_narrows_every_claim(world: World) -> None:
+    """A rule keeps a pod whatever plans can describe; who leaves makes room soon."""
     nothing(world, optimal=True)
-    world.snapshot.pod_classes.add(id="needy", namespace="ns", unsupported=[need])
+    world.snapshot.pod_classes.add(id="needy", namespace="ns", unsupported=["claims"])
+    in_use = world.emptying.nodes_in_use
+    in_use.before = in_use.after = in_use.lower_bound = 1
     home = world.snapshot.pods[0]
-    home.class_id, home.movable, home.immovable_reason = "needy", False, "unsupported"
-    world.emptying.nodes_in_use.before = world.emptying.nodes_in_use.after = 1
-    world.emptying.nodes_in_use.lower_bound = 1
+    home.class_id, home.movable = "needy", False
+    for rule in ("daemonset", "opted-out", "disruption-budget"):
+        home.immovable_reason = rule
+        assert found(world).proved
 
+    home.immovable_reason = "terminating"
     told = found(world)
+    assert not told.proved
+    assert "1 pod that is leaving, whose room comes free" in told.proof.not_about
 
+    home.immovable_reason = "unsupported"
+    told = found(world)
     assert not told.proved
     assert told.proof.not_about == (
-        f"1 running pod that no plan could move: it needs {need}",
+        "1 running pod that no plan could move: it needs claims",
     )
     assert {one.verdict for one in told.left} == {OPEN}
     assert told.tiers == (Tier(9, 0, 0, 1), Tier(0, 1, 1, 3))
     assert (told.used_nodes, told.needed_nodes, told.fewest_nodes) == (1, 1, 0)
 
 
-@pytest.mark.parametrize("rule", ["daemonset", "opted-out", "disruption-budget"])
-def test_a_running_pod_that_a_rule_keeps_narrows_no_claim(
-    world: World, rule: str
-) -> None:
-    """It would stay whatever plans could describe."""
-    nothing(world, optimal=True)
-    world.snapshot.pod_classes.add(id="needy", namespace="ns", unsupported=["volumes"])
-    home = world.snapshot.pods[0]
-    home.class_id, home.movable, home.immovable_reason = "needy", False, rule
-
-    assert found(world).proved
-
-
-def test_room_that_pods_are_about_to_leave_is_no_proof_against_others(
-    world: World,
-) -> None:
-    """A pod whose victims are leaving waits for seconds, not for ever."""
-    nothing(world, optimal=True)
-    world.snapshot.pods[0].immovable_reason = "terminating"
-
-    told = found(world)
-
-    assert not told.proved
-    assert "1 pod that is leaving, whose room comes free" in told.proof.not_about
-
-
 def test_a_plan_that_may_break_a_budget_is_not_proved(world: World) -> None:
     """Who may not list budgets sees a cluster without any."""
     world.plan.optimal = True
     assert found(world).proved
-
     unread = replace(INVENTORY, unread=(FURTHER["PodDisruptionBudget"],))
     assert not found(world, unread).proved
-
     listed = found(world, replace(INVENTORY, unread=(NO_BUDGETS,)))
     assert listed.proved
     assert "list no disruption budgets" in listed.proof.about
 
 
-def test_a_placement_that_a_plugin_refused_lowers_the_claim(world: World) -> None:
-    """It was refused within one plan; in another it may be right."""
-    world.plan.optimal, world.refused = True, 1
-
-    told = found(world)
-
-    assert not told.proved
-    assert told.proof.not_about == ("1 placement that a plugin refused in one plan",)
-
-
-def test_a_limit_is_named_where_the_time_is_not_to_blame(world: World) -> None:
+def test_limits_bound_the_plans_and_are_named(world: World) -> None:
     """Those who set --max-moves are not helped by more time."""
-    nothing(world)
-
-    told = found(world, limits=PlanLimits(max_moves=1))
-
-    assert {one.verdict for one in told.left} == {NOT_FOUND}
-    assert told.left[0].reason == "no plan with at most 1 move was found in time"
-    assert told.proof.limits == ("with at most 1 move",)
-
-
-def test_the_limits_of_the_release_bound_the_plans(world: World) -> None:
-    """A plan that the release would never carry out is no answer."""
     release = Release(arguments={"limits": {"maxMoves": 3, "maxPerWorkload": 2}})
-
     found(world, limits=PlanLimits(max_moves=9, release=release))
-
     options = world.requests[0].options
     assert (options.max_moves, options.max_disruptions_per_owner) == (3, 2)
     assert not options.HasField("max_evictions")
 
+    nothing(world)
+    told = found(world, limits=PlanLimits(max_moves=1))
+    assert {one.verdict for one in told.left} == {NOT_FOUND}
+    assert told.left[0].reason == "no plan with at most 1 move was found in time"
+    assert told.left[0].changes[-1] == "the time limit"
+    assert told.proof.limits == ("with at most 1 move",)
 
-def test_a_pod_whose_disruption_is_one_too_many_stays_in_the_next_plan(
-    world: World,
-) -> None:
+
+def test_a_pod_whose_disruption_is_one_too_many_stays_next_time(world: World) -> None:
     """Limits by node and namespace are not in the contract; the scheduler looks."""
     world.refused = 1
     world.refusal = PlanJudgement(
@@ -387,19 +313,10 @@ def test_a_pod_whose_disruption_is_one_too_many_stays_in_the_next_plan(
     assert not world.snapshot.pods[0].immovable_reason
 
 
-def test_pods_of_other_schedulers_are_counted_apart(world: World) -> None:
-    """They vanished without a word."""
-    theirs = {
-        "metadata": {"name": "x", "namespace": "ns"},
-        "spec": {"schedulerName": "volcano"},
-    }
-    told = found(world, replace(INVENTORY, pods=(*PODS, theirs)))
-
-    assert told.elsewhere == (Elsewhere("volcano", 1),)
-
-
 def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -> None:
     """The answer is about all the rest, and whoever reads it must know."""
+    other = {"name": "x", "namespace": "ns"}
+    theirs = {"metadata": other, "spec": {"schedulerName": "volcano"}}
     nameless = Remark("a Pod", "no name")
     world.left_out = (Remark("Pod ns/a", "no node"),)
     world.unknown = (UnknownField("Pod spec.new", 2),)
@@ -407,8 +324,9 @@ def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -
     world.now = world.after = replace(NOTHING, awaiting=waits)
     world.plan.optimal = True
 
-    told = found(world, replace(INVENTORY, left_out=(nameless,)))
+    told = found(world, replace(INVENTORY, pods=(*PODS, theirs), left_out=(nameless,)))
 
+    assert told.elsewhere == (Elsewhere("volcano", 1),)
     assert not told.proved
     subjects = [one.subject for one in told.not_judged if one.reason == "left out"]
     assert subjects == ["a Pod", "Pod ns/a"]
@@ -420,52 +338,75 @@ def test_what_takes_no_part_is_told_by_name_and_lowers_the_claim(world: World) -
     )
 
 
-def test_objects_of_a_cluster_are_said_to_be_observed(world: World) -> None:
-    """Otherwise one that makes no sense costs the whole answer."""
-    found(world)
-    assert all(question.instance.observed for question in world.asked)
+def _never(world: World) -> Inventory:
+    """Have the scheduler refuse an eviction for a pod that never preempts."""
+    world.refused = 1
+    world.refusal = PlanJudgement(False, "unjust-eviction", detail="evicts")
+    never = {**PODS[2], "spec": {"preemptionPolicy": "Never"}}
+    return replace(INVENTORY, pods=(*PODS[:2], never))
 
 
-def _never(name: str) -> Inventory:
-    pods = [
-        {**pod, "spec": {"preemptionPolicy": "Never"}}
-        if pod["metadata"]["name"] == name
-        else pod
-        for pod in PODS
-    ]
-    return replace(INVENTORY, pods=tuple(pods))
-
-
-def test_a_pod_that_never_preempts_does_not_empty_the_answer_for_others(
-    world: World,
-) -> None:
+def test_a_pod_that_never_preempts_leaves_the_answer_for_others(world: World) -> None:
     """The plugin drops it and goes on."""
-    world.refused, world.refusal = (
-        1,
-        PlanJudgement(False, "unjust-eviction", detail="evicts"),
-    )
     world.plan.optimal = True
-
-    told = found(world, _never("big"))
-
+    told = found(world, _never(world))
     assert [pod.uid for pod in world.requests[1].snapshot.pods] == ["home", "small"]
     assert not told.proved
     assert any("preemptionPolicy Never" in one for one in told.proof.not_about)
 
 
-def test_where_nobody_may_preempt_pods_that_run_count_as_no_less_important(
-    world: World,
-) -> None:
+def test_where_nobody_may_preempt_all_pods_are_as_important(world: World) -> None:
     """So it can be proved that no plan without evictions places the pod."""
-    del world.snapshot.pods[1]
-    del world.plan.placements[0]
-    world.refused, world.refusal = (
-        1,
-        PlanJudgement(False, "unjust-eviction", detail="evicts"),
-    )
-
-    found(world, _never("big"))
-
+    del world.snapshot.pods[1], world.plan.placements[0]
+    found(world, _never(world))
     again = world.requests[1].snapshot
     assert [one.priority for one in again.pod_classes] == [9, 9]
     assert {pod.uid for pod in again.pods} == {"home", "big"}
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is set."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_all_parts_together_take_the_time_that_was_given() -> None:
+    """Each had the whole limit: ten seconds became a minute."""
+    clock = Clock()
+    allowance = Allowance(10.0, SMALL + 1, clock)
+    clock.now += 2.0  # reading
+    for share, later in ((PLACING_SHARE, 4.0), (LIFTED_SHARE, 2.0), (1.0, 2.0)):
+        clock.now = allowance.part(share, later).ends + later / 2
+    assert clock.now <= 10.0
+
+    # Of a part's time each solve gets a share of what is left.
+    clock = Clock()
+    part = Allowance(10.0, SMALL + 1, clock).part(1.0, 0.0)
+    solves = 0
+    while (time_s := part.solve_s()) is not None:
+        clock.now += time_s
+        solves += 1
+    assert clock.now <= 10.0
+    assert solves > 2
+
+
+def test_a_small_cluster_s_answer_is_whole_on_a_busy_machine_too() -> None:
+    """There the processes take all the time to start, and a refusal takes a solve."""
+    clock = Clock()
+    small, large = (Allowance(2.0, size, clock) for size in (SMALL, SMALL + 1))
+    clock.now += 1.9
+
+    part = small.part(PLACING_SHARE, 0.2)
+    times = []
+    while (time_s := part.solve_s()) is not None:
+        times.append(time_s)
+        clock.now += time_s
+    assert times == [0.2] * SURE_SOLVES
+    clock.now += 20.0
+    assert small.part(1.0, 5.0).solve_s() is not None
+    assert large.part(1.0, 5.0).solve_s() is None
+    assert large.part(PLACING_SHARE, 5.0).solve_s() is not None

@@ -22,28 +22,24 @@ def a_pod(name: str, *, priority: int | None = None, **more: Any) -> dict[str, A
     spec: dict[str, Any] = {"containers": [{"name": "c"}]}
     if priority is not None:
         spec["priority"] = priority
-    return {
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-        **more,
-    }
+    metadata = {"name": name, "namespace": "default"}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, **more}
+
+
+def listed(folder: Path, *items: object, name: str = "all.json") -> Path:
+    file = folder / name
+    file.write_text(json.dumps({"kind": "List", "items": items}))
+    return file
 
 
 def test_pods_come_in_the_order_in_which_the_scheduler_takes_them() -> None:
-    """By priority, then by age: who comes first decides what fits as things are."""
-    old, new = a_pod("b"), a_pod("a")
+    """Who comes first decides what fits as things are; ended pods hold nothing."""
+    old, new = a_pod("b"), a_pod("a", status={"phase": "Running"})
     old["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     new["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
-    found = inventory_of([NODE, new, old, a_pod("urgent", priority=9)])
-    assert [pod["metadata"]["name"] for pod in found.pods] == ["urgent", "b", "a"]
-
-
-def test_pods_that_have_ended_hold_nothing() -> None:
-    """Their nodeName stays, their room does not."""
     ended = [a_pod(name, status={"phase": name}) for name in ("Succeeded", "Failed")]
-    found = inventory_of([NODE, a_pod("a", status={"phase": "Running"}), *ended])
-    assert len(found.pods) == 1
+    found = inventory_of([NODE, new, old, *ended, a_pod("urgent", priority=9)])
+    assert [pod["metadata"]["name"] for pod in found.pods] == ["urgent", "b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -61,11 +57,9 @@ def test_files_are_judged_by_the_scheduler_of_their_nodes(
 ) -> None:
     """Its own, or the newest before it: what a newer one does is no news of today."""
     nodes = [
-        {
-            "kind": "Node",
-            "metadata": {"name": f"n{number}"},
-            "status": {"nodeInfo": {"kubeletVersion": kubelet}},
-        }
+        NODE
+        | {"status": {"nodeInfo": {"kubeletVersion": kubelet}}}
+        | {"metadata": {"name": f"n{number}"}}
         for number, kubelet in enumerate(kubelets)
     ]
     found = inventory_of([*nodes, a_pod("a")])
@@ -76,14 +70,13 @@ def test_what_may_hold_secrets_is_not_kept() -> None:
     """The scheduler has no use for it, and it would lie in memory and in pipes."""
     pod = a_pod("a")
     secret = {"exec": {"command": ["login", "hunter2"]}}
+    probes = ("livenessProbe", "readinessProbe", "startupProbe")
     pod["spec"]["containers"][0] |= {
         "command": ["hunter2"],
         "env": [{"name": "PASSWORD", "value": "hunter2"}],
         "args": ["--password=hunter2"],
         "lifecycle": {"postStart": secret},
-        "livenessProbe": secret,
-        "readinessProbe": secret,
-        "startupProbe": secret,
+        **dict.fromkeys(probes, secret),
         "resources": {"requests": {"cpu": "1"}},
     }
     pod["spec"]["initContainers"] = pod["spec"]["containers"]
@@ -94,12 +87,8 @@ def test_what_may_hold_secrets_is_not_kept() -> None:
         "kubectl.kubernetes.io/last-applied-configuration": "hunter2",
         "other": "kept",
     }
-
-    deployment = {
-        "kind": "Deployment",
-        "metadata": {"name": "d"},
-        "spec": {"replicas": 2, "template": {"spec": pod["spec"]}},
-    }
+    spec = {"replicas": 2, "template": {"spec": pod["spec"]}}
+    deployment = {"kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
 
     found = inventory_of([NODE, pod, deployment])
     (kept,), (whole,) = found.pods, found.objects
@@ -109,20 +98,6 @@ def test_what_may_hold_secrets_is_not_kept() -> None:
     assert kept["spec"]["containers"][0]["resources"]
     assert kept["status"]["containerStatuses"] == [{"resources": {}}]
     assert kept["metadata"]["annotations"] == {"other": "kept"}
-
-
-def test_all_else_is_kept_also_what_nobody_knows_yet() -> None:
-    """A list of what is kept would drop what the next minor's plugins read."""
-    new = {"new": [{"a": 1}]}
-    pod = a_pod("a", status={"new": 1, "containerStatuses": [new]})
-    pod["spec"] |= {"new": new, "containers": [new], "volumes": [{"csi": new}]}
-    pod["metadata"]["new"] = new
-    node = {**NODE, "spec": new, "status": new}
-    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "status": new}
-
-    found = inventory_of([node, pod, volume])
-
-    assert (found.nodes, found.pods, found.objects) == ((node,), (pod,), (volume,))
 
 
 def _filled(path: str) -> Any:
@@ -159,27 +134,20 @@ def test_half_a_cluster_is_refused(objects: list[dict[str, Any]], said: str) -> 
         inventory_of(objects)
 
 
-def test_lists_are_read_whatever_their_kind(tmp_path: Path) -> None:
-    """One of kubectl holds all kinds, one of the API server a single kind."""
-    mixed = tmp_path / "mixed.json"
-    mixed.write_text(json.dumps({"kind": "List", "items": [NODE]}))
-    typed = tmp_path / "typed.json"
-    item = {key: value for key, value in a_pod("a").items() if key != "kind"}
-    typed.write_text(
-        json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [item]})
-    )
-    found = read_files([mixed, typed])
-    assert (len(found.nodes), len(found.pods)) == (1, 1)
-
-
 def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> None:
-    """Budgets that were not read are not kept, and the user must know."""
-    file = tmp_path / "all.json"
-    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a")]}))
-    assert any("disruption budgets" in one for one in read_files([file]).unread)
+    """Budgets that were not read are not kept; devices count where a pod claims one."""
+
+    def unread(*more: dict[str, Any], pod: dict[str, Any]) -> str:
+        return " ".join(read_files([listed(tmp_path, NODE, pod, *more)]).unread)
+
     budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "b"}}
-    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a"), budget]}))
-    assert not any("disruption budgets" in one for one in read_files([file]).unread)
+    claiming = a_pod("a")
+    claiming["spec"]["resourceClaims"] = [{"name": "gpu"}]
+
+    assert "disruption budgets" in unread(pod=a_pod("a"))
+    assert "disruption budgets" not in unread(budget, pod=a_pod("a"))
+    assert "devices" not in unread(pod=a_pod("a"))
+    assert "devices" in unread(pod=claiming)
 
 
 @pytest.mark.parametrize(
@@ -190,21 +158,35 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
         ('{"items": []}', "holds no Kubernetes objects"),
     ],
 )
-def test_a_file_that_is_none_is_refused_with_the_way_to_make_one(
-    tmp_path: Path, text: str, said: str
-) -> None:
-    """Mostly it is the output without -o json."""
+def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    """Mostly it is the output without -o json, or a wrong path."""
     file = tmp_path / "f.json"
     file.write_text(text)
     with pytest.raises(InputError, match=said) as caught:
         read_files([file])
     assert "kubectl get nodes,pods,pdb -A -o json" in str(caught.value)
-
-
-def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
-    """No traceback for a wrong path."""
     with pytest.raises(InputError, match="cannot be read"):
         read_files([tmp_path / "none"])
+
+
+def test_all_else_is_kept_also_what_nobody_knows_yet() -> None:
+    """A list of what is kept would drop what the next minor's plugins read."""
+    new = {"new": [{"a": 1}]}
+    pod = a_pod("a", status={"new": 1, "containerStatuses": [new]})
+    # Limits count volumes, and rules ask of what kind they are, not what is in them.
+    token: dict[str, Any] = {"name": "t", "projected": {"defaultMode": 420}}
+    volumes = [{"name": "c", "persistentVolumeClaim": {"claimName": "x"}}, {"csi": new}]
+    pod["spec"] |= {"new": new, "containers": [new], "volumes": [*volumes, token]}
+    pod["metadata"]["new"] = new
+    node = {**NODE, "spec": new, "status": new}
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "status": new}
+    given = copy.deepcopy(pod)
+    sources = {"defaultMode": 420, "sources": [{"secret": {"name": "s"}}]}
+    given["spec"]["volumes"][2]["projected"] = sources
+
+    found = inventory_of([node, given, volume])
+
+    assert (found.nodes, found.pods, found.objects) == ((node,), (pod,), (volume,))
 
 
 def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
@@ -221,29 +203,13 @@ def test_of_a_nodes_images_those_of_waiting_pods_are_kept() -> None:
     assert kept["status"]["images"] == [{"names": ["mine:latest"]}]
 
 
-def test_volumes_are_kept_without_what_is_in_them() -> None:
-    """Limits count them, and rules ask of what kind they are."""
-    pod = a_pod("a")
-    volumes = [
-        {"name": "c", "persistentVolumeClaim": {"claimName": "x"}},
-        {"name": "d", "csi": {"driver": "secrets.example.com"}},
-        {"name": "t", "projected": {"defaultMode": 420}},
-    ]
-    sources = {"defaultMode": 420, "sources": [{"secret": {"name": "s"}}]}
-    pod["spec"]["volumes"] = [*volumes[:2], {"name": "t", "projected": sources}]
-
-    assert inventory_of([NODE, pod]).pods[0]["spec"]["volumes"] == volumes
-
-
 def test_of_two_with_one_name_the_later_counts(tmp_path: Path) -> None:
     """Files overlap, and the one that is named last was mostly made last."""
-    first, second = tmp_path / "first.json", tmp_path / "second.json"
-    for file, priority in ((first, 1), (second, 2)):
-        items = [NODE, a_pod("a", priority=priority)]
-        file.write_text(json.dumps({"kind": "List", "items": items}))
-
-    found = read_files([first, second])
-
+    files = [
+        listed(tmp_path, NODE, a_pod("a", priority=number), name=f"{number}.json")
+        for number in (1, 2)
+    ]
+    found = read_files(files)
     assert [pod["spec"]["priority"] for pod in found.pods] == [2]
     assert (len(found.nodes), found.left_out) == (1, ())
 
@@ -262,11 +228,7 @@ def test_an_item_that_has_no_name_is_left_out_and_told(
     tmp_path: Path, item: object, subject: str, reason: str
 ) -> None:
     """One odd object must not cost the answer about all others."""
-    file = tmp_path / "all.json"
-    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a"), item]}))
-
-    found = read_files([file])
-
+    found = read_files([listed(tmp_path, NODE, a_pod("a"), item)])
     (left_out,) = found.left_out
     assert left_out.object == subject
     assert reason in left_out.reason
@@ -279,9 +241,7 @@ def test_an_item_that_has_no_name_is_left_out_and_told(
     ["spec", "status", "spec.containers", "spec.priority", "status.images",
      "spec.volumes", "status.containerStatuses", "metadata.annotations"],
 )  # fmt: skip
-def test_whatever_stands_in_a_field_goes_on_to_the_scheduler(
-    path: str, odd: object
-) -> None:
+def test_whatever_is_in_a_field_goes_to_the_scheduler(path: str, odd: object) -> None:
     """It says what it cannot read of an object, and leaves that object out."""
     made: dict[str, Any] = {}
     for one in (a_pod("odd"), {**NODE, "metadata": {"name": "odd"}}):
@@ -295,33 +255,20 @@ def test_whatever_stands_in_a_field_goes_on_to_the_scheduler(
         assert len(found.nodes) + len(found.pods) == 3
 
 
-def test_devices_are_missed_only_where_some_pod_claims_one(tmp_path: Path) -> None:
-    """Hardly any cluster has them, and each word about nothing hides another."""
-    file = tmp_path / "all.json"
-    file.write_text(json.dumps({"kind": "List", "items": [NODE, a_pod("a")]}))
-    assert not any("devices" in one for one in read_files([file]).unread)
-    claiming = a_pod("a")
-    claiming["spec"]["resourceClaims"] = [{"name": "gpu"}]
-    file.write_text(json.dumps({"kind": "List", "items": [NODE, claiming]}))
-    assert any("devices" in one for one in read_files([file]).unread)
-
-
-def test_objects_are_read_from_lists_within_lists(tmp_path: Path) -> None:
-    """Several answers of kubectl are put into one file; items take what is around."""
-    file = tmp_path / "all.json"
-    item = {"metadata": {"name": "d"}}
+def test_objects_are_read_from_lists_of_any_kind_and_in_lists(tmp_path: Path) -> None:
+    """The API server's lists have a kind, which items take; kubectl's hold all."""
+    typed = tmp_path / "typed.json"
+    item = {key: value for key, value in a_pod("a").items() if key != "kind"}
+    typed.write_text(json.dumps({"kind": "PodList", "items": [item]}))
     inner = {
         "kind": "PodDisruptionBudgetList",
         "apiVersion": "policy/v1",
-        "items": [item],
+        "items": [{"metadata": {"name": "d"}}],
     }
-    file.write_text(
-        json.dumps({"kind": "List", "items": [NODE, a_pod("a"), inner]}), "utf-8"
-    )
 
-    (budget,) = read_files([file]).objects
+    found = read_files([listed(tmp_path, NODE, inner), typed])
 
-    assert (budget["kind"], budget["apiVersion"]) == (
-        "PodDisruptionBudget",
-        "policy/v1",
-    )
+    assert (len(found.nodes), len(found.pods)) == (1, 1)
+    (budget,) = found.objects
+    kind = (budget["kind"], budget["apiVersion"])
+    assert kind == ("PodDisruptionBudget", "policy/v1")
