@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from chart_render import Manifest, of_kind, render
+from chart_render import Manifest, of_kind, pod_spec, render
 
 pytestmark = pytest.mark.chart
 
@@ -42,12 +42,7 @@ def test_the_test_uses_the_releases_images_and_meets_the_restricted_standard(
     setting: str,
 ) -> None:
     """A cluster that pulls nothing else must be able to run it."""
-    images = {
-        one["image"]
-        for one in of_kind(render(setting), "Deployment")[0]["spec"]["template"][
-            "spec"
-        ]["containers"]
-    }
+    images = {one["image"] for one in pod_spec(render(setting))["containers"]}
 
     assert container(setting)["image"] in images
     assert container(setting)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
@@ -119,28 +114,25 @@ def port(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
         server.shutdown()
 
 
-def ask(port: int, folder: Path, *metrics: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as the pod does."""
+def ask(port: int, folder: Path, *metrics: str) -> tuple[int, str]:
+    """Run the script as the pod does; return its end and what it says."""
     (folder / "token").write_text("token\n")
     script = container(METRICS)["args"][0].replace(
         "DEADLINE_S = 60.0", "DEADLINE_S = 0"
     )
-    return subprocess.run(
-        [
-            *(sys.executable, "-c", script),
-            *(f"https://127.0.0.1:{port}", str(folder / "token"), *metrics),
-        ],
+    address = (f"https://127.0.0.1:{port}", str(folder / "token"))
+    done = subprocess.run(
+        [sys.executable, "-c", script, *address, *metrics],
         capture_output=True,
         text=True,
         check=False,
     )
+    return done.returncode, done.stderr
 
 
 def test_a_healthy_scheduler_passes(port: int, tmp_path: Path) -> None:
     """Ready, closed to strangers, and open to who has the right."""
-    done = ask(port, tmp_path, "scheduler_pending_pods", "stowage_x")
-
-    assert (done.returncode, done.stderr) == (0, "")
+    assert ask(port, tmp_path, "scheduler_pending_pods", "stowage_x") == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -154,15 +146,15 @@ def test_a_healthy_scheduler_passes(port: int, tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said(port: int, tmp_path: Path, said: str) -> None:
     """`helm test` shows only that the pod failed; its log must say why."""
-    done = ask(port, tmp_path, "scheduler_pending_pods")
+    code, stderr = ask(port, tmp_path, "scheduler_pending_pods")
 
-    assert done.returncode == 1
-    assert said in done.stderr
+    assert code == 1
+    assert said in stderr
 
 
 def test_a_scheduler_that_is_not_there_fails_the_test(tmp_path: Path) -> None:
     """Port 9 is nobody's."""
-    done = ask(9, tmp_path, "scheduler_pending_pods")
+    code, stderr = ask(9, tmp_path, "scheduler_pending_pods")
 
-    assert done.returncode == 1
-    assert "/readyz: 0" in done.stderr
+    assert code == 1
+    assert "/readyz: 0" in stderr
