@@ -50,7 +50,7 @@ def test_nothing_that_needs_the_operator_is_installed_unasked() -> None:
         *(
             (
                 [f"scheduler.metrics.{name}.enabled=true"],
-                rf"metrics\.{name} needs metrics, .* set scheduler\.metrics\.enabled=true",
+                rf"{name} needs metrics, .* set scheduler\.metrics\.enabled=true",
             )
             for name in ("serviceMonitor", "prometheusRule", "dashboard")
         ),

@@ -83,7 +83,7 @@ def request_(tmp_path: Path) -> CompareRequest:
 
 
 def test_words_of_the_command_line_are_read_in_their_order() -> None:
-    """A time has its unit, as a bare number is minutes to one and seconds to another."""
+    """A time has its unit: a bare number is minutes to one and seconds to another."""
     limits = read_limits("equal,own", 500)
 
     assert split_words(" default, stowage,,") == ["default", "stowage"]
