@@ -7,9 +7,7 @@ from collections import Counter
 from google.protobuf.json_format import MessageToDict
 
 from benchmarks.optimizer.library import fill
-from benchmarks.optimizer.record import value_of
 from benchmarks.optimizer.scope import DEFAULT, FULL
-from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode.issues import Issues
 from stowage_optimizer.model.decode.snapshot import decode_snapshot
 from stowage_testbed.instances.case import Case, Family
@@ -75,36 +73,3 @@ def test_a_snapshot_of_the_mix_meets_the_contract() -> None:
     text = str(MessageToDict(snapshot))
     for part in (DISK, DEDICATED, "topologySpread", "requiredPodAntiAffinity"):
         assert part in text
-
-
-def test_filling_never_overfills_and_leaves_only_what_has_no_room() -> None:
-    """The optimiser must find the cluster as a scheduler leaves it."""
-    scenario = Case(Family.LARGE, CELL, 0).scenario(0)
-    (pool,) = scenario.nodes
-    requests = {one.name: one.requests["cpu"] for one in scenario.workload}
-
-    used: Counter[str] = Counter()
-    for pod, node in fill(scenario).items():
-        used[node or ""] += requests[pod.rpartition("-")[0]]
-
-    assert used.pop("") > 0
-    assert set(used) == set(pool.node_names())
-    assert max(used.values()) <= pool.resources["cpu"]
-
-
-def test_the_value_of_a_plan_follows_the_policy() -> None:
-    """Under `strict` an eviction within the priority weighs more than a placement."""
-    snapshot = pb.Snapshot(
-        pod_classes=[pb.PodClass(id="high", priority=2), pb.PodClass(id="low")],
-        pods=[pb.Pod(uid="a", class_id="high"), pb.Pod(uid="b", class_id="low")],
-    )
-    plan = pb.Plan(
-        evictions=[pb.Eviction(pod_uid="b")],
-        tiers=[
-            pb.TierResult(priority=2, placed=1, disruption=0),
-            pb.TierResult(priority=0, placed=1, disruption=3),
-        ],
-    )
-
-    assert value_of(snapshot, plan, strict=True) == ((0, 1, 0), (-1, 1, -3))
-    assert value_of(snapshot, plan, strict=False) == ((0, 1, 0), (0, 1, -3))

@@ -248,17 +248,6 @@ def test_hold_is_as_long_as_the_paper_s_and_the_pods_usage_follows_the_replicas(
     assert steps == [417, 312, 217, 172]
 
 
-def test_the_quick_run_scales_at_once_and_recovers() -> None:
-    """It is the one that others try first."""
-    target = SimulatedHpa(QUICK)
-
-    levels = find(target, QUICK)
-    found = hold(target, QUICK, levels[-1].clients)
-
-    assert levels[-1].clients == 6
-    assert recovery(found, 1) == Recovery("recovered", 10.0)
-
-
 LATE = replace(FULL, find=Find(level_s=5.0))
 """FIND is over before the autoscaler has moved."""
 STUCK = replace(LATE, autoscaling=Autoscaling(max_replicas=10))

@@ -194,35 +194,30 @@ ONE_BOUND = pod_on("a", created=0.0, bound=1.0)
 
 
 @pytest.mark.parametrize(
-    ("pods", "latency", "x", "y"),
+    ("rounds", "latency", "line"),
     [
         (
             [[ONE_BOUND, pod_on("a", created=1.0, bound=4.0)]],
             "t_sched",
-            (1.0, 1.0, 3.0),
-            (0.0, 0.5, 1.0),
+            [(1.0, 0.0), (1.0, 0.5), (3.0, 1.0)],
         ),
-        ([[ONE_BOUND, pod_on(created=0.0)]], "t_sched", (1.0, 1.0), (0.0, 0.5)),
+        ([[ONE_BOUND, pod_on(created=0.0)]], "t_sched", [(1.0, 0.0), (1.0, 0.5)]),
         (
             [[pod_on("a", created=0.0, bound=2.0)], [ONE_BOUND]],
             "t_sched",
-            (1.0, 1.0, 2.0),
-            (0.0, 0.5, 1.0),
+            [(1.0, 0.0), (1.0, 0.5), (2.0, 1.0)],
         ),
-        ([[ONE_BOUND]], "t_ready", (), ()),
+        ([[ONE_BOUND]], "t_ready", []),
     ],
     ids=["climbs", "some never end", "rounds are one sample", "nobody was ready"],
 )
 def test_a_distribution_is_the_empirical_one(
-    pods: list[list[PodRecord]],
-    latency: str,
-    x: tuple[float, ...],
-    y: tuple[float, ...],
+    rounds: list[list[PodRecord]], latency: str, line: list[tuple[float, float]]
 ) -> None:
     """Without those that never end, the scheduler that drops pods would look best."""
-    line = distribution([a_record(one) for one in pods], latency)
+    found = distribution([a_record(pods) for pods in rounds], latency)
 
-    assert (line.x, line.y) == (x, y)
+    assert list(zip(found.x, found.y, strict=True)) == line
 
 
 def test_utilisation_and_waiting_pods_are_lines_over_time() -> None:

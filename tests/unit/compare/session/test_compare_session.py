@@ -129,25 +129,21 @@ def test_what_cannot_be_compared_is_refused(arguments: list[str], said: str) -> 
 THREE, BOTH = ["default", "stowage", "koordinator"], ["own", "equal"]
 
 
-def test_every_arm_runs_once_a_round_and_rounds_follow_each_other() -> None:
-    """Pairs are made of one round; what is interrupted has whole rounds."""
+def test_every_arm_runs_once_a_round_and_none_has_a_place_of_its_own() -> None:
+    """Rounds are pairs, and whoever always came first would find the quiet machine."""
     found = list(make_turns(BOTH, THREE, 4, seed=1))
     numbers = [turn.round_number for turn in found]
-
-    assert len({turn.key for turn in found}) == len(found) == 24
-    assert numbers == sorted(numbers)
-
-
-def test_no_arm_has_a_place_of_its_own_and_a_seed_gives_one_order() -> None:
-    """Whoever always came first would find the quiet machine; resuming goes on."""
     places = Counter(
         (number % 3, turn.arm)
         for number, turn in enumerate(make_turns(["own"], THREE, 3, seed=1))
     )
     orders = {seed: list(make_turns(BOTH, THREE, 2, seed)) for seed in range(20)}
 
+    assert len({turn.key for turn in found}) == len(found) == 24
+    assert numbers == sorted(numbers)
     assert len(places) == 9
     assert set(places.values()) == {1}
+    # An interrupted comparison is resumed as it would have gone on.
     assert orders[3] == list(make_turns(BOTH, THREE, 2, 3))
     assert {order[0].arm for order in orders.values()} == set(THREE)
 
