@@ -114,19 +114,17 @@ def test_readers_get_the_right_to_metrics_and_nothing_else() -> None:
     reader = "scheduler.metrics.readers[0]"
     objects = render(METRICS, f"{reader}.name=prom", f"{reader}.namespace=monitoring")
     named = "ns:stowage:metrics-reader"
-    (role,) = (
-        one
+    roles = {
+        one["metadata"]["name"]: one["rules"]
         for one in of_kind(objects, "ClusterRole")
-        if one["metadata"]["name"] == named
-    )
-    (binding,) = (
-        one
+    }
+    subjects = {
+        one["roleRef"]["name"]: one["subjects"]
         for one in of_kind(objects, "ClusterRoleBinding")
-        if one["roleRef"]["name"] == named
-    )
+    }
 
-    assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
-    assert binding["subjects"] == [
+    assert roles[named] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert subjects[named] == [
         {"kind": "ServiceAccount", "name": "prom", "namespace": "monitoring"}
     ]
     assert len(of_kind(render(METRICS), "ClusterRole")) == 1

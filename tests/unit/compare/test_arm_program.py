@@ -150,10 +150,7 @@ def test_a_program_that_others_can_reach_is_never_ready(address: str) -> None:
     assert answer == (
         f"it listens on {address}:9999, which others can reach; bind it to 127.0.0.1"
     )
-
-
-def test_the_loopback_is_nobody_elses() -> None:
-    """In both families; and a connection to elsewhere is no listening."""
+    # Both families have a loopback, and a connection to elsewhere is no listening.
     assert listens_beyond(a_listener("127.0.0.1", "127.0.0.53", "::1")) == ""
     calling = a_listener("192.0.2.7", status=psutil.CONN_ESTABLISHED)
     assert listens_beyond(calling) == ""

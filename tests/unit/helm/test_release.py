@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
+from types import SimpleNamespace as Fake
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from kubernetes.client import (
-    V1ContainerState,
-    V1ContainerStateRunning,
-    V1ContainerStatus,
-    V1ObjectMeta,
-    V1OwnerReference,
-    V1Pod,
-    V1PodStatus,
-)
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.helm import install
@@ -63,10 +54,7 @@ def test_a_release_serves_once_its_new_pod_is_available_alone(
 @pytest.mark.parametrize(
     ("looks", "found"),
     [
-        (
-            [("new", ended) for ended in range(RESTARTS + 1)],
-            [False] * RESTARTS + [True],
-        ),
+        ([("new", n) for n in range(RESTARTS + 1)], [False] * RESTARTS + [True]),
         # Faults end the old pod's containers often; it goes while the new one comes.
         ([("old", 20), ("old", 20), ("new", 0)], [False] * 3),
     ],
@@ -78,14 +66,11 @@ def test_a_container_that_ends_again_and_again_is_found(
     """Nobody should wait for the whole time limit to learn that it is in vain."""
 
     def pod(uid: str, restarts: int) -> Any:
-        status = SimpleNamespace(name="scheduler", ready=False, restart_count=restarts)
-        return SimpleNamespace(
-            metadata=SimpleNamespace(uid=uid),
-            status=SimpleNamespace(container_statuses=[status]),
-        )
+        one = Fake(name="scheduler", ready=False, restart_count=restarts)
+        return Fake(metadata=Fake(uid=uid), status=Fake(container_statuses=[one]))
 
     newest = iter(looks)
-    release = SimpleNamespace(pods=lambda: [pod(*next(newest))])
+    release = Fake(pods=lambda: [pod(*next(newest))])
     loop = CrashLoop(cast("Release", release))
 
     assert [loop.found() for _ in looks] == found
@@ -147,20 +132,16 @@ def test_a_pod_that_stays_is_shown_with_who_keeps_it_and_what_runs(
 ) -> None:
     """Whether nobody asked it to end or it does not: causes that have two cures."""
     monkeypatch.setattr(install, "_uninstall", lambda release, timeout_s: None)
-    owner = V1OwnerReference(
-        api_version="apps/v1", kind="ReplicaSet", name="scheduler", uid="1"
+    metadata = Fake(
+        name="scheduler-x",
+        deletion_timestamp=told,
+        owner_references=[Fake(kind="ReplicaSet", name="scheduler")],
+        finalizers=None,
     )
-    runs = V1ContainerState(running=V1ContainerStateRunning())
-    container = V1ContainerStatus(
-        name="optimizer", image="", image_id="", ready=True, restart_count=0, state=runs
-    )
-    pod = V1Pod(
-        metadata=V1ObjectMeta(
-            name="scheduler-x", deletion_timestamp=told, owner_references=[owner]
-        ),
-        status=V1PodStatus(phase="Running", container_statuses=[container]),
-    )
-    stuck = SimpleNamespace(name="stuck", pods=lambda: [pod])
+    runs = Fake(name="optimizer", state=Fake(running=object()))
+    status = Fake(phase="Running", container_statuses=[runs])
+    pod = Fake(metadata=metadata, status=status)
+    stuck = Fake(name="stuck", pods=lambda: [pod])
 
     with pytest.raises(WaitTimeoutError) as caught:
         uninstall_release(cast("Release", stuck), timeout_s=0.0)

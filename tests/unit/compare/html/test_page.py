@@ -19,19 +19,11 @@ from comparisons import a_comparison, a_result
 from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
-from stowage_testbed.compare.html.curves import (
-    RECOVERY_LOADS,
-    distribution,
-    loads_of,
-    thinned,
-    utilisation_over_time,
-    waiting_over_time,
-)
-from stowage_testbed.compare.html.data import placements
+from stowage_testbed.compare.html.curves import RECOVERY_LOADS, loads_of, thinned
+from stowage_testbed.compare.html.data import latency_lines, load_lines, placements
 from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS, WIDTH, forest, page
 from stowage_testbed.compare.result import Result
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.metrics.record import PodRecord
 from stowage_testbed.page.offline import PACKAGE as SHARED
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
@@ -190,54 +182,30 @@ def test_every_script_of_the_folder_is_on_the_page() -> None:
     assert {name for name in names if name.endswith(".js")} == set(SCRIPTS)
 
 
-ONE_BOUND = pod_on("a", created=0.0, bound=1.0)
-
-
-@pytest.mark.parametrize(
-    ("rounds", "latency", "line"),
-    [
-        (
-            [[ONE_BOUND, pod_on("a", created=1.0, bound=4.0)]],
-            "t_sched",
-            [(1.0, 0.0), (1.0, 0.5), (3.0, 1.0)],
-        ),
-        ([[ONE_BOUND, pod_on(created=0.0)]], "t_sched", [(1.0, 0.0), (1.0, 0.5)]),
-        (
-            [[pod_on("a", created=0.0, bound=2.0)], [ONE_BOUND]],
-            "t_sched",
-            [(1.0, 0.0), (1.0, 0.5), (2.0, 1.0)],
-        ),
-        ([[ONE_BOUND]], "t_ready", []),
-    ],
-    ids=["climbs", "some never end", "rounds are one sample", "nobody was ready"],
-)
-def test_a_distribution_is_the_empirical_one(
-    rounds: list[list[PodRecord]], latency: str, line: list[tuple[float, float]]
-) -> None:
+def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
     """Without those that never end, the scheduler that drops pods would look best."""
-    found = distribution([a_record(pods) for pods in rounds], latency)
-
-    assert list(zip(found.x, found.y, strict=True)) == line
-
-
-def test_utilisation_and_waiting_pods_are_lines_over_time() -> None:
-    """Two pods of a tenth of all memory each, the second gone before the end."""
-    record = a_record(
+    nodes = [a_node("a", memory=5 * GB), a_node("b", memory=5 * GB)]
+    first = a_record(
         [
             pod_on("a", created=0.0, bound=1.0, memory=GB),
-            pod_on("b", created=0.0, bound=2.0, gone=5.0, memory=GB),
+            pod_on("b", created=0.0, bound=3.0, gone=5.0, memory=GB),
+            pod_on(created=0.0),
         ],
-        nodes=[a_node("a", memory=5 * GB), a_node("b", memory=5 * GB)],
+        nodes=nodes,
     )
-    queue = a_record(
-        [pod_on("a", created=0.0, bound=2.0), pod_on("a", created=1.0, bound=3.0)]
-    )
+    second = a_record([pod_on("a", created=0.0, bound=2.0)], nodes=nodes)
+    result = a_result([first, replace(second, round_number=2)])
 
-    line = utilisation_over_time(record, "memory")
+    together, alone, _ = latency_lines(result)["t_sched"]
+    memory, waiting = (load_lines(result)[name][0] for name in ("memory", "waiting"))
 
-    assert line.x == (0.0, 1.0, 2.0, 5.0, 10.0)
-    assert line.y == pytest.approx((0.0, 0.1, 0.2, 0.1, 0.1))
-    assert waiting_over_time(queue).y == (0.0, 1.0, 2.0, 1.0, 0.0, 0.0)
+    # All rounds are one sample.
+    assert (together["round"], alone["round"]) == (0, 1)
+    assert (together["x"], together["y"]) == ([1, 1, 2, 3], [0, 0.25, 0.5, 0.75])
+    assert (alone["x"], alone["y"]) == ([1, 1, 3], [0, 0.33333, 0.66667])
+    assert not latency_lines(result)["t_ready"][0]["x"]
+    assert (memory["x"], memory["y"]) == ([0, 1, 3, 5, 10], [0, 0.1, 0.2, 0.1, 0.1])
+    assert (waiting["x"], waiting["y"]) == ([0, 0, 1, 3, 10], [0, 3, 2, 1, 1])
 
 
 def test_a_thinned_line_keeps_its_ends() -> None:
@@ -250,10 +218,8 @@ def test_a_thinned_line_keeps_its_ends() -> None:
 def test_a_recovery_is_drawn_from_the_start_of_hold() -> None:
     """FIND ends before the autoscaler has moved, HOLD sees it reach 7, 14, 20."""
     found = hpa_record(replace(FULL, find=Find(level_s=5.0)))
-    record = replace(
-        a_record([ONE_BOUND], window_s=found.hold[-1].end_s - found.hold_start_s),
-        recovery=found,
-    )
+    window_s = found.hold[-1].end_s - found.hold_start_s
+    record = a_record(window_s=window_s, recovery=found)
 
     ready = RECOVERY_LOADS["ready"].line_of(record)
     latency = RECOVERY_LOADS["p99"].line_of(record)
