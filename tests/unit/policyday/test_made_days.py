@@ -9,11 +9,7 @@ from typing import Any
 from stowage_testbed.policyday.arms import find_arm
 from stowage_testbed.policyday.autoscaler import IDLE_S, Autoscaler
 from stowage_testbed.policyday.day import Day, make_day
-from stowage_testbed.policyday.figures import (
-    count_moved_twice,
-    figures_of,
-    used_by_node,
-)
+from stowage_testbed.policyday.figures import figures_of
 from stowage_testbed.policyday.state import nodes_in_use, pods_as_they_may_move
 from stowage_testbed.policyday.trial import Trial, WindowTold
 from stowage_testbed.policyday.windows import Window
@@ -146,71 +142,51 @@ def test_nodes_come_back_when_pods_wait_and_no_more_than_these_need() -> None:
     assert [event["node"]["metadata"]["name"] for event in many] == ["b", "a"]
 
 
-def live(
-    pod: str, node: str, bound_s: float, ended_s: float | None = None, **more: Any
-) -> Life:
-    """Return a pod's life that was bound when it came."""
-    return Life(pod, "kind", bound_s, bound_s, node, ended_s, **more)
+def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> None:
+    """To the cent: an hour of each node in use is its label's price."""
+    room = {"cpu": "4"}
+    daemon = PodCame(
+        t=0, namespace="d", name="x", of="daemon", owner=Owner("DaemonSet", "x")
+    )
+    nodes = (
+        NodeSeen(t=0, name="n", node=Node(room, room, {LABEL: "0.17"})),
+        NodeSeen(t=0, name="m", node=Node(room, room, {LABEL: "no price"})),
+    )
+    day = Trace(Header(1, "2026-01-05T00:00:00Z", "1.37.2"), (*nodes, daemon))
 
+    def live(pod: str, node: str, at_h: float, to_h: float | None, **more: Any) -> Life:
+        end_s = None if to_h is None else to_h * HOUR_S
+        return Life(pod, "kind", at_h * HOUR_S, at_h * HOUR_S, node, end_s, **more)
 
-def test_a_node_is_in_use_while_it_holds_any_pod() -> None:
-    """Two pods at once cost one node, and a gap between two costs none."""
-    lives = [
-        live("d/a", "n", 0, 10),
-        live("d/b", "n", 5, 20),
-        live("d/c", "n", 6, 8),
-        live("d/d", "n", 50),
-        live("d/e", "m", 90),
-        Life("d/waits", "kind", 0.0),
-    ]
-
-    assert used_by_node(lives, 100) == {"n": 70, "m": 10}
-    assert used_by_node(lives, 100, frozenset({"kind"})) == {}
-
-
-def test_a_pod_that_is_moved_again_within_the_cool_down_is_counted() -> None:
-    """The replacement has another name; it is the same pod to its users."""
-    lives = [
-        live("d/a", "n", 0, 100, how="evicted"),
-        live("d/a-again-1", "m", 100, 150, how="evicted", replaces="d/a"),
-        live("d/a-again-2", "n", 150, 900, how="evicted", replaces="d/a"),
-        live("d/b", "n", 0, 110, how="evicted"),
-        live("d/b-again-1", "n", 110, 120, how="succeeded", replaces="d/b"),
-    ]
-
-    assert (count_moved_twice(lives, 60), count_moved_twice(lives, 3600)) == (1, 2)
-
-
-def test_a_node_counts_as_emptied_if_pods_were_moved_off_it_for_good() -> None:
-    """Not if it emptied itself or filled again; one that was needed later did go."""
+    lives = (
+        # Two pods at once cost one node, and a gap between two costs none.
+        live("d/a", "n", 0, 1, how="evicted"),
+        live("d/a-again-1", "n", 0.5, 1.5, how="evicted", replaces="d/a"),
+        live("d/a-again-2", "n", 1.0, 1.2, how="succeeded", replaces="d/a"),
+        live("d/b", "n", 3, None),
+        live("d/c", "m", 3, None),
+        Life("d/waits", "kind", HOUR_S),
+        Life("d/x", "daemon", 0, 0, "m"),
+    )
     told = WindowTold(Window(0, HOUR_S))
     told.used_before = frozenset({"moved-off", "by-itself", "filled-again", "back"})
     told.used_after = frozenset({"filled-again", "back"})
     told.left = ["moved-off", "filled-again", "came-later", "back"]
     told.gone = {"by-itself", "back"}
-
-    assert (told.emptied, told.returned) == ({"moved-off", "back"}, {"back"})
-
-
-def test_a_day_costs_what_its_nodes_in_use_cost() -> None:
-    """To the cent: an hour of each node is its label's price."""
-    room = {"cpu": "4"}
-    day = Trace(
-        Header(1, "2026-01-05T00:00:00Z", "1.37.2"),
-        (
-            NodeSeen(t=0, name="n", node=Node(room, room, {LABEL: "0.17"})),
-            NodeSeen(t=0, name="free", node=Node(room, room, {LABEL: "0"})),
-            PodCame(t=0, namespace="d", name="a", of="kind", owner=Owner("Job", "a")),
-        ),
-    )  # fmt: skip
-    lives = (live("d/a", "n", 0, 2 * HOUR_S), Life("d/waits", "kind", HOUR_S))
     passed = PassedTime(lives, 4 * HOUR_S, 0, 0, 0.0, 0)
 
-    found = figures_of(Trial(find_arm("none"), passed, ()), day, 0)
+    found = figures_of(Trial(find_arm("none"), passed, (told,)), day, HOUR_S)
+    calm = figures_of(Trial(find_arm("none"), passed, ()), day, HOUR_S / 4)
 
-    assert (found.node_hours, found.nodes_mean) == (2, 0.5)
-    assert (found.cost_micros, found.waiting_pod_hours) == (340_000, 3)
-    assert (found.emptied, found.moves, found.moves_per_node) == (0, 0, None)
+    assert (found.node_hours, found.nodes_mean) == (3.5, 0.875)
+    assert (found.cost_micros, found.waiting_pod_hours) == (425_000, 3)
+    # The replacement has another name; it is the same pod to its users.
+    assert (found.moved_twice, calm.moved_twice) == (1, 0)
+    # One that is needed later did go; one that filled again did not, nor one that
+    # emptied itself.
+    assert (found.emptied, found.moves, found.moves_per_node) == (2, 4, 2)
+    assert found.windows[0].returned == 1
+    assert (calm.emptied, calm.moves, calm.moves_per_node) == (0, 0, None)
 
 
 def make_pod(name: str, node: str, **metadata: Any) -> dict[str, Any]:
