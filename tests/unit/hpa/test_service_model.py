@@ -15,6 +15,7 @@ from stowage_testbed.hpa.model.load_window import (
     replicas_needed,
 )
 from stowage_testbed.hpa.model.web_service import (
+    Routing,
     ServiceTime,
     WebService,
     others,
@@ -53,12 +54,10 @@ def test_a_service_time_has_the_known_percentiles() -> None:
     ],
 )
 def test_a_request_meets_as_many_others_as_is_known(
-    routing: str, clients: int, replicas: int, met: tuple[float, ...]
+    routing: Routing, clients: int, replicas: int, met: tuple[float, ...]
 ) -> None:
     """The whole queueing is in it."""
-    found = others(routing, clients, replicas)  # type: ignore[arg-type]
-
-    assert found == pytest.approx(met)
+    assert others(routing, clients, replicas) == pytest.approx(met)
 
 
 @pytest.mark.parametrize(
