@@ -27,7 +27,9 @@ VALUES: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
 def test_a_profile_is_kept_as_its_file_has_it(profile: str) -> None:
     """The files are the single source: tests of the scheduler read them too."""
     file = profile_file(profile)
-    rendered = scheduler_config(render(f"profile={profile}", "rbac.allowPreemption=true"))
+    rendered = scheduler_config(
+        render(f"profile={profile}", "rbac.allowPreemption=true")
+    )
     client = rendered.pop("clientConnection")
     assert client.pop("kubeconfig") == "/etc/stowage/kubeconfig.yaml"
     election = rendered.pop("leaderElection")

@@ -115,8 +115,7 @@ def test_readers_get_the_right_to_metrics_and_nothing_else() -> None:
     objects = render(METRICS, f"{reader}.name=prom", f"{reader}.namespace=monitoring")
     named = "ns:stowage:metrics-reader"
     roles = {
-        one["metadata"]["name"]: one["rules"]
-        for one in of_kind(objects, "ClusterRole")
+        one["metadata"]["name"]: one["rules"] for one in of_kind(objects, "ClusterRole")
     }
     subjects = {
         one["roleRef"]["name"]: one["subjects"]

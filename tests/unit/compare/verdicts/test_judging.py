@@ -72,7 +72,13 @@ def verdict_on(
         # There is no spread to hold it against, however large the difference.
         ((1.0,), (100.0,), {}, SAME, "one round shows no spread"),
         # The mean of pods per node is the same question as how many were placed.
-        ((1, 1.01), (9, 9.01), {"better": "neither"}, "not judged", "neither direction"),
+        (
+            (1, 1.01),
+            (9, 9.01),
+            {"better": "neither"},
+            "not judged",
+            "neither direction",
+        ),
     ],
 )
 def test_a_difference_is_called_if_the_rounds_show_it_and_its_reason_is_given(
