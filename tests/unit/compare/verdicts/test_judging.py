@@ -111,7 +111,8 @@ def test_an_interval_is_that_of_the_textbook() -> None:
     )
     assert (same.low, same.high) == (1.0, 1.0)
     # Values that are steps apart vary by a twelfth of the step's square each.
-    assert (apart.estimate, apart.low) == pytest.approx((1, 1 - 2.484138 / 6**0.5))
+    low = 1 - 2.484138 / 6**0.5
+    assert (apart.estimate, apart.low) == pytest.approx((1, low), abs=1e-6)
 
 
 def test_the_rounds_that_would_show_a_change_are_those_that_the_table_gives() -> None:

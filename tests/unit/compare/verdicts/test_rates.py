@@ -118,8 +118,8 @@ def detection_rate(trial: Trial) -> float:
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(
     ("rounds", "spread", "each_round"),
-    [(2, 0.08, False), (3, 0.08, False), (5, 0.08, False), (12, 0.2, True)],
-    ids=["2", "3", "5", "a look after each of 12"],
+    [(2, 0.08, False), (3, 0.08, False), (5, 0.08, False), (20, 0.2, True)],
+    ids=["2", "3", "5", "a look after each of 20"],
 )
 def test_an_arm_against_itself_is_called_in_one_of_twenty_comparisons(
     noise: str, rounds: int, spread: float, *, each_round: bool
@@ -136,7 +136,7 @@ def test_looks_without_shares_would_call_too_much(
     """Which shows that the test before can fail."""
     monkeypatch.setattr(looking, "share_of_look", lambda _: ERROR_RATE)
 
-    assert called_rate(Trial(12, 0.2, each_round=True), 60, seed=12) > 7 / 60
+    assert called_rate(Trial(20, 0.2, each_round=True), 60, seed=20) > 7 / 60
 
 
 @pytest.mark.parametrize(
