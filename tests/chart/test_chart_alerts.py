@@ -32,19 +32,11 @@ OF_THE_TARGET = {"job", "namespace", "pod", "up"}
 """Labels that the ServiceMonitor's targets have, and the metric of a scrape itself."""
 
 WORDS = {
-    "and",
-    "or",
-    "unless",
-    "by",
-    "without",
-    "on",
-    "ignoring",
-    "le",
-    "bool",
-    "offset",
-}
+    "and", "or", "unless", "by", "without", "on", "ignoring", "le", "bool", "offset",
+}  # fmt: skip
 
 
+@cache
 def own_metrics() -> dict[str, Metric]:
     """Return the scheduler's own metrics, as the reference lists them."""
     return {one.name: one for file in go_files() for one in read(file)}
@@ -53,12 +45,9 @@ def own_metrics() -> dict[str, Metric]:
 @cache
 def stock_metrics() -> dict[str, set[str]]:
     """Return kube-scheduler's metrics and their labels, as Kubernetes lists them."""
-    folder = (
-        go_module("k8s.io/kubernetes@v1.36.3") / "test/instrumentation/documentation"
-    )
-    listed = yaml.load(
-        (folder / "documentation-list.yaml").read_text("utf-8"), yaml.CSafeLoader
-    )
+    file = "test/instrumentation/documentation/documentation-list.yaml"
+    text = (go_module("k8s.io/kubernetes@v1.36.3") / file).read_text("utf-8")
+    listed = yaml.load(text, yaml.CSafeLoader)
     return {
         "_".join(
             one[key] for key in ("namespace", "subsystem", "name") if key in one
@@ -96,29 +85,24 @@ def names_in(expression: str) -> tuple[set[str], set[str]]:
     return metrics, labels
 
 
-@pytest.mark.parametrize(
-    ("place", "expression"), [pytest.param(*one, id=one[0]) for one in expressions()]
-)
-def test_alerts_and_dashboard_read_only_what_the_scheduler_serves(
-    place: str, expression: str
-) -> None:
+def test_alerts_and_dashboard_read_only_what_the_scheduler_serves() -> None:
     """Prometheus takes a misspelt metric or label for one without samples, silently."""
     own, stock = own_metrics(), stock_metrics()
-    metrics, labels = names_in(expression)
-    known = {"le"} | OF_THE_TARGET
-
-    assert metrics, place
-    for name in metrics:
-        base = re.sub(r"_(bucket|sum|count)$", "", name)
-        if name in own:
-            assert own[name].kind != "histogram", f"{name} is a histogram"
-            known |= set(own[name].labels)
-        elif base in own:
-            assert own[base].kind == "histogram", f"{base} is no histogram"
-        else:
-            assert name in PROCESS | OF_THE_TARGET or base in stock, name
-            known |= stock.get(base, set())
-    assert labels <= known, place
+    for place, expression in expressions():
+        metrics, labels = names_in(expression)
+        known = {"le"} | OF_THE_TARGET
+        assert metrics, place
+        for name in metrics:
+            base = re.sub(r"_(bucket|sum|count)$", "", name)
+            if name in own:
+                assert own[name].kind != "histogram", f"{name} is a histogram"
+                known |= set(own[name].labels)
+            elif base in own:
+                assert own[base].kind == "histogram", f"{base} is no histogram"
+            else:
+                assert name in PROCESS | OF_THE_TARGET or base in stock, name
+                known |= stock.get(base, set())
+        assert labels <= known, place
 
 
 def test_alerts_select_by_values_that_the_scheduler_writes() -> None:
@@ -160,45 +144,35 @@ def test_every_alert_is_tested_and_explained() -> None:
         )
 
 
+def promtool(*arguments: str, given: str = "") -> None:
+    done = subprocess.run(
+        [str(tool_path("promtool")), *arguments],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.nightly
 def test_alerts_fire_when_they_should_and_only_then(tmp_path: Path) -> None:
     """Judged by Prometheus's own evaluation, on series written for the purpose."""
     shutil.copyfile(RULES, tmp_path / "rules.yaml")
     shutil.copyfile(TESTS, tmp_path / "alerts.yaml")
 
-    done = subprocess.run(
-        [str(tool_path("promtool")), "test", "rules", str(tmp_path / "alerts.yaml")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    promtool("test", "rules", str(tmp_path / "alerts.yaml"))
 
 
 @pytest.mark.nightly
 def test_names_of_metrics_follow_the_conventions() -> None:
     """Base units, ``_total`` for counters alone: by Prometheus's own linter."""
     own = {one.name: one for one in (*own_metrics().values(), *optimizer_metrics())}
+    ends = {"histogram": ('_bucket{le="+Inf"}', "_sum", "_count")}
     text = "".join(
         f"# HELP {one.name} {one.meaning}\n# TYPE {one.name} {one.kind}\n"
-        + "".join(
-            f"{one.name}{end} 1\n"
-            for end in (
-                ('_bucket{le="+Inf"}', "_sum", "_count")
-                if one.kind == "histogram"
-                else ("",)
-            )
-        )
+        + "".join(f"{one.name}{end} 1\n" for end in ends.get(one.kind, ("",)))
         for one in own.values()
     )
 
-    done = subprocess.run(
-        [str(tool_path("promtool")), "check", "metrics"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
+    promtool("check", "metrics", given=text)

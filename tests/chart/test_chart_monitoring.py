@@ -20,6 +20,7 @@ MONITOR = "scheduler.metrics.serviceMonitor.enabled=true"
 RULE = "scheduler.metrics.prometheusRule.enabled=true"
 DASHBOARD = "scheduler.metrics.dashboard.enabled=true"
 OPERATOR = ("ServiceMonitor", "PrometheusRule")
+ALERTS = (CHART / "rules/alerts.yaml").read_text("utf-8")
 DEFINITIONS = "github.com/prometheus-operator/prometheus-operator"
 
 
@@ -30,6 +31,12 @@ def endpoint(*settings: str) -> Manifest:
     return described
 
 
+def dashboard_of(objects: list[Manifest]) -> Manifest:
+    maps = of_kind(objects, "ConfigMap")
+    (only,) = [one for one in maps if "stowage.json" in one["data"]]
+    return only
+
+
 def test_nothing_that_needs_the_operator_is_installed_unasked() -> None:
     """Helm would fail on a cluster without its CRDs."""
     assert not of_kind(render(), "Service", *OPERATOR)
@@ -38,18 +45,28 @@ def test_nothing_that_needs_the_operator_is_installed_unasked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "name"),
-    [(MONITOR, "serviceMonitor"), (RULE, "prometheusRule"), (DASHBOARD, "dashboard")],
+    ("settings", "said"),
+    [
+        *(
+            (
+                [f"scheduler.metrics.{name}.enabled=true"],
+                rf"{name} needs metrics, .* set scheduler\.metrics\.enabled=true",
+            )
+            for name in ("serviceMonitor", "prometheusRule", "dashboard")
+        ),
+        # A certificate of the scheduler's own making has no authority.
+        (
+            [METRICS, MONITOR, "scheduler.metrics.serviceMonitor.caSecret.name=mine"],
+            r"set scheduler\.tlsSecretName",
+        ),
+    ],
 )
-def test_monitoring_without_metrics_says_what_to_set(setting: str, name: str) -> None:
+def test_a_scrape_that_would_always_fail_says_what_to_set(
+    settings: list[str], said: str
+) -> None:
     """A monitor of a port that refuses every scrape would be down for ever."""
-    with pytest.raises(ChartRefusedError) as refused:
-        render(setting)
-
-    assert (
-        f"scheduler.metrics.{name} needs metrics, which are not served: "
-        "set scheduler.metrics.enabled=true"
-    ) in str(refused.value)
+    with pytest.raises(ChartRefusedError, match=said):
+        render(*settings)
 
 
 def test_the_monitor_reaches_the_schedulers_port_through_the_service() -> None:
@@ -70,14 +87,16 @@ def test_the_monitor_reaches_the_schedulers_port_through_the_service() -> None:
     assert {"name": port["targetPort"], "containerPort": 12345} in scheduler["ports"]
 
 
+SECRETS = (
+    "scheduler.metrics.serviceMonitor.tokenSecret.name=scraper",
+    "scheduler.tlsSecretName=mine",
+    "scheduler.metrics.serviceMonitor.caSecret.name=authority",
+)
+
+
 def test_a_scrape_brings_a_token_over_an_encrypted_connection() -> None:
     """The secure port refuses who does not say who he is."""
-    plain = endpoint()
-    given = endpoint(
-        "scheduler.metrics.serviceMonitor.tokenSecret.name=scraper",
-        "scheduler.tlsSecretName=mine",
-        "scheduler.metrics.serviceMonitor.caSecret.name=authority",
-    )
+    plain, given = endpoint(), endpoint(*SECRETS)
 
     assert (plain["scheme"], plain["path"]) == ("https", "/metrics")
     assert plain["bearerTokenFile"].endswith("/serviceaccount/token")
@@ -90,73 +109,52 @@ def test_a_scrape_brings_a_token_over_an_encrypted_connection() -> None:
     }
 
 
-def test_an_authority_without_a_certificate_is_refused() -> None:
-    """A certificate of the scheduler's own making has none; every scrape would fail."""
-    with pytest.raises(ChartRefusedError, match=r"set scheduler\.tlsSecretName"):
-        endpoint("scheduler.metrics.serviceMonitor.caSecret.name=authority")
-
-
 def test_readers_get_the_right_to_metrics_and_nothing_else() -> None:
     """A scraper is the last one that should be able to do anything."""
     reader = "scheduler.metrics.readers[0]"
     objects = render(METRICS, f"{reader}.name=prom", f"{reader}.namespace=monitoring")
     named = "ns:stowage:metrics-reader"
-    (role,) = [
-        one
-        for one in of_kind(objects, "ClusterRole")
-        if one["metadata"]["name"] == named
-    ]
-    (binding,) = [
-        one
+    roles = {
+        one["metadata"]["name"]: one["rules"] for one in of_kind(objects, "ClusterRole")
+    }
+    subjects = {
+        one["roleRef"]["name"]: one["subjects"]
         for one in of_kind(objects, "ClusterRoleBinding")
-        if one["roleRef"]["name"] == named
-    ]
+    }
 
-    assert role["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
-    assert binding["subjects"] == [
+    assert roles[named] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    assert subjects[named] == [
         {"kind": "ServiceAccount", "name": "prom", "namespace": "monitoring"}
     ]
     assert len(of_kind(render(METRICS), "ClusterRole")) == 1
 
 
-def test_labels_let_the_operator_and_grafana_find_the_objects() -> None:
-    """A Prometheus takes only what its selectors match."""
+def test_objects_are_found_by_their_labels_and_arrive_as_they_were_tested() -> None:
+    """Helm's templates and Prometheus's look alike: none may be taken for another."""
     objects = render(
         METRICS,
-        *(MONITOR, RULE, DASHBOARD),
+        *(MONITOR, RULE, DASHBOARD, "fullnameOverride=mine"),
         "scheduler.metrics.serviceMonitor.labels.release=prom",
         "scheduler.metrics.prometheusRule.labels.release=prom",
     )
-    (dashboard,) = [
-        one for one in of_kind(objects, "ConfigMap") if "stowage.json" in one["data"]
-    ]
+    (rule,) = of_kind(objects, "PrometheusRule")
+    dashboard = dashboard_of(objects)
 
     for one in of_kind(objects, *OPERATOR):
         assert one["metadata"]["labels"]["release"] == "prom"
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
-
-
-def test_alerts_and_dashboard_arrive_as_they_were_tested() -> None:
-    """Helm's templates and Prometheus's look alike: none may be taken for another."""
-    objects = render(METRICS, RULE, DASHBOARD, "fullnameOverride=mine")
-    (rule,) = of_kind(objects, "PrometheusRule")
-    (dashboard,) = [
-        one for one in of_kind(objects, "ConfigMap") if "stowage.json" in one["data"]
-    ]
-
-    written = yaml.safe_load((CHART / "rules/alerts.yaml").read_text("utf-8"))
-    assert rule["spec"] == written
+    assert rule["spec"] == yaml.safe_load(ALERTS)
     shown = json.loads(dashboard["data"]["stowage.json"])
     assert shown == json.loads((CHART / "dashboards/stowage.json").read_text("utf-8"))
 
 
-def test_alerts_know_the_job_that_the_monitor_gives_its_samples() -> None:
+@pytest.mark.parametrize("name", ["stowage", "mine"])
+def test_alerts_know_the_job_that_the_monitor_gives_its_samples(name: str) -> None:
     """Else ``up`` of a release with another name would be nobody's."""
-    for name in ("stowage", "mine"):
-        assert endpoint(f"fullnameOverride={name}")["relabelings"] == [
-            {"targetLabel": "job", "replacement": "stowage"}
-        ]
-    assert 'up{job="stowage"}' in (CHART / "rules/alerts.yaml").read_text("utf-8")
+    assert endpoint(f"fullnameOverride={name}")["relabelings"] == [
+        {"targetLabel": "job", "replacement": "stowage"}
+    ]
+    assert 'up{job="stowage"}' in ALERTS
 
 
 def closed(schema: Any) -> Any:
@@ -171,18 +169,7 @@ def closed(schema: Any) -> Any:
     return inner
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        (),
-        (
-            "scheduler.tlsSecretName=mine",
-            "scheduler.metrics.serviceMonitor.tokenSecret.name=scraper",
-            "scheduler.metrics.serviceMonitor.caSecret.name=authority",
-        ),
-    ],
-    ids=["default", "secrets"],
-)
+@pytest.mark.parametrize("settings", [(), SECRETS], ids=["default", "secrets"])
 @pytest.mark.parametrize("kind", OPERATOR)
 def test_the_operator_takes_its_objects(kind: str, settings: tuple[str, ...]) -> None:
     """Judged by the operator's own definitions; an unknown field would be dropped."""

@@ -7,15 +7,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from chart_render import Manifest, of_kind, render
+from chart_render import Manifest, of_kind, pod_spec, render
 
 pytestmark = pytest.mark.chart
 
 METRICS = "scheduler.metrics.enabled=true"
+READ = ("scheduler_pending_pods", "stowage_x")
 SERVED = "# TYPE scheduler_pending_pods gauge\n# TYPE stowage_x gauge\n"
 
 
@@ -42,12 +44,7 @@ def test_the_test_uses_the_releases_images_and_meets_the_restricted_standard(
     setting: str,
 ) -> None:
     """A cluster that pulls nothing else must be able to run it."""
-    images = {
-        one["image"]
-        for one in of_kind(render(setting), "Deployment")[0]["spec"]["template"][
-            "spec"
-        ]["containers"]
-    }
+    images = {one["image"] for one in pod_spec(render(setting))["containers"]}
 
     assert container(setting)["image"] in images
     assert container(setting)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
@@ -73,17 +70,12 @@ class Scheduler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         known = self.headers.get("Authorization") == "Bearer token"
+        code = 200 if known or self.open else 403
         if self.path == "/readyz":
-            self._answer(self.ready, "ok")
-        elif known or self.open:
-            self._answer(200, self.served)
-        else:
-            self._answer(403, "forbidden")
-
-    def _answer(self, code: int, text: str) -> None:
+            code = self.ready
         self.send_response(code)
         self.end_headers()
-        self.wfile.write(text.encode())
+        self.wfile.write(self.served.encode() if code == 200 else b"forbidden")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
@@ -92,24 +84,18 @@ class Scheduler(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a key and a certificate of its own making, as the scheduler's."""
-    folder = tmp_path_factory.mktemp("certificate")
-    file = folder / "both.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"),
-            *("-subj", "/CN=scheduler", "-keyout", str(file), "-out", f"{folder}/crt"),
-        ],
-        capture_output=True,
-        check=True,
-    )
-    file.write_text(file.read_text() + Path(folder, "crt").read_text())
+    file = tmp_path_factory.mktemp("certificate") / "both.pem"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=scheduler"
+    made = ["-keyout", str(file), "-out", f"{file}.crt"]
+    subprocess.run([*command.split(), *made], capture_output=True, check=True)
+    file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
     return file
 
 
-@pytest.fixture
-def port(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
-    """Serve what the test asks for over TLS; return the port."""
-    handler = type("Handler", (Scheduler,), getattr(request, "param", {}))
+@contextmanager
+def serving(certificate: Path, **answers: object) -> Iterator[int]:
+    """Serve these answers over TLS for the block, and yield the port."""
+    handler = type("Handler", (Scheduler,), answers)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
@@ -119,50 +105,50 @@ def port(certificate: Path, request: pytest.FixtureRequest) -> Iterator[int]:
         server.shutdown()
 
 
-def ask(port: int, folder: Path, *metrics: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as the pod does."""
+def ask(port: int, folder: Path) -> tuple[int, str]:
+    """Run the script as the pod does; return its end and what it says."""
     (folder / "token").write_text("token\n")
     script = container(METRICS)["args"][0].replace(
         "DEADLINE_S = 60.0", "DEADLINE_S = 0"
     )
-    return subprocess.run(
-        [
-            *(sys.executable, "-c", script),
-            *(f"https://127.0.0.1:{port}", str(folder / "token"), *metrics),
-        ],
+    told = (f"https://127.0.0.1:{port}", f"{folder}/token", *READ)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *told],
         capture_output=True,
         text=True,
         check=False,
     )
+    return done.returncode, done.stderr
 
 
-def test_a_healthy_scheduler_passes(port: int, tmp_path: Path) -> None:
+def test_a_healthy_scheduler_passes(certificate: Path, tmp_path: Path) -> None:
     """Ready, closed to strangers, and open to who has the right."""
-    done = ask(port, tmp_path, "scheduler_pending_pods", "stowage_x")
-
-    assert (done.returncode, done.stderr) == (0, "")
+    with serving(certificate) as port:
+        assert ask(port, tmp_path) == (0, "")
 
 
 @pytest.mark.parametrize(
-    ("port", "said"),
+    ("answers", "said"),
     [
         ({"ready": 500}, "/readyz: 500"),
         ({"open": True}, "it must refuse strangers"),
         ({"served": ""}, "/metrics lacks scheduler_pending_pods"),
     ],
-    indirect=["port"],
 )
-def test_what_is_wrong_is_said(port: int, tmp_path: Path, said: str) -> None:
+def test_what_is_wrong_is_said(
+    certificate: Path, tmp_path: Path, answers: dict[str, object], said: str
+) -> None:
     """`helm test` shows only that the pod failed; its log must say why."""
-    done = ask(port, tmp_path, "scheduler_pending_pods")
+    with serving(certificate, **answers) as port:
+        code, stderr = ask(port, tmp_path)
 
-    assert done.returncode == 1
-    assert said in done.stderr
+    assert code == 1
+    assert said in stderr
 
 
 def test_a_scheduler_that_is_not_there_fails_the_test(tmp_path: Path) -> None:
     """Port 9 is nobody's."""
-    done = ask(9, tmp_path, "scheduler_pending_pods")
+    code, stderr = ask(9, tmp_path)
 
-    assert done.returncode == 1
-    assert "/readyz: 0" in done.stderr
+    assert code == 1
+    assert "/readyz: 0" in stderr

@@ -19,28 +19,28 @@ class Row:
     values: tuple[int, ...] = ()
 
 
-def a_journal(folder: Path, *, ends_with: str = "") -> Journal[Row]:
-    """Return a journal of one row, and of what a killed process left of another."""
-    path = folder / "rows.jsonl"
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the file of a journal of one row."""
+    path = tmp_path / "rows.jsonl"
     Journal(path, Row).add(Row("first"))
-    with path.open("a") as file:
-        file.write(ends_with)
-    return Journal(path, Row)
+    return path
 
 
 @pytest.mark.parametrize("rest", ["", "{", '{"name":"', "x" * 3 * BLOCK])
-def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path, rest: str) -> None:
+def test_a_line_that_was_cut_off_spoils_no_other(path: Path, rest: str) -> None:
     """The next record was glued to it, and neither could be read then."""
-    journal = a_journal(tmp_path, ends_with=rest)
+    with path.open("a") as file:
+        file.write(rest)
+    journal = Journal(path, Row)
 
     assert journal.records() == [Row("first")]
     journal.add(Row("second", (1, 2)))
     assert journal.records() == [Row("first"), Row("second", (1, 2))]
 
 
-def test_a_journal_whose_first_line_was_cut_off_begins_anew(tmp_path: Path) -> None:
+def test_a_journal_whose_first_line_was_cut_off_begins_anew(path: Path) -> None:
     """The very first write may be the one that is cut."""
-    path = tmp_path / "rows.jsonl"
     path.write_text('{"name"')
     journal = Journal(path, Row)
 
@@ -56,7 +56,7 @@ def test_a_record_is_on_disk_when_it_is_written_down(
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
 
-    a_journal(tmp_path)
+    Journal(tmp_path / "rows.jsonl", Row).add(Row("first"))
 
     assert synced == [(tmp_path / "rows.jsonl").stat().st_size]
 
@@ -71,9 +71,10 @@ def test_several_may_write_to_one_journal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["nonsense", "{}", '{"name": 1}'])
-def test_another_line_that_is_no_record_is_named(tmp_path: Path, line: str) -> None:
+def test_another_line_that_is_no_record_is_named(path: Path, line: str) -> None:
     """Leaving it out in silence would change the figures."""
-    journal = a_journal(tmp_path, ends_with=f"{line}\n")
+    with path.open("a") as file:
+        file.write(f"{line}\n")
 
     with pytest.raises(StowageError, match=r"rows\.jsonl:2: is no record"):
-        journal.records()
+        Journal(path, Row).records()

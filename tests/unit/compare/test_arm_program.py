@@ -6,7 +6,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from stowage_testbed.base.ending import Ending, ended_early, report
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.ports import port_beside
@@ -27,8 +29,9 @@ from stowage_testbed.compare.arms.program import (
     http_readiness,
     listens_beyond,
 )
-from stowage_testbed.compare.arms.serving import ServingArm
+from stowage_testbed.compare.arms.serving import ServingArm, ended_with
 
+FOREVER_S = 60.0
 SERVER = """
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -43,72 +46,86 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 """
 STUBBORN = "trap '' TERM; sleep 600 & echo $!; wait"
 
-
-def at_once(_: psutil.Process) -> str:
-    return READY
+Start = Callable[..., ArmProcess]
 
 
-def a_process(
-    folder: Path,
-    *command: str,
-    ready: Callable[[psutil.Process], str] = at_once,
-) -> ArmProcess:
-    return ArmProcess("mine", Program("scheduler", command, {}, ready), folder)
+@pytest.fixture
+def a_process(tmp_path: Path) -> Iterator[Start]:
+    """Return how to make a program's process; all of them are ended afterwards."""
+    made: list[ArmProcess] = []
+
+    def make(
+        *command: str, ready: Any = lambda _: READY, name: str = "scheduler"
+    ) -> ArmProcess:
+        made.append(ArmProcess("mine", Program(name, command, {}, ready), tmp_path))
+        return made[-1]
+
+    yield make
+    for process in made:
+        process.end()
 
 
-def a_server(folder: Path, port: int, status: int = 200) -> ArmProcess:
-    """Return a server that answers every request with one status."""
+def a_server(status: int = 200) -> tuple[tuple[str, ...], Any, int]:
+    """Return a server that gives one answer, how it is asked, and its port."""
+    port = port_beside(f"test-{os.getpid()}")
     command = (sys.executable, "-c", SERVER, str(port), str(status))
-    url = f"http://127.0.0.1:{port}/readyz"
-    return a_process(folder, *command, ready=partial(http_readiness, url))
+    return command, partial(http_readiness, f"http://127.0.0.1:{port}/readyz"), port
 
 
-def a_port() -> int:
-    return port_beside(f"test-{os.getpid()}")
+def logged(process: ArmProcess) -> str:
+    return wait_until("its words", process.log.read_text, bool, timeout_s=HANG_S)
 
 
-def test_a_program_is_ready_when_its_endpoint_says_so(tmp_path: Path) -> None:
+def test_a_program_is_ready_when_its_endpoint_says_so(
+    a_process: Start, tmp_path: Path
+) -> None:
     """Its log may say so long before."""
-    process = a_server(tmp_path, a_port())
+    command, ready, _ = a_server()
+    process = a_process(*command, ready=ready)
 
     process.start(tmp_path)
-    try:
-        process.check()
-        assert psutil.pid_exists(process.pid)
-    finally:
-        process.end()
+    process.check()
+    assert psutil.pid_exists(process.pid)
+    process.end()
 
     assert not psutil.pid_exists(process.pid)
 
 
-def test_an_endpoint_that_says_no_is_quoted(tmp_path: Path) -> None:
+def test_an_endpoint_that_says_no_is_quoted(a_process: Start, tmp_path: Path) -> None:
     """What is still missing is mostly the cause."""
-    process = a_server(tmp_path, a_port(), status=503)
+    command, ready, _ = a_server(status=503)
 
-    try:
-        with pytest.raises(StowageError, match=r"answers 503 .*: caches are empty"):
-            process.start(tmp_path, timeout_s=3)
-    finally:
-        process.end()
+    with pytest.raises(StowageError, match=r"answers 503 .*: caches are empty"):
+        a_process(*command, ready=ready).start(tmp_path, timeout_s=3)
 
 
 def test_a_port_that_another_serves_is_not_taken_for_the_programs(
-    tmp_path: Path,
+    a_process: Start, tmp_path: Path
 ) -> None:
     """An earlier scheduler would be measured in its place."""
-    other = a_server(tmp_path, a_port())
-    other.start(tmp_path)
-    port = psutil.Process(other.pid).net_connections("tcp")[0].laddr.port
-    idle = a_process(tmp_path, "sleep", "600")
+    command, ready, port = a_server()
+    a_process(*command, ready=ready).start(tmp_path)
+    idle = a_process("sleep", "600")
     idle.start(tmp_path)
 
-    try:
-        answer = http_readiness(f"http://127.0.0.1:{port}/", psutil.Process(idle.pid))
-    finally:
-        idle.end()
-        other.end()
+    answer = ready(psutil.Process(idle.pid))
 
     assert answer == f"nothing of its own listens on port {port}"
+
+
+def test_a_listener_of_a_child_counts_as_the_programs_and_ends_with_it(
+    a_process: Start, tmp_path: Path
+) -> None:
+    """Wrapper scripts are common."""
+    command, ready, port = a_server()
+    quoted = " ".join(f"'{word}'" for word in command)
+    process = a_process("sh", "-c", f"{quoted}; true", ready=ready)
+
+    process.start(tmp_path)
+    process.end()
+
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def a_listener(*addresses: str, status: str = psutil.CONN_LISTEN) -> Any:
@@ -128,31 +145,25 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - nothing is bound
 @pytest.mark.parametrize("address", [EVERYWHERE, "::", "192.0.2.7"])
 def test_a_program_that_others_can_reach_is_never_ready(address: str) -> None:
     """A scheduler's secure port on every interface is one flag that was forgotten."""
-    process = a_listener("127.0.0.1", address)
-
-    answer = http_readiness("http://127.0.0.1:9999/", process)
+    answer = http_readiness("http://127.0.0.1:9999/", a_listener("127.0.0.1", address))
 
     assert answer == (
         f"it listens on {address}:9999, which others can reach; bind it to 127.0.0.1"
     )
-
-
-def test_the_loopback_is_nobody_elses() -> None:
-    """In both families; and a connection to elsewhere is no listening."""
+    # Both families have a loopback, and a connection to elsewhere is no listening.
     assert listens_beyond(a_listener("127.0.0.1", "127.0.0.53", "::1")) == ""
     calling = a_listener("192.0.2.7", status=psutil.CONN_ESTABLISHED)
     assert listens_beyond(calling) == ""
 
 
-def test_a_program_that_ends_shows_its_last_words(tmp_path: Path) -> None:
+def test_a_program_that_ends_shows_its_last_words(
+    a_process: Start, tmp_path: Path
+) -> None:
     """An exit code would send the reader looking for a log."""
-    process = a_process(
-        tmp_path, "sh", "-c", "echo no such flag; exit 3", ready=lambda _: "not yet"
-    )
+    said = "echo no such flag; exit 3"
 
     with pytest.raises(StowageError, match=r"ended with 3(.|\n)*no such flag"):
-        process.start(tmp_path)
-    process.end()
+        a_process("sh", "-c", said, ready=lambda _: "not yet").start(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -164,48 +175,26 @@ def test_a_program_that_ends_shows_its_last_words(tmp_path: Path) -> None:
     ],
 )
 def test_a_program_that_cannot_be_run_is_named(
-    tmp_path: Path, content: str | None, mode: int, why: str
+    a_process: Start, tmp_path: Path, content: str | None, mode: int, why: str
 ) -> None:
     """The path is what was mistyped."""
     program = tmp_path / "program"
     if content is not None:
         program.write_text(content)
         program.chmod(mode)
-    process = a_process(tmp_path, str(program))
 
     with pytest.raises(StowageError, match=f"{program} cannot be run: {why}"):
-        process.start(tmp_path)
-    process.end()
-
-
-def test_a_program_that_is_killed_is_reported(tmp_path: Path) -> None:
-    """A run that goes on without its scheduler measures nothing."""
-    process = a_process(tmp_path, "sh", "-c", "echo last words; exec sleep 600")
-    process.start(tmp_path)
-    wait_until("its words", process.log.read_text, bool, timeout_s=HANG_S)
-    os.kill(process.pid, signal.SIGKILL)
-    child = psutil.Process(process.pid)
-    wait_until(
-        "its end",
-        child.status,
-        lambda status: status == psutil.STATUS_ZOMBIE,
-        timeout_s=HANG_S,
-    )
-
-    with pytest.raises(ArmEndedError, match=r"with -9(.|\n)*last words"):
-        ServingArm({"scheduler": process}, "").check()
-    process.end()
+        a_process(str(program)).start(tmp_path)
 
 
 def test_what_a_program_started_ends_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    a_process: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if neither obeys a request to end."""
     monkeypatch.setattr("stowage_testbed.compare.arms.program.END_PATIENCE_S", 0.5)
-    process = a_process(tmp_path, "sh", "-c", STUBBORN)
+    process = a_process("sh", "-c", STUBBORN)
     process.start(tmp_path)
-    pid = int(wait_until("its child", process.log.read_text, bool, timeout_s=HANG_S))
-    grandchild = psutil.Process(pid)
+    grandchild = psutil.Process(int(logged(process)))
 
     process.end()
 
@@ -214,32 +203,93 @@ def test_what_a_program_started_ends_with_it(
 
 
 def test_nothing_of_the_users_environment_reaches_a_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    a_process: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A GOMAXPROCS would slow some arms and not others."""
     monkeypatch.setenv("GOMAXPROCS", "1")
     monkeypatch.setenv("KUBECONFIG", "/the/users/own")
-    process = a_process(tmp_path, "sh", "-c", "env; exec sleep 600")
+    process = a_process("sh", "-c", "env; exec sleep 600")
     process.start(tmp_path)
-    written = wait_until("it", process.log.read_text, bool, timeout_s=HANG_S)
-    process.end()
 
-    names = {line.partition("=")[0] for line in written.splitlines()}
+    names = {line.partition("=")[0] for line in logged(process).splitlines()}
     assert {"PATH", "HOME", "STOWAGE_CLUSTER_FOLDER"} <= names
     assert not names & {"GOMAXPROCS", "KUBECONFIG"}
 
 
-def test_a_listener_of_a_child_counts_as_the_programs(tmp_path: Path) -> None:
-    """Wrapper scripts are common."""
-    port = a_port()
-    inner = a_server(tmp_path, port)._program
-    quoted = " ".join(f"'{word}'" for word in inner.command)
-    process = a_process(tmp_path, "sh", "-c", f"{quoted}; true", ready=inner.ready)
+@pytest.fixture
+def arm(a_process: Start, tmp_path: Path) -> ServingArm:
+    """Return an arm of two programs that sleep."""
+    processes = {}
+    for name in ("optimizer", "scheduler"):
+        said = f"echo {name} says this; exec sleep 600"
+        processes[name] = a_process("sh", "-c", said, name=name)
+        processes[name].start(tmp_path)
+    return ServingArm(processes, "")
 
-    try:
-        process.start(tmp_path)
-    finally:
-        process.end()
 
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
+@pytest.mark.parametrize(("number", "later_s"), [(0, 0.0), (0, 0.2), (1, 0.2)])
+def test_a_program_that_is_killed_ends_the_block_by_its_arm(
+    arm: ServingArm, number: int, later_s: float
+) -> None:
+    """A turn waited minutes for pods that nobody was there to place."""
+    for process in arm.processes.values():
+        logged(process)
+    # It may end between its start and the first look.
+    killing = threading.Timer(later_s, os.kill, [arm.pids[number], signal.SIGKILL])
+    killing.start()
+    if not later_s:
+        killing.join()
+
+    with (
+        pytest.raises(ArmEndedError, match=r"mine ended by itself with -9(.|\n)*says"),
+        ended_with(arm),
+    ):
+        threading.Event().wait(FOREVER_S)
+
+
+def test_nothing_is_left_of_a_watch_over_an_arm_that_goes_on(arm: ServingArm) -> None:
+    """A comparison has hundreds of turns."""
+    descriptors, threads = os.listdir("/proc/self/fd"), threading.active_count()
+
+    with ended_with(arm):
+        pass
+
+    assert os.listdir("/proc/self/fd") == descriptors
+    assert threading.active_count() == threads
+
+
+def test_the_end_of_the_cluster_comes_before_that_of_its_arm(arm: ServingArm) -> None:
+    """Arms die with their cluster; the next turn would begin on what is gone."""
+
+    def whole() -> None:
+        with ended_early() as comparison:
+            try:
+                wait_and_clean_up(comparison)
+            except ArmEndedError:
+                pytest.fail("the comparison would go on")
+
+    def wait_and_clean_up(comparison: Ending) -> None:
+        ended = StowageError("etcd has ended")
+        with ended_with(arm):
+            threading.Timer(0.2, comparison.now, [ended]).start()
+            try:
+                threading.Event().wait(FOREVER_S)
+            finally:
+                # What runs on the way out takes its time, and the supervisor kills all
+                # that belongs to the cluster.
+                os.kill(arm.pids[0], signal.SIGKILL)
+                threading.Event().wait(0.5)
+
+    with pytest.raises(StowageError, match="etcd has ended"):
+        whole()
+
+
+def test_a_thread_s_failure_reaches_those_who_watch_over_the_cluster(
+    arm: ServingArm,
+) -> None:
+    """The arm's own watch knows nothing of observers."""
+    with ended_early() as comparison:
+        with ended_with(arm):
+            report(StowageError("the watch of Pod broke off"))
+
+        assert list(map(str, comparison.reports)) == ["the watch of Pod broke off"]

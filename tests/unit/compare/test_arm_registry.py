@@ -1,65 +1,42 @@
-"""The arms by name, and what they know of files that others write."""
+"""Arms by name and from files: what they read, and how they say they will run."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.compare.arms.default import default_arm, plain_config
+from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
+from stowage_testbed.compare.arms.kube_scheduler import (
+    BATCHING,
+    installed_config,
+    settings_of,
+)
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.compare.arms.stowage import SIGNING
+from stowage_testbed.compare.arms.stowage import SIGNING, StowageArm, stowage_arm
+from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides
+from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
 PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
-OWN = """\
-name: {name}
-binary: /bin/sh
-arguments: ["{{port}}"]
-schedulerName: mine
-ready: http://127.0.0.1:{{port}}/
-"""
+KUBECONFIG = Path("/arm/kubeconfig.yaml")
+EQUAL = ClientLimits(500, 700)
 
 
-def test_the_arms_are_those_of_the_comparison() -> None:
-    """Their names stand in results that are read years later."""
-    assert list(ARMS) == [
-        "default",
-        "stowage",
-        "stowage-score-cache",
-        "koordinator",
-        "yunikorn",
-    ]
-    assert [arm.name for arm in choose_arms(list(ARMS))] == list(ARMS)
+def test_arms_have_known_names_and_schedulers_of_their_own() -> None:
+    """Names stand in results for years; two schedulers would fight for one pod."""
+    chosen = choose_arms(list(ARMS))
 
-
-def test_no_two_arms_share_a_scheduler_name() -> None:
-    """Two schedulers would fight for one pod."""
-    names = [arm.pod_overrides.scheduler_name for arm in choose_arms(list(ARMS))]
-
-    assert len(set(names)) == len(names)
-
-
-def test_an_unknown_arm_is_answered_with_the_known_ones() -> None:
-    """A typing error should not need the documentation."""
+    assert [arm.name for arm in chosen] == [
+        "default", "stowage", "stowage-score-cache", "koordinator", "yunikorn",
+    ]  # fmt: skip
+    assert len({arm.pod_overrides.scheduler_name for arm in chosen}) == len(chosen)
     with pytest.raises(InputError, match=r"'yunicorn'.* koordinator, yunikorn"):
         choose_arms(["default", "yunicorn"])
-
-
-@pytest.mark.parametrize("names", [["default"], []])
-def test_an_own_scheduler_cannot_take_a_known_name(
-    tmp_path: Path, names: list[str]
-) -> None:
-    """A result must not say `default` of something else; another name comes last."""
-    file = tmp_path / "mine.yaml"
-    file.write_text(OWN.format(name="mine"))
-    known = ["yunikorn", *names]
-    assert [arm.name for arm in choose_arms(known, [file])] == [*known, "mine"]
-    file.write_text(OWN.format(name="default"))
-
-    with pytest.raises(InputError, match="'default'"):
-        choose_arms(names, [file])
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -83,3 +60,235 @@ def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:
             signing |= set(re.findall(r"\bName\s*=\s*\"(\w+)\"", sources))
 
     assert signing == SIGNING
+
+
+def test_a_scheduler_reads_its_own_configuration_with_given_limits() -> None:
+    """Its flags for limits are ignored under --config (trap T1)."""
+    plain = installed_config(plain_config("mine"), KUBECONFIG, None)
+    shipped: dict[str, Any] = {
+        "clientConnection": {"qps": 7, "contentType": "json"},
+        "parallelism": 1,
+    }
+    kept = installed_config(shipped, KUBECONFIG, None)
+    given = installed_config(shipped, KUBECONFIG, EQUAL)
+    kubeconfig = {"kubeconfig": str(KUBECONFIG)}
+
+    assert plain["clientConnection"] == kubeconfig
+    assert plain["leaderElection"] == {"leaderElect": False}
+    assert plain["profiles"] == [{"schedulerName": "mine"}]
+    assert kept["clientConnection"] == {**shipped["clientConnection"], **kubeconfig}
+    assert kept["parallelism"] == 1
+    limited = {"qps": 500, "burst": 700, "contentType": "json", **kubeconfig}
+    assert given["clientConnection"] == limited
+
+
+STATED = {
+    "clientConnection": {"qps": 9, "burst": 10},
+    "parallelism": 1,
+    "percentageOfNodesToScore": 100,
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "limits", "expected"),
+    [
+        (plain_config("mine"), None, (50, 100, 16, None)),
+        (STATED, None, (9, 10, 1, 100)),
+        (STATED, EQUAL, (500, 700, 1, 100)),
+    ],
+)
+def test_settings_are_given_stated_or_the_defaults(
+    config: dict[str, Any],
+    limits: ClientLimits | None,
+    expected: tuple[float, int, int, int | None],
+) -> None:
+    """The check compares what runs, not what is written; given limits come first."""
+    found = settings_of(config, "v1", limits, {}, ())
+
+    assert expected == (
+        found.qps,
+        found.burst,
+        found.parallelism,
+        found.sampled_percent,
+    )
+
+
+@pytest.mark.parametrize("arm", [default_arm(), StowageArm("mine", "default")])
+def test_among_equals_no_scheduler_has_batching(arm: Arm) -> None:
+    """Not all can have it, so that it would be an advantage of one (trap T2)."""
+    equal = arm.settings(EQUAL)
+
+    assert arm.settings(None).feature_gates == {BATCHING: True}
+    assert equal.feature_gates == {BATCHING: False}
+    assert (equal.qps, equal.burst) == (500, 700)
+
+
+def test_our_arm_is_what_the_chart_installs_by_default() -> None:
+    """The optimiser is part of what an installation changes."""
+    arm = stowage_arm()
+
+    settings = arm.settings(None)
+
+    assert arm.pod_overrides.scheduler_name == "stowage"
+    assert settings.version.endswith("+optimizer")
+    assert (settings.qps, settings.burst) == (50, 100)
+    assert settings.notes == ("the optimiser runs beside it",)
+
+
+@pytest.mark.parametrize(
+    ("profile", "batching", "stated"),
+    [
+        ("default", True, (50, 16, None)),
+        ("optimizer", True, (50, 16, None)),
+        ("score-cache", False, (50, 16, None)),
+        ("deterministic", False, (10_000, 1, 100)),
+    ],
+)
+def test_a_profiles_own_settings_and_what_it_switches_off_are_reported(
+    profile: str, batching: bool, stated: tuple[float, int, int | None]
+) -> None:
+    """A plugin that does not sign pods switches batching off silently."""
+    found = StowageArm("mine", profile).settings(None)
+
+    assert found.feature_gates == {BATCHING: batching}
+    assert (found.qps, found.parallelism, found.sampled_percent) == stated
+
+
+def test_a_missing_profile_is_answered_with_those_there_are() -> None:
+    """A profile may come with a later change."""
+    with pytest.raises(ProfileMissingError, match="optimizer-deterministic"):
+        StowageArm("mine", "nowhere").settings(None)
+
+
+SHORTEST = """\
+name: mine
+binary: scheduler
+arguments: ["--secure-port={port}"]
+schedulerName: mine
+ready: https://127.0.0.1:{port}/readyz
+"""
+WITH_CONFIG = SHORTEST.replace('["', '["--config={config}", "')
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a program in it."""
+    program = tmp_path / "scheduler"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return tmp_path
+
+
+def load(folder: Path, text: str) -> FileArm:
+    file = folder / "mine.yaml"
+    file.write_text(text)
+    return load_arm_file(file)
+
+
+def issues(folder: Path, text: str) -> list[str]:
+    """Return the issues of a file as ``line: message``."""
+    with pytest.raises(InputError) as caught:
+        load(folder, text)
+    said = re.sub(r"(?m)^  .*mine\.yaml:(\d+):\d+: ", r"\1: ", str(caught.value))
+    return said.split("\n")[1:]
+
+
+def test_five_lines_are_enough(folder: Path) -> None:
+    """Whoever tries an own scheduler has little patience for ours."""
+    arm = load(folder, SHORTEST)
+
+    assert (arm.name, arm.binary) == ("mine", folder / "scheduler")
+    assert arm.pod_overrides == PodOverrides("mine")
+    assert "system:kube-scheduler" in arm.rights.cluster_roles
+
+
+def test_everything_else_is_taken_as_it_is_written(folder: Path) -> None:
+    """Labels reach the pods, roles the account, and settings the check."""
+    (folder / "config.yaml").write_text("kind: Config\n")
+    arm = load(
+        folder,
+        f"""{WITH_CONFIG}\
+configuration: '{{"port": {{port}}, "limits": {{"qps": {{qps}}}}}}'
+labels: {{queue: root}}
+annotations: {{note: mine}}
+clusterRoles: [view]
+rules: [{{apiGroups: [""], resources: [nodes], verbs: [patch]}}]
+settings: {{version: v3, qps: 20, burst: 30, featureGates: {{Batching: false}}}}
+""",
+    )
+    with_file = load(folder, WITH_CONFIG + "configurationFile: config.yaml\n")
+
+    assert arm.pod_overrides == PodOverrides(
+        "mine", {"queue": "root"}, {"note": "mine"}
+    )
+    assert arm.rights.cluster_roles == ("view",)
+    assert arm.rights.rules[0]["verbs"] == ["patch"]
+    assert arm.settings(None).version == "v3"
+    assert arm.settings(None).feature_gates == {"Batching": False}
+    assert with_file.configuration == "kind: Config\n"
+
+
+def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
+    """Equal limits that it never receives would be equal on paper only."""
+    declared = SHORTEST + "settings: {qps: 20, burst: 30}\n"
+    deaf = load(folder, declared).settings(EQUAL)
+    text = declared.replace('["', '["--qps={qps}", "')
+    obedient = load(folder, text).settings(EQUAL)
+
+    assert (deaf.qps, deaf.burst) == (20, 30)
+    assert (obedient.qps, obedient.burst) == (500, 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (SHORTEST + "burst: 3\n", "6: unknown key 'burst' in the arm file"),
+        (SHORTEST.replace("name: mine\n", ""), "the arm file lacks the key 'name'"),
+        (SHORTEST.replace("mine", "Mine", 1), "1: name: 'Mine' cannot name an arm"),
+        (SHORTEST.replace("scheduler\n", "nowhere\n"), "2: there is no file "),
+        (SHORTEST.replace("scheduler\n", "mine.yaml\n"), "2: .* chmod \\+x "),
+        (SHORTEST.replace("binary:", "image:"), "2: .* name it with `binary`"),
+        (SHORTEST.replace("binary: scheduler\n", ""), "lacks the key 'binary'"),
+        (SHORTEST.replace("={port}", "={prot}"), "3: .*{prot}; did you mean 'port'"),
+        (SHORTEST.replace("={port}", "=1"), "5: nothing tells the program {port}"),
+        (SHORTEST.replace("127.0.0.1", "10.0.0.1"), "5: ready: .* no address on 127"),
+        (SHORTEST.replace("https", "file"), "5: ready: .* no address on 127"),
+        (SHORTEST + "configuration: x\n", "6: nothing takes the configuration"),
+        (SHORTEST.replace("={port}", "={port}{config}"), "3: there is no configurat"),
+        (SHORTEST + "labels: {a: 1}\n", "6: labels.a must be text, not 1; put it in"),
+        (SHORTEST + "settings: {qps: 0}\n", "6: settings.qps must be more than 0"),
+        (SHORTEST + "rules: [{verbs: []}]\n", "6: .*verbs is empty"),
+        (SHORTEST + "name: two\n", "6: key 'name' stands already in line 1"),
+    ],
+)
+def test_an_issue_is_named_with_its_line_and_the_way_out(
+    folder: Path, text: str, message: str
+) -> None:
+    """The file is short, its user is new to it."""
+    (issue,) = issues(folder, text)
+
+    assert re.search(message, issue), issue
+
+
+def test_all_issues_are_named_at_once(folder: Path) -> None:
+    """One issue a run would take many runs; a path may be mistyped too."""
+    text = "\nname: Mine\nbinary: nowhere\narguments: ['--x={y}']\nschedulerName: A_\n"
+
+    assert len(issues(folder, text)) == 5
+    with pytest.raises(InputError, match=r"gone\.yaml: No such file"):
+        load_arm_file(folder / "gone.yaml")
+
+
+@pytest.mark.parametrize("names", [["default"], []])
+def test_an_own_scheduler_cannot_take_a_known_name(
+    folder: Path, names: list[str]
+) -> None:
+    """A result must not say `default` of something else; another name comes last."""
+    file, known = folder / "mine.yaml", ["yunikorn", *names]
+    file.write_text(SHORTEST)
+    assert [arm.name for arm in choose_arms(known, [file])] == [*known, "mine"]
+    file.write_text(SHORTEST.replace("name: mine", "name: default", 1))
+
+    with pytest.raises(InputError, match="'default'"):
+        choose_arms(names, [file])

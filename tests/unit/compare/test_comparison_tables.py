@@ -1,4 +1,4 @@
-"""What the tables of a comparison say, and how they are shown."""
+"""What the tables of a comparison and its first sentence say, and how they look."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pytest
 from burst_runs import BurstArm, burst_rounds
 from comparisons import a_comparison, a_result
 
+from stowage_testbed.compare.reports import comparison_markdown, screen
 from stowage_testbed.compare.result import Result
 from stowage_testbed.compare.tables.all_tables import all_tables
 from stowage_testbed.compare.tables.burst_table import burst_table, direction_table
+from stowage_testbed.compare.tables.clocks import describe_clocks, name_clock
+from stowage_testbed.compare.tables.lead import lead_sentence
 from stowage_testbed.compare.tables.numbers import shown, spread_shown
 from stowage_testbed.compare.tables.verdict_table import verdict_table
+from stowage_testbed.compare.verdicts.judging import Question
 from stowage_testbed.text.markdown import MOST_BYTES, append_step_summary, markdown_text
 from stowage_testbed.text.table import Table
 from stowage_testbed.text.terminal import terminal_text
@@ -78,11 +82,18 @@ def test_metrics_without_a_verdict_are_counted_and_listed_on_demand(
     hidden = len(whole.rows) - len(short.rows)
     assert hidden > 10
     assert f"{hidden} more metrics have no verdict; --all lists them." in short.notes
+    # A cell too few shifts a whole row under other headings.
+    for table in all_tables(result, whole=True):
+        assert {len(row) for row in table.rows} == {len(table.headers)}
 
 
-def test_the_papers_lines_stand_below_ours(result: Result) -> None:
-    """Reproduction is shown side by side, with both origins."""
+def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(
+    result: Result,
+) -> None:
+    """Figures of other sizes mislead, and nobody has to have a rival."""
     table = burst_table(result, "own")
+    record = result.records[0]
+    alone = a_result([replace(record, pods=record.pods[:100])])
 
     ours, papers = table.rows[2:4]
     assert ours[:2] == ("koordinator", "200 x 5")
@@ -90,18 +101,6 @@ def test_the_papers_lines_stand_below_ours(result: Result) -> None:
     assert dict(zip(table.headers, papers, strict=True))["Jain ↑"] == "0.9806"
     assert any("Applied Sciences 16 (2026) 2481" in note for note in table.notes)
     assert any("resolution 1 ms" in note for note in table.notes)
-
-
-def test_the_papers_lines_are_left_out_of_another_workload() -> None:
-    """Figures of other sizes beside each other mislead.
-
-    Nobody has to have a rival to be measured.
-    """
-    record = burst_rounds(1, ARMS, 1)[0]
-    smaller = replace(record, pods=record.pods[:100])
-
-    alone = a_result([smaller])
-
     assert [row[0] for row in burst_table(alone, "own").rows] == ["default"]
     assert row(verdict_table(alone, "own"), "t_sched_mean_s")
 
@@ -135,8 +134,8 @@ def test_only_settings_that_differ_are_shown(result: Result) -> None:
     assert table.notes == ("1 more settings are the same in all arms.",)
 
 
-def test_names_cannot_break_out_of_markdown() -> None:
-    """Names come from clusters and from users' files."""
+def test_names_cannot_break_out_of_markdown_nor_steer_a_terminal() -> None:
+    """Names come from clusters and files; an escape sequence could hide a line."""
     table = Table("a|b", ("x",), (("<img src=x onerror=alert(1)>\n|`*_",),))
 
     text = markdown_text([table])
@@ -144,17 +143,12 @@ def test_names_cannot_break_out_of_markdown() -> None:
     assert r"## a\|b" in text
     assert "<img" not in text
     assert r"| &lt;img src=x onerror=alert(1)&gt;<br>\|\`\*\_ |" in text
+    steering = Table("t", ("x",), (("a\x1b[2Jb\u202e",),))
+    assert "a?[2Jb?" in terminal_text([steering])
 
 
-def test_names_cannot_steer_a_terminal() -> None:
-    """An escape sequence in a pod's name could hide a line of the table."""
-    table = Table("t", ("x",), (("a\x1b[2Jb\u202e",),))
-
-    assert "a?[2Jb?" in terminal_text([table])
-
-
-def test_the_summary_of_a_step_is_appended_to(tmp_path: Path) -> None:
-    """Other commands of the step write there too."""
+def test_the_summary_of_a_step_is_appended_to_and_cut_at_a_line(tmp_path: Path) -> None:
+    """Other commands of the step write there too; GitHub would drop one too large."""
     file = tmp_path / "summary.md"
     file.write_text("before\n")
 
@@ -162,21 +156,74 @@ def test_the_summary_of_a_step_is_appended_to(tmp_path: Path) -> None:
     assert file.read_text() == "before\nafter\n"
     assert not append_step_summary("x", {})
 
-
-def test_a_summary_that_is_too_large_is_cut_at_a_line(tmp_path: Path) -> None:
-    """GitHub would drop all of it."""
-    file = tmp_path / "summary.md"
-
     append_step_summary("é line\n" * 200_000, {"GITHUB_STEP_SUMMARY": str(file)})
-
     assert file.stat().st_size <= MOST_BYTES
-    *kept, _, last = file.read_text().splitlines()
+    *kept, _, last = file.read_text().splitlines()[2:]
     assert set(kept) == {"é line"}
     assert last.startswith("Cut here")
 
 
-def test_every_table_is_of_one_width(result: Result) -> None:
-    """A cell too few shifts a whole row under other headings."""
-    comparison = a_comparison(("default", "koordinator"))
-    for table in all_tables(a_result(result.records, comparison), whole=True):
-        assert {len(row) for row in table.rows} == {len(table.headers)}
+def compared(service_s: float, rounds: int = 5) -> Result:
+    """Return a comparison with an arm that takes so long for a pod."""
+    arms = (BurstArm("default"), BurstArm("other", service_s=service_s))
+    return a_result(burst_rounds(1, arms, rounds))
+
+
+def sentence(result: Result) -> str:
+    (judged,) = result.verdicts
+    return lead_sentence(judged)
+
+
+@pytest.mark.parametrize(
+    ("service_s", "begin"), [(0.02, "default is "), (0.0005, "other is ")]
+)
+def test_every_report_begins_with_who_is_faster_by_how_much_and_how_sure(
+    service_s: float, begin: str
+) -> None:
+    """Whoever reads no further must have the answer: a factor above 1."""
+    result = compared(service_s)
+    said = sentence(result)
+
+    words = said.split()
+    estimate = float(words[2])
+    low = float(words[words.index("(between") + 1])
+    high = float(words[words.index("and") + 1])
+    assert said.startswith(begin)
+    assert 1 < low <= estimate <= high
+    assert "5 rounds" in said
+    assert "1 in 20" in said
+    assert screen(result).startswith(said)
+    third = comparison_markdown(result, whole=False).split("\n")[2]
+    assert third.startswith(f"- {said[:20]}")
+
+
+def test_without_an_answer_it_says_why() -> None:
+    """One round has no spread, and the reason is given."""
+    same = "Neither other nor default is shown to be faster by 5 rounds"
+
+    assert sentence(compared(0.004)).startswith(same)
+    assert "one round shows no spread" in sentence(compared(0.02, rounds=1))
+
+
+def test_a_headline_that_is_no_time_is_better_or_worse() -> None:
+    """Nobody is faster by placing more pods."""
+    about = replace(
+        a_comparison(("default", "other")), question=Question(("pods_per_node_std",))
+    )
+    arms = (BurstArm("default", skew=0.5), BurstArm("other", skew=0.0))
+    result = a_result(burst_rounds(1, arms, 8), about)
+
+    assert sentence(result).startswith("other is better than default: pods_per_node")
+
+
+def test_the_clock_of_each_run_is_named() -> None:
+    """One run without a whole audit log must not pass for the others."""
+    record, other = burst_rounds(1, (BurstArm("default"),), 2)
+    mixed = [replace(record, clock="API server's answers", answers_late_s=0.004), other]
+
+    assert name_clock([record, other]) == "watch receipt"
+    assert name_clock(mixed) == (
+        "API server's answers (1 runs) and watch receipt (1 runs)"
+    )
+    assert "up to 4 ms late" in describe_clocks(mixed)
+    assert "late" not in describe_clocks([other])

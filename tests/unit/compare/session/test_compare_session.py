@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from burst_runs import BurstArm, a_burst_run
+from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.cli import app
 from stowage_testbed.compare.arms.registry import choose_arms
 from stowage_testbed.compare.bundle import BundleFolder, read_bundle
-from stowage_testbed.compare.session.beginning import begin_bundle
+from stowage_testbed.compare.comparison import PreflightRow
+from stowage_testbed.compare.session.beginning import (
+    begin_bundle,
+    compare_settings,
+    explain_refusal,
+)
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
     choose_scenario,
+    make_default_folder_name,
     make_turns,
     read_limits,
+    read_time,
+    split_words,
 )
 from stowage_testbed.compare.session.session import (
     compare,
     list_turns,
     select_remaining,
 )
-from stowage_testbed.run.arm import Arm
+from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 
 SCENARIOS = Path(__file__).parents[4] / "scenarios"
+BURST = "burst/deployment-200"
 ARMS = ("first", "second")
 FILE = """\
 name: {name}
@@ -52,22 +65,168 @@ def arms(folder: Path, names: Sequence[str] = ARMS, qps: int = 50) -> tuple[Arm,
     if not binary.exists():
         binary.write_text("one build")
         binary.chmod(0o755)
-    files = []
-    for number, name in enumerate(names):
-        files.append(folder / f"{name}.yaml")
+    files = [folder / f"{name}.yaml" for name in names]
+    for number, (name, file) in enumerate(zip(names, files, strict=True)):
         own_qps = qps if number else 50
-        files[-1].write_text(FILE.format(name=name, binary=binary, qps=own_qps))
+        file.write_text(FILE.format(name=name, binary=binary, qps=own_qps))
     return tuple(choose_arms([], files))
 
 
 @pytest.fixture
 def request_(tmp_path: Path) -> CompareRequest:
     return CompareRequest(
-        scenario=scenario("burst/deployment-200", "small"),
+        scenario=scenario(BURST, "small"),
         arms=arms(tmp_path),
         folder=tmp_path / "bundle",
         limits=read_limits("equal", 1000),
     )
+
+
+def test_words_of_the_command_line_are_read_in_their_order() -> None:
+    """A time has its unit: a bare number is minutes to one and seconds to another."""
+    limits = read_limits("equal,own", 500)
+
+    assert split_words(" default, stowage,,") == ["default", "stowage"]
+    assert [read_time(text) for text in ("90s", "20m", "1h")] == [90, 1200, 3600]
+    assert list(limits.items()) == [("equal", ClientLimits(500, 500)), ("own", None)]
+
+
+def test_a_name_means_the_scenario_without_its_variants() -> None:
+    """They are other worlds: nobody means all of them at once."""
+    small = scenario(BURST, "small")
+
+    assert scenario(BURST).scenario_id == BURST
+    assert small.scenario_id == f"{BURST}@small"
+    assert make_default_folder_name(small).name == "burst-deployment-200-small"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "no scenario is called 'nowhere'"),
+        (["burst/*"], "compare one at a time"),
+        ([BURST, "--arms", "kube"], "there is no arm 'kube'"),
+        ([BURST, "--arms", "default,default"], "default"),
+        ([BURST, "--arms", ""], "nothing to compare"),
+        ([BURST, "--limits", "mine"], "neither `own`"),
+        ([BURST, "--limits", ""], "neither `own`"),
+        ([BURST, "--limits", ","], "neither `own`"),
+        ([BURST, "--arm-file", "mine.yaml"], "mine.yaml"),
+        ([BURST, "--variant", "huge"], "huge"),
+        ([BURST, "--until-decided", "soon"], "20m"),
+        ([BURST, "--until-decided", "0m"], "20m"),
+        ([BURST, "--until-decided", "1h", "--repeat", "3"], "exclude each other"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: list[str], said: str) -> None:
+    """Exit code 2, the cause and a way out; no cluster is made for it."""
+    found = CliRunner().invoke(app, ["compare", *arguments, "--folder", str(SCENARIOS)])
+
+    assert found.exit_code == 2, found.output
+    assert said in found.output.replace("\n", " ")
+
+
+THREE, BOTH = ["default", "stowage", "koordinator"], ["own", "equal"]
+
+
+def test_every_arm_runs_once_a_round_and_none_has_a_place_of_its_own() -> None:
+    """Rounds are pairs, and whoever always came first would find the quiet machine."""
+    found = list(make_turns(BOTH, THREE, 4, seed=1))
+    numbers = [turn.round_number for turn in found]
+    places = Counter(
+        (number % 3, turn.arm)
+        for number, turn in enumerate(make_turns(["own"], THREE, 3, seed=1))
+    )
+    orders = {seed: list(make_turns(BOTH, THREE, 2, seed)) for seed in range(20)}
+
+    assert len({turn.key for turn in found}) == len(found) == 24
+    assert numbers == sorted(numbers)
+    assert len(places) == 9
+    assert set(places.values()) == {1}
+    # An interrupted comparison is resumed as it would have gone on.
+    assert orders[3] == list(make_turns(BOTH, THREE, 2, 3))
+    assert {order[0].arm for order in orders.values()} == set(THREE)
+
+
+SAME = ArmSettings(
+    version="v1",
+    qps=50,
+    burst=100,
+    parallelism=16,
+    sampled_percent=None,
+    feature_gates={"Batching": False},
+)
+
+
+def preflight(**changes: Any) -> tuple[PreflightRow, ...]:
+    """Check an arm and one that differs in some settings."""
+    return compare_settings({"a": SAME, "b": replace(SAME, **changes)})
+
+
+def test_equal_arms_are_a_fair_comparison() -> None:
+    """Versions are what is compared, and who cannot be given a setting has none."""
+    other, without = preflight(version="v2"), preflight(parallelism=None)
+
+    assert not any(row.differs for row in preflight())
+    # An arm against itself is how the statistics are tried.
+    for rows in (preflight(), compare_settings({"a": SAME}), other, without):
+        assert not explain_refusal(rows)
+    assert other[0].differs
+    assert {row.setting: row.values["b"] for row in without}["parallelism"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "a", "b"),
+    [
+        ("client QPS", {"qps": 1000}, "50", "1000"),
+        ("client QPS", {"qps": None}, "50", "no limit"),
+        ("client burst", {"burst": 1000}, "100", "1000"),
+        ("parallelism", {"parallelism": 1}, "16", "1"),
+        ("nodes scored", {"sampled_percent": 100}, "adaptive", "100 %"),
+        ("feature gate Batching", {"feature_gates": {"Batching": True}}, "off", "on"),
+        ("feature gate Batching", {"feature_gates": {}}, "off", "not told"),
+        ("webhooks", {"webhooks": ("x/y",)}, "none", "x/y"),
+    ],
+)
+def test_a_difference_that_could_explain_a_result_is_refused(
+    row: str, changes: dict[str, Any], a: str, b: str
+) -> None:
+    """Each of them alone can outweigh what the schedulers differ by."""
+    (unfair,) = (one for one in preflight(**changes) if not one.fair)
+
+    assert (unfair.setting, unfair.values) == (row, {"a": a, "b": b})
+
+
+def test_a_refusal_names_each_difference_and_the_ways_out(
+    request_: CompareRequest, tmp_path: Path
+) -> None:
+    """What is allowed all the same is in the table of settings for ever."""
+    words = explain_refusal(preflight(qps=1000, burst=2000))
+    for said in (
+        "client QPS: a 50, b 1000",
+        "client burst: a 100, b 2000",
+        "--limits equal",
+        "--allow-unfair",
+    ):
+        assert said in words
+    own = read_limits("own", 1000)
+    unfair = replace(request_, arms=arms(tmp_path, qps=1000), limits=own)
+
+    with pytest.raises(InputError, match="client QPS: first 50, second 1000"):
+        compare(unfair, CompareListener())
+
+    assert not unfair.folder.exists()
+    allowed = begin_bundle(replace(unfair, allow_unfair=True)).comparison
+    assert {row.setting for row in allowed.preflight if not row.fair} >= {"client QPS"}
+
+
+def test_a_scenario_must_have_a_window_or_an_overload(request_: CompareRequest) -> None:
+    """There is nothing to compare otherwise; an overload's HOLD is the window."""
+    made = begin_bundle(replace(request_, scenario=scenario("hpa/recovery")))
+
+    assert made.comparison.scenario.scenario_id == "hpa/recovery"
+    with pytest.raises(InputError, match="measure: start"):
+        begin_bundle(replace(request_, scenario=scenario("nodes/replacement")))
 
 
 def fill(bundle: BundleFolder, rounds: int) -> None:
@@ -76,7 +235,7 @@ def fill(bundle: BundleFolder, rounds: int) -> None:
     for turn in make_turns(["equal"], ARMS, rounds, seed=1):
         arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == ARMS[0] else 0.02)
         record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=40)
-        bundle.add(replace(record, scenario_id="burst/deployment-200@small"))
+        bundle.add(replace(record, scenario_id=f"{BURST}@small"))
 
 
 def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
@@ -99,19 +258,21 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
     [
         ({"seed": 2}, "seeds"),
         ({"limits": read_limits("equal", 500)}, "settings of the arms"),
-        ({"scenario": scenario("burst/deployment-200")}, "parameters"),
+        ({"scenario": scenario(BURST)}, "parameters"),
         ({"warm_up": 0}, "pods for warming up"),
+        # The error of the first look is spent: more rounds until it shows would cheat.
+        ({"time_s": 60.0}, "looks at the rounds"),
     ],
 )
 def test_another_comparison_in_the_folder_is_left_alone(
-    request_: CompareRequest, changed: dict[str, object], differs: str
+    request_: CompareRequest, changed: dict[str, Any], differs: str
 ) -> None:
     """Runs of two worlds in one table would be worth nothing."""
     begin_bundle(request_)
     before = (request_.folder / "compare.json").read_bytes()
 
     with pytest.raises(InputError, match=differs):
-        compare(replace(request_, **changed), CompareListener())  # type: ignore[arg-type]
+        compare(replace(request_, **changed), CompareListener())
 
     assert (request_.folder / "compare.json").read_bytes() == before
 
@@ -119,10 +280,7 @@ def test_another_comparison_in_the_folder_is_left_alone(
 def test_other_arms_and_builds_are_another_comparison(
     request_: CompareRequest, tmp_path: Path
 ) -> None:
-    """Old figures must not pass for those of a scheduler that has changed.
-
-    The first arm is the baseline, so that the order counts too.
-    """
+    """The first arm is the baseline; a scheduler that has changed is another one."""
     begin_bundle(request_)
     with pytest.raises(InputError, match="arms"):
         begin_bundle(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
@@ -137,11 +295,8 @@ def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> Non
     bundle = begin_bundle(request_)
     fill(bundle, request_.rounds)
     todo = list(make_turns(["equal"], ARMS, request_.rounds, seed=1))
-    failed = next(turn for turn in todo if turn.round_number == 2)
     record = next(
-        one
-        for one in read_bundle(request_.folder).records
-        if (one.round_number, one.arm) == (2, failed.arm)
+        one for one in read_bundle(request_.folder).records if one.round_number == 2
     )
     bundle.add(replace(record, error="the disk was full"))
 
@@ -175,18 +330,22 @@ class CountedClock:
         raise AssertionError(seconds)
 
 
-def rounds_until_decided(request: CompareRequest, service_s: float) -> list[int]:
-    """Return the rounds that are begun, where the second arm takes so long for a pod.
+def begun_rounds(
+    request: CompareRequest, service_s: float = 0.004, error: str = ""
+) -> list[int]:
+    """Return the rounds that are begun, each run there as soon as it is asked for.
 
-    Each run is there as soon as it is asked for.
+    The second arm takes so long for a pod, and its runs end with the error.
     """
     bundle, rng = begin_bundle(request), np.random.default_rng(1)
     begun = []
     for turn in list_turns(request, bundle, CompareListener(), CountedClock()):
         begun.append(turn.round_number)
-        arm = BurstArm(turn.arm, 0.004 if turn.arm == ARMS[0] else service_s)
+        is_first = turn.arm == ARMS[0]
+        arm = BurstArm(turn.arm, 0.004 if is_first else service_s)
         record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=120)
-        bundle.add(replace(record, scenario_id="burst/deployment-200@small"))
+        record = replace(record, scenario_id=f"{BURST}@small")
+        bundle.add(record if is_first else replace(record, error=error))
     return begun
 
 
@@ -194,7 +353,7 @@ def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> 
     """The first look comes after the fourth round."""
     asked = replace(request_, time_s=1000.0)
 
-    begun = rounds_until_decided(asked, 0.2)
+    begun = begun_rounds(asked, 0.2)
 
     assert 4 <= max(begun) < 50
     result = compare(asked, CompareListener(), CountedClock())
@@ -204,66 +363,13 @@ def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> 
     assert judged.headlines[0].outcome == "worse"
 
 
-def test_no_round_begins_when_the_time_is_over(request_: CompareRequest) -> None:
-    """Of an arm and itself there is nothing to decide; a round under way is ended."""
-    begun = rounds_until_decided(replace(request_, time_s=6.0), 0.004)
-
-    assert begun == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-
-
-def test_runs_that_fail_are_not_waited_for(request_: CompareRequest) -> None:
-    """A scheduler that never starts would take the whole time."""
-    asked = replace(request_, time_s=1000.0)
-    bundle, begun = begin_bundle(asked), []
-    for turn in list_turns(asked, bundle, CompareListener(), CountedClock()):
-        begun.append(turn.round_number)
-        record = a_burst_run(
-            np.random.default_rng(1), BurstArm(turn.arm), turn.round_number,
-            limits="equal", pods=40,
-        )  # fmt: skip
-        bundle.add(replace(record, error="" if turn.arm == ARMS[0] else "ended"))
-
-    assert max(begun) == 4
-
-
-def test_looks_cannot_be_added_later(request_: CompareRequest) -> None:
-    """The error of the first look is spent; more rounds until it shows would cheat."""
-    begin_bundle(request_)
-
-    with pytest.raises(InputError, match="looks at the rounds"):
-        begin_bundle(replace(request_, time_s=60.0))
-
-
-def test_arms_that_differ_in_what_decides_are_refused(
+def test_rounds_end_with_the_time_and_with_an_arm_that_never_starts(
     request_: CompareRequest, tmp_path: Path
 ) -> None:
-    """Nothing is begun, and the message says what differs and how to go on.
+    """Of an arm and itself there is nothing to decide; a round under way is ended."""
+    failing = replace(request_, time_s=1000.0, folder=tmp_path / "failing")
 
-    What is allowed all the same is in the table of settings for ever.
-    """
-    unfair = replace(
-        request_,
-        arms=arms(tmp_path, qps=1000),
-        limits=read_limits("own", 1000),
-    )
+    begun = begun_rounds(replace(request_, time_s=6.0))
 
-    with pytest.raises(InputError, match="client QPS: first 50, second 1000"):
-        compare(unfair, CompareListener())
-
-    assert not unfair.folder.exists()
-    allowed = begin_bundle(replace(unfair, allow_unfair=True)).comparison
-    assert {row.setting for row in allowed.preflight if not row.fair} >= {"client QPS"}
-
-
-def test_a_scenario_that_measures_nothing_is_refused(request_: CompareRequest) -> None:
-    unmeasured = replace(request_, scenario=scenario("nodes/replacement"))
-
-    with pytest.raises(InputError, match="measure: start"):
-        compare(unmeasured, CompareListener())
-
-
-def test_an_overload_measures_by_itself(request_: CompareRequest) -> None:
-    """Its HOLD is the window."""
-    made = begin_bundle(replace(request_, scenario=scenario("hpa/recovery")))
-
-    assert made.comparison.scenario.scenario_id == "hpa/recovery"
+    assert begun == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert max(begun_rounds(failing, error="ended")) == 4

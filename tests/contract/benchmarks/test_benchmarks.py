@@ -1,0 +1,77 @@
+"""Benchmarks from instance to table, at a small size, on the real programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.optimizer import benchmark as optimizer
+from benchmarks.optimizer.scope import FleetScope
+from benchmarks.score_cache import benchmark as score_cache
+from benchmarks.score_cache.benchmark import CacheScope
+from benchmarks.score_cache.workload import Workload
+from stowage_testbed.toolchain.environment import fingerprint
+
+OPTIMIZER = FleetScope(
+    name="tiny",
+    lists=(),
+    small=60,
+    small_seeds=0,
+    sizes=(),
+    seeds=1,
+    made=(20,),
+    rivals=(),
+    small_s=0.2,
+    short_s=0.2,
+    long_s=0.3,
+    made_s=0.3,
+    # A cold start compiles everything, which `make bench-optimizer SMOKE=1` measures.
+    starts=0,
+    calls=1,
+)
+CACHE = CacheScope("tiny", ((30, 90),), (Workload.EQUAL, Workload.SPREAD), 1)
+
+
+def test_the_optimiser_is_measured_once_and_leaves_every_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted or repeated, it goes on from what is there."""
+    # Sources that are edited meanwhile would make it another optimiser's run.
+    mark = fingerprint()
+    monkeypatch.setattr(optimizer, "fingerprint", lambda: mark)
+    said: list[str] = []
+
+    optimizer.run_benchmark(OPTIMIZER, None, tmp_path, said.append)
+    measured = len(said)
+    optimizer.run_benchmark(OPTIMIZER, None, tmp_path, said.append)
+
+    assert len(said) == measured == 2
+    written = json.loads((tmp_path / f"{optimizer.NAME}.json").read_text())
+    figures = {one["name"]: one for one in written["figures"]}
+    wrong = figures["limits that some plan contradicts"]
+    assert (wrong["value"], wrong["runs"]) == (0, measured)
+    assert figures["20 nodes: first checked plan"]["runs"] <= 1
+    assert figures["service: cold start to ready"]["note"] == "not measured"
+    assert figures["service: call beside the solve, 32 nodes"]["runs"] == 1
+    assert {"machine", "packages", "trace"} <= set(written["environment"])
+
+
+def test_the_cache_places_what_the_stock_scheduler_places(tmp_path: Path) -> None:
+    """The counts are exact at any size; only the speed needs a large one."""
+    score_cache.run_benchmark(CACHE, tmp_path, lambda line: None)
+    written = json.loads((tmp_path / "bench-score-cache.json").read_text("utf-8"))
+    found = {one["name"]: one["value"] for one in written["figures"]}
+
+    for case in ("equal, 30 nodes", "hard-spread, 30 nodes"):
+        assert found[f"{case}: pods that only stock places"] == 0
+        assert found[f"{case}: Jain's index beside stock's"] >= 0
+        assert found[f"{case}: stock: speed"] > 0
+    # A ratio of one means nothing unless it is known that the cache was at work.
+    share = "score-cache: placed by a ranking of earlier pods"
+    assert found[f"equal, 30 nodes: {share}"] > 50
+    assert found[f"hard-spread, 30 nodes: {share}"] == 0
+    assert written["environment"]["cores"] == 1
+    assert written["environment"]["tools"]["stowage-simulate"]
+    assert len(written["outcomes"]) == 8

@@ -1,0 +1,374 @@
+"""A recovery run: what the cluster is asked for, its phases, and what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hpa_records import QUICK, SimulatedHpa, hpa_record
+
+from stowage_testbed.base.wait import WaitTimeoutError
+from stowage_testbed.hpa.load import Recovery, find, hold, recovery
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
+from stowage_testbed.hpa.record import HpaRecord
+from stowage_testbed.hpa.settings import (
+    FULL,
+    Autoscaling,
+    Find,
+    Hold,
+    RecoverySettings,
+    Timing,
+)
+from stowage_testbed.hpa.timeline import (
+    PodCount,
+    Replicas,
+    pod_counts,
+    replicas,
+    segments,
+)
+from stowage_testbed.metrics.metric import Metric
+from stowage_testbed.metrics.recovery import measure_hpa
+from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.receipt import NS_PER_S, Receipt
+from stowage_testbed.run.arm import PodOverrides
+from stowage_testbed.run.cluster_needs import make_autoscaler_arguments
+from stowage_testbed.run.recovery.alignment import MARGIN_S, Readings, await_fresh
+from stowage_testbed.run.recovery.manifests import (
+    NAME,
+    make_autoscaler,
+    make_deployment,
+)
+
+
+def test_the_workload_is_the_paper_s() -> None:
+    """Section 5.2.2: three to twenty replicas at half of what they request."""
+    spec = make_deployment("shop", FULL, PodOverrides("default-scheduler"))["spec"]
+    wanted = make_autoscaler("shop", FULL)["spec"]
+
+    assert spec["replicas"] == 3
+    (container,) = spec["template"]["spec"]["containers"]
+    assert container["resources"] == {
+        "requests": {"cpu": "200m"}, "limits": {"cpu": "500m"},
+    }  # fmt: skip
+    assert (wanted["minReplicas"], wanted["maxReplicas"]) == (3, 20)
+    (metric,) = wanted["metrics"]
+    assert metric["resource"]["target"]["averageUtilization"] == 50
+
+
+def test_pods_get_their_schedulers_overrides_and_stay_their_deployments() -> None:
+    """YuniKorn, for one, looks for labels."""
+    labels = {"applicationId": "a", WORKLOAD_LABEL: "other"}
+    pod_overrides = PodOverrides("yunikorn", labels, {"queue": "root"})
+
+    spec = make_deployment("shop", FULL, pod_overrides)["spec"]
+    metadata = spec["template"]["metadata"]
+
+    assert spec["template"]["spec"]["schedulerName"] == "yunikorn"
+    assert metadata["labels"] == {"applicationId": "a", WORKLOAD_LABEL: NAME}
+    assert metadata["annotations"] == {"queue": "root"}
+    assert spec["selector"]["matchLabels"].items() <= metadata["labels"].items()
+
+
+def test_the_autoscaler_scales_and_looks_as_often_as_the_run_says() -> None:
+    """By default as Kubernetes does: 100 % or four pods in 15 s, whichever is more."""
+    other = Autoscaling(scale_up_percent=900, scale_up_period_s=1)
+    plain, quick = (
+        make_autoscaler("shop", one)["spec"]["behavior"]["scaleUp"]["policies"]
+        for one in (FULL, replace(FULL, autoscaling=other))
+    )
+
+    assert plain == [
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+    ]
+    assert quick[0] == {"type": "Percent", "value": 900, "periodSeconds": 1}
+    (arguments,) = make_autoscaler_arguments(QUICK.timing).values()
+    assert arguments == {"horizontal-pod-autoscaler-sync-period": "1s"}
+    assert FULL.timing == Timing(resolution_s=15, sync_s=15)
+
+
+def test_a_document_with_few_settings_has_defaults_for_the_others() -> None:
+    """Nobody should have to write them all."""
+    document = {"hold": {"window_s": 2.0}, "timing": {"sync_s": 1}}
+
+    settings = RecoverySettings.of(document)
+
+    assert settings == replace(FULL, hold=Hold(window_s=2.0), timing=Timing(sync_s=1))
+    assert RecoverySettings.of(settings.document()) == settings
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Find(start=0),
+        lambda: Find(start=5, most=4),
+        lambda: Hold(total_s=1.0, window_s=2.0),
+        lambda: Hold(streak=0),
+        lambda: Autoscaling(min_replicas=5, max_replicas=4),
+    ],
+)
+def test_settings_that_allow_no_run_are_refused(wrong: Any) -> None:
+    """A run of minutes would end without a window."""
+    with pytest.raises(ValueError, match=r"needed|has no level|has no window"):
+        wrong()
+
+
+class Still:
+    """A clock that stands, so that no test waits."""
+
+    def now(self) -> float:
+        return 0.0
+
+    def pause(self, seconds: float) -> None:
+        assert seconds > 0
+
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def read_at(second: float, *pods: str) -> Readings:
+    return dict.fromkeys(pods, NOON + timedelta(seconds=second))
+
+
+def test_a_run_begins_a_little_after_new_readings_of_all_pods() -> None:
+    """Neither with a scrape nor anywhere in between."""
+    answers: Iterator[Readings] = iter(
+        [{}, read_at(0, "a"), *[read_at(10, "a", "b")] * 2, read_at(20, "a", "b")]
+    )
+    ages: Iterator[float] = iter([20.1, 20.9, 20 + MARGIN_S])
+
+    await_fresh(
+        lambda: next(answers),
+        2,
+        timeout_s=60.0,
+        now=lambda: NOON + timedelta(seconds=next(ages)),
+        clock=Still(),
+    )
+
+    assert next(answers, None) is None
+    assert next(ages, None) is None
+
+
+def test_a_pod_without_new_reading_is_waited_for_and_named_in_the_end() -> None:
+    """Half of the pods at the old scrape would align the run to neither."""
+    answers = iter([read_at(0, "a", "b")] * 2)
+
+    with pytest.raises(WaitTimeoutError, match="again"):
+        await_fresh(
+            lambda: {**next(answers), **read_at(5, "a")},
+            2,
+            timeout_s=0.0,
+            clock=Still(),
+        )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "streak", "expected"),
+    [
+        ("xxo", 1, Recovery("recovered", 30.0)),
+        ("xoxo", 1, Recovery("recovered", 20.0)),
+        ("xoxoo", 2, Recovery("recovered", 50.0)),
+        ("oxo", 1, Recovery("recovered", 30.0)),
+        ("oooo", 1, Recovery("no_degradation", 0.0)),
+        ("ooox", 1, Recovery("no_recovery_within_hold", -1.0)),
+        ("xoxox", 2, Recovery("no_recovery_within_hold", -1.0)),
+        ("xxxx", 1, Recovery("no_recovery_within_hold", -1.0)),
+    ],
+)
+def test_recovery_is_the_first_streak_after_a_breach(
+    pattern: str, streak: int, expected: Recovery
+) -> None:
+    """Section 5.2.2: windows of 10 s before the first breach (``x``) do not count."""
+    windows = [
+        LoadWindow(100.0 + 10 * n, 110.0 + 10 * n, 10, 400, 0.9, 0.0, ok=sign == "o")
+        for n, sign in enumerate(pattern)
+    ]
+
+    assert recovery(windows, streak) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "levels"),
+    [
+        # Three replicas take three clients, and not seven (see the model's tests).
+        (replace(FULL, find=Find(3, 30, 4, level_s=5.0)), [(3, True), (7, False)]),
+        # The steps would jump over the most there are.
+        (
+            replace(
+                FULL,
+                autoscaling=Autoscaling(min_replicas=50, max_replicas=50),
+                find=Find(1, 4, 2, level_s=5.0),
+            ),
+            [(1, True), (3, True), (4, True)],
+        ),
+    ],
+    ids=["broken", "nothing breaks it"],
+)
+def test_find_ends_at_the_first_level_that_breaks_the_sla_or_with_the_most(
+    settings: RecoverySettings, levels: list[tuple[int, bool]]
+) -> None:
+    """HOLD has the clients of the last level."""
+    target = SimulatedHpa(settings)
+
+    found = find(target, settings)
+
+    assert [(level.clients, level.ok) for level in found] == levels
+    assert target.now_s() == 5.0 * len(levels)
+
+
+def test_hold_recovers_when_the_autoscaler_has_caught_up() -> None:
+    """The paper's run: 3, 7, 14, 20 replicas; it can end at the recovery."""
+    target = SimulatedHpa(FULL, clock_s=1.0)
+    cut = replace(FULL, hold=Hold(whole=False))
+
+    seen = recovery(hold(target, FULL, clients=10), streak=1)
+    ended = hold(SimulatedHpa(cut, clock_s=1.0), cut, clients=10)
+
+    assert [count.ready for count in target.counts] == [3, 7, 14, 20]
+    assert seen == Recovery("recovered", 60.0)
+    assert [window.ok for window in ended] == [False, True]
+
+
+def test_hold_is_as_long_as_the_paper_s_and_the_pods_usage_follows_the_replicas() -> (
+    None
+):
+    """The share of good windows is of the whole; the autoscaler reads the model's."""
+    target = SimulatedHpa(FULL)
+
+    found = hold(target, FULL, clients=10)
+
+    assert (len(found), found[-1].end_s) == (30, pytest.approx(900.0))
+    steps = [milli for milli, _ in groupby(milli for _, milli in target.usages)]
+    assert steps == [417, 312, 217, 172]
+
+
+LATE = replace(FULL, find=Find(level_s=5.0))
+"""FIND is over before the autoscaler has moved."""
+STUCK = replace(LATE, autoscaling=Autoscaling(max_replicas=10))
+FINE = replace(LATE, autoscaling=Autoscaling(20, 20), find=Find(1, 5, 1))
+
+
+def metrics(settings: RecoverySettings) -> dict[str, Metric]:
+    found = measure_hpa(hpa_record(settings))
+    named = {metric.name: metric for metric in found}
+    assert len(named) == len(found)
+    return named
+
+
+def test_a_record_survives_its_document() -> None:
+    """A bundle rebuilds every table and picture without a cluster."""
+    record = hpa_record()
+
+    assert HpaRecord.of(json.loads(json.dumps(record.document()))) == record
+
+
+def test_a_recovery_is_measured_from_the_start_of_hold() -> None:
+    """FIND from 0 to 5 s; scrapes at 15, 30, 45 s bring 7, 14, 20 replicas."""
+    found = metrics(LATE)
+
+    names = (
+        "ttr_s", "t_capacity_s", "t_scale_up_s", "t_desired_most_s", "t_ready_most_s",
+        "hold_clients", "ok_rate", "p99_peak_s",
+    )  # fmt: skip
+    assert [found[name].value for name in names] == pytest.approx(
+        [60.0, 40.0, 15.0, 45.0, 45.0, 10, 29 / 30, hpa_record(LATE).hold[0].p99_s]
+    )
+    assert found["ttr_s"].resolution == 30.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "note"),
+    [
+        # The paper's -1 would be the best of all times in a mean.
+        (STUCK, "ttr_s", "not within 900 s (right-censored)"),
+        (STUCK, "t_capacity_s", "not even"),
+        (FINE, "ttr_s", "the service never degraded"),
+        (FINE, "t_scale_up_s", "did not happen"),
+        # They would be of a bad time only, and the shorter the better it went.
+        (replace(LATE, hold=Hold(whole=False)), "ok_rate", "at the first recovery"),
+        (replace(LATE, hold=Hold(whole=False)), "p99_mean_s", ""),
+    ],
+)
+def test_what_did_not_come_about_has_no_value_and_says_why(
+    settings: RecoverySettings, name: str, note: str
+) -> None:
+    """Every record has the same metrics, whatever came of it."""
+    found = metrics(settings)
+
+    assert found[name].value is None
+    assert note in found[name].note
+    assert found.keys() == metrics(LATE).keys()
+
+
+ORIGIN = Receipt(100 * NS_PER_S, 0)
+
+
+def changed(
+    kind: str, second: float, verb: Verb, name: str, status: Any, **metadata: Any
+) -> Change:
+    body = {"uid": name, "name": name, "namespace": "shop", **metadata}
+    receipt = Receipt(int((100 + second) * NS_PER_S), 0)
+    return Change(kind, verb, receipt, {"metadata": body, "status": status})
+
+
+def test_pods_count_from_their_creation_and_serve_while_they_are_ready() -> None:
+    """A pod that goes gets no more requests; those of other namespaces are others."""
+
+    def pod(second: float, verb: Verb, name: str, ready: bool, **more: Any) -> Change:
+        status = {"conditions": [{"type": "Ready", "status": str(ready)}]}
+        return changed("Pod", second, verb, name, status, **more)
+
+    going = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    changes = [
+        pod(-5, Verb.LISTED, "old", ready=True),
+        pod(1, Verb.ADDED, "new", ready=False),
+        pod(2, Verb.MODIFIED, "new", ready=True),
+        pod(3, Verb.MODIFIED, "old", ready=True, **going),
+        pod(4, Verb.DELETED, "old", ready=True, **going),
+    ]
+
+    assert pod_counts(changes, "home", ORIGIN) == ()
+    assert pod_counts(changes, "shop", ORIGIN) == (
+        PodCount(-5.0, 1, 1),
+        PodCount(1.0, 2, 1),
+        PodCount(2.0, 2, 2),
+        PodCount(3.0, 2, 1),
+        PodCount(4.0, 1, 1),
+    )
+
+
+def test_segments_cover_the_span_without_gaps() -> None:
+    """Each second of a window has its replicas."""
+    counts = [PodCount(-1.0, 3, 3), PodCount(2.0, 7, 3), PodCount(4.0, 7, 7)]
+
+    assert segments(counts, 0.0, 10.0) == (
+        Segment(2.0, 3), Segment(2.0, 3), Segment(6.0, 7),
+    )  # fmt: skip
+    assert segments(counts, 5.0, 6.0) == (Segment(1.0, 7),)
+    assert segments([], 0.0, 1.0) == (Segment(1.0, 0),)
+
+
+def test_the_autoscaler_s_status_is_followed_before_and_after_its_first_reading() -> (
+    None
+):
+    """Kubernetes shows an empty metric until there is a reading."""
+    reading = {"resource": {"name": "cpu", "current": {"averageUtilization": 208}}}
+    shown = [
+        {},
+        {"currentReplicas": 3, "desiredReplicas": 3, "currentMetrics": [{}]},
+        {"currentReplicas": 3, "desiredReplicas": 7, "currentMetrics": [reading]},
+    ]
+    changes = [
+        changed("HorizontalPodAutoscaler", second, Verb.MODIFIED, "a", status)
+        for second, status in enumerate(shown)
+    ]
+
+    assert replicas(changes, "shop", ORIGIN) == (
+        Replicas(1.0, 3, 3, None), Replicas(2.0, 3, 7, 208),
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""A made day as a trace, what takes nodes away on it, and the figures of an arm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from stowage_testbed.policyday.arms import find_arm
+from stowage_testbed.policyday.autoscaler import IDLE_S, Autoscaler
+from stowage_testbed.policyday.day import Day, make_day
+from stowage_testbed.policyday.figures import figures_of
+from stowage_testbed.policyday.state import nodes_in_use, pods_as_they_may_move
+from stowage_testbed.policyday.trial import Trial, WindowTold
+from stowage_testbed.policyday.windows import Window
+from stowage_testbed.simulate.virtual_time import Life, PassedTime
+from stowage_testbed.trace.format import (
+    Header,
+    Node,
+    NodeSeen,
+    ObjectSeen,
+    Owner,
+    PodCame,
+    PodEnded,
+    Scaled,
+)
+from stowage_testbed.trace.reading import Trace, read_trace
+from stowage_testbed.trace.writing import TraceWriter
+from stowage_testbed.whatif.prices import LABEL
+
+HOUR_S = 3600.0
+DAY = Day(seed=3, nodes=12)
+
+
+def count_pods(day: Trace, until_s: float) -> Counter[str]:
+    """Return how many pods each Deployment has at a time."""
+    there: Counter[str] = Counter()
+    for line in day.lines:
+        if isinstance(line, PodCame | PodEnded) and line.t <= until_s:
+            workload, _, _ = line.name.rpartition("-")
+            there[workload] += 1 if isinstance(line, PodCame) else -1
+    return Counter({name: n for name, n in there.items() if name.startswith("web-")})
+
+
+def test_the_same_seed_makes_the_same_day() -> None:
+    """Arms are compared on one world, and a figure must come again."""
+    assert make_day(DAY) == make_day(DAY)
+    assert make_day(DAY) != make_day(Day(seed=4, nodes=12))
+
+
+def test_a_made_day_can_be_written_and_read(tmp_path: Path) -> None:
+    """So that stowage simulate --trace and stowage run --trace take it as well."""
+    day, file = make_day(DAY), tmp_path / "day.jsonl"
+    with TraceWriter(file, day.header) as writer:
+        for line in day.lines:
+            writer.write(line)
+
+    read = read_trace(file)
+
+    assert not read.remark
+    assert read.lines == day.lines
+
+
+def test_deployments_follow_the_sun_and_have_the_pods_that_they_were_scaled_to() -> (
+    None
+):
+    """A replay on a live cluster goes by these numbers, virtual time by the pods."""
+    day = make_day(DAY)
+    scaled = {
+        line.name: line.replicas for line in day.lines if isinstance(line, Scaled)
+    }
+
+    night, noon = (count_pods(day, hours * HOUR_S).total() for hours in (1, 12.5))
+    there = count_pods(day, DAY.hours * HOUR_S)
+
+    # Else nothing becomes empty that a policy could free.
+    assert noon > 2 * night
+    assert scaled
+    assert {name: there[name] for name in scaled} == scaled
+
+
+def test_nodes_have_prices_and_some_workloads_budgets() -> None:
+    """Without them money and broken budgets would be nothing on any arm."""
+    lines = make_day(DAY).lines
+    nodes = [line.node for line in lines if isinstance(line, NodeSeen)]
+    kinds = Counter(
+        line.object["kind"] for line in lines if isinstance(line, ObjectSeen)
+    )
+
+    assert {node.labels[LABEL] for node in nodes} > {"0.17", "0.68"}
+    assert 0 < kinds["PodDisruptionBudget"] < kinds["Deployment"]
+
+
+def make_scaler() -> Autoscaler:
+    room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+    nodes = (NodeSeen(t=0, name=name, node=Node(room, room)) for name in "abc")
+    return Autoscaler(Trace(Header(1, "2026-01-05T00:00:00Z", "1.37.2"), tuple(nodes)))
+
+
+def make_state(nodes: str, *pods: tuple[str, str]) -> dict[str, Any]:
+    """Return a state of nodes and of pods by node and CPU."""
+    return {
+        "nodes": [{"metadata": {"name": name}} for name in nodes],
+        "pods": [
+            {
+                "metadata": {},
+                "spec": {
+                    "nodeName": node,
+                    "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+                },
+            }
+            for node, cpu in pods
+        ],
+    }
+
+
+def test_a_node_goes_when_it_was_empty_for_long_enough_and_no_pod_waits() -> None:
+    """One that held a pod meanwhile begins anew; a pod may wait for that very node."""
+    scaler, waited_for = make_scaler(), make_scaler()
+    states = [
+        (0.0, make_state("abc", ("a", "1"))),
+        (IDLE_S / 2, make_state("abc", ("a", "1"), ("b", "1"))),
+        (IDLE_S, make_state("abc", ("a", "1"))),
+    ]
+
+    happened = [list(scaler.look(at_s, state)) for at_s, state in states]
+
+    assert happened == [[], [], [{"at": IDLE_S, "nodeGone": "c"}]]
+    list(waited_for.look(0, make_state("abc")))
+    assert list(waited_for.look(IDLE_S, make_state("abc", ("", "99")))) == []
+
+
+def test_nodes_come_back_when_pods_wait_and_no_more_than_these_need() -> None:
+    """All at once would spread the pods over them again."""
+    scaler = make_scaler()
+    for at_s in (0.0, IDLE_S):
+        list(scaler.look(at_s, make_state("abc")))
+
+    few = scaler.look(700, make_state("", ("", "3")))
+    assert [event["node"]["metadata"]["name"] for event in few] == ["c"]
+    many = scaler.look(710, make_state("a", ("", "5"), ("", "3")))
+    assert [event["node"]["metadata"]["name"] for event in many] == ["b", "a"]
+
+
+def test_the_figures_of_a_day_are_of_what_nodes_held_and_what_was_moved() -> None:
+    """To the cent: an hour of each node in use is its label's price."""
+    room = {"cpu": "4"}
+    daemon = PodCame(
+        t=0, namespace="d", name="x", of="daemon", owner=Owner("DaemonSet", "x")
+    )
+    nodes = (
+        NodeSeen(t=0, name="n", node=Node(room, room, {LABEL: "0.17"})),
+        NodeSeen(t=0, name="m", node=Node(room, room, {LABEL: "no price"})),
+    )
+    day = Trace(Header(1, "2026-01-05T00:00:00Z", "1.37.2"), (*nodes, daemon))
+
+    def live(pod: str, node: str, at_h: float, to_h: float | None, **more: Any) -> Life:
+        end_s = None if to_h is None else to_h * HOUR_S
+        return Life(pod, "kind", at_h * HOUR_S, at_h * HOUR_S, node, end_s, **more)
+
+    lives = (
+        # Two pods at once cost one node, and a gap between two costs none.
+        live("d/a", "n", 0, 1, how="evicted"),
+        live("d/a-again-1", "n", 0.5, 1.5, how="evicted", replaces="d/a"),
+        live("d/a-again-2", "n", 1.0, 1.2, how="succeeded", replaces="d/a"),
+        live("d/b", "n", 3, None),
+        live("d/c", "m", 3, None),
+        Life("d/waits", "kind", HOUR_S),
+        Life("d/x", "daemon", 0, 0, "m"),
+    )
+    told = WindowTold(Window(0, HOUR_S))
+    told.used_before = frozenset({"moved-off", "by-itself", "filled-again", "back"})
+    told.used_after = frozenset({"filled-again", "back"})
+    told.left = ["moved-off", "filled-again", "came-later", "back"]
+    told.gone = {"by-itself", "back"}
+    passed = PassedTime(lives, 4 * HOUR_S, 0, 0, 0.0, 0)
+
+    found = figures_of(Trial(find_arm("none"), passed, (told,)), day, HOUR_S)
+    calm = figures_of(Trial(find_arm("none"), passed, ()), day, HOUR_S / 4)
+
+    assert (found.node_hours, found.nodes_mean) == (3.5, 0.875)
+    assert (found.cost_micros, found.waiting_pod_hours) == (425_000, 3)
+    # The replacement has another name; it is the same pod to its users.
+    assert (found.moved_twice, calm.moved_twice) == (1, 0)
+    # One that is needed later did go; one that filled again did not, nor one that
+    # emptied itself.
+    assert (found.emptied, found.moves, found.moves_per_node) == (2, 4, 2)
+    assert found.windows[0].returned == 1
+    assert (calm.emptied, calm.moves, calm.moves_per_node) == (0, 0, None)
+
+
+def make_pod(name: str, node: str, **metadata: Any) -> dict[str, Any]:
+    labels = {"app": "web"}
+    return {
+        "metadata": {"namespace": "d", "name": name, "labels": labels, **metadata},
+        "spec": {"nodeName": node} if node else {},
+    }
+
+
+def test_pods_of_daemon_sets_keep_no_node_in_use() -> None:
+    """They are on every node; none would ever be empty."""
+    daemon = make_pod("x", "m", ownerReferences=[{"kind": "DaemonSet"}])
+    pods = [make_pod("a", "n"), make_pod("b", ""), daemon]
+
+    assert nodes_in_use({"pods": pods}) == {"n"}
+
+
+def test_pods_that_cool_down_are_not_to_be_moved() -> None:
+    """What could be emptied is proved within what a policy would do."""
+    pods = [make_pod("a", "n", annotations={"x": "y"}), make_pod("b", "n")]
+
+    kept, free = pods_as_they_may_move({"pods": pods, "coolingDown": ["d/a"]})
+
+    annotations = {"x": "y", "stowage.dev/do-not-move": "true"}
+    assert kept["metadata"]["annotations"] == annotations
+    assert free == pods[1]
+    assert pods[0]["metadata"]["annotations"] == {"x": "y"}
