@@ -175,7 +175,6 @@ reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedul
 
 .PHONY: fault
 fault: setup ## Break things on purpose, again and again: an hour and a half (TRIES=1: minutes); resumable; SEED=7 for other dice.
-	@python -m benchmarks agreement --results $(RESULTS) $(PLANS:%=--plans %) $(SEED:%=--seed %)
 	@python -m benchmarks faults --results $(RESULTS) $(TRIES:%=--tries %) $(SEED:%=--seed %)
 
 .PHONY: soak
@@ -243,7 +242,7 @@ test-all: further-tools ## Run all tests: also those of other schedulers, contai
 	@if ci/containers; then $(MAKE) --no-print-directory images; fi
 	@$(MAKE) --no-print-directory --keep-going test-go-race SHUFFLE=1
 	@for minor in $(OTHER_MINORS); do $(MAKE) --no-print-directory test-go SHUFFLE=1 KUBERNETES="$$minor"; done
-	@export HYPOTHESIS_PROFILE=random PROOF_PIECES=20; $(PYTEST) $(PYTEST_ARGS)
+	@export HYPOTHESIS_PROFILE=random PROOF_PIECES=20 JUDGED_PLANS=10000; $(PYTEST) $(PYTEST_ARGS)
 	@export HYPOTHESIS_PROFILE=random; for round in 2 3 4 5; do pytest --quiet --numprocesses 2 tests/property; done
 
 .PHONY: test-slow

@@ -156,26 +156,6 @@ def faults(
 
 
 @app.command()
-def agreement(
-    *,
-    plans: Annotated[int, typer.Option(min=1, help="How many are judged.")] = 10_000,
-    seed: Seed = 1,
-    results: Results = RESULTS,
-) -> None:
-    """Put random plans, valid and spoiled, before the scheduler and the verifier.
-
-    The counts become part of reliability.json, beside the faults.
-    """
-    from benchmarks.faults.benchmark import run_agreement  # noqa: PLC0415
-
-    def act() -> str:
-        install_tools(TOOLS)
-        return run_agreement(plans, seed, results)
-
-    run_command(act)
-
-
-@app.command()
 def soak(
     *,
     hours: Annotated[float, typer.Option(min=0.01, help="How long it runs.")] = 2 / 3,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from benchmarks.faults.trial import Trial
@@ -24,7 +24,6 @@ TRIES = {OPTIMIZER: 100, SCHEDULER: 50}
 TRIES_OF_OTHERS = 20
 HOLD_S = 1.0
 RESUME_S = 10.0
-PLANS = 10_000
 BANDS = 5
 """Into so many the rates of churn are divided."""
 
@@ -131,28 +130,3 @@ def _count(
     target: Target,
 ) -> Figure:
     return figure(name, "times", samples, value, target, spread=False)
-
-
-def agreement_figures(known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    """Yield how many plans were verified, and how many differences are unexplained.
-
-    Parameters
-    ----------
-    known
-        Of each seed, what `benchmarks.agreement.differential.Agreement.figures` says.
-    """
-    name = "Go replay and Python's verify"
-    plans = [float(counts["plans"]) for counts in known]
-    yield figure(
-        f"{name}: plans judged", "plans", plans, sum, at_least(PLANS), spread=False
-    )
-    apart = [float(sum(counts["explained"].values())) for counts in known]
-    yield figure(
-        f"{name}: apart for a known reason", "plans", apart, sum, spread=False,
-        note=", ".join(sorted({why for one in known for why in one["explained"]})),
-    )  # fmt: skip
-    unexplained = [float(counts["unexplained"]) for counts in known]
-    yield figure(
-        f"{name}: apart for no known reason", "plans", unexplained, sum, at_most(0),
-        spread=False,
-    )  # fmt: skip

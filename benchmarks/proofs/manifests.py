@@ -8,10 +8,11 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from benchmarks.agreement.draft import Manifest, own
 from benchmarks.proofs.cases import Case
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import NO_PROTECTION, Instance, Question
+
+Manifest = dict[str, Any]
 
 LIMITS = {
     "max_moves": "maxMoves",
@@ -119,7 +120,9 @@ def _pod(pod: pb.Pod, of: pb.PodClass) -> Manifest:
         },
         "status": {"phase": "Pending"},
     }
-    own(made, of.owner.kind, of.owner.name)
+    kind, name = of.owner.kind, of.owner.name
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
+    made["metadata"]["ownerReferences"] = [{**owner, "uid": f"{kind}-{name}"}]
     if pod.node:
         made["spec"]["nodeName"] = pod.node
         ready = {"type": "Ready", "status": str(not pod.exempt_from_budget)}

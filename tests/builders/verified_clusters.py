@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.agreement.draft import own
-from benchmarks.agreement.plans import recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.simulate import (
@@ -14,6 +12,8 @@ from stowage_testbed.simulate import (
     Question,
     SchedulerVerifier,
 )
+from tests.differential.draft import own
+from tests.differential.plans import recount_tiers
 
 Manifest = dict[str, Any]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import yaml
@@ -57,7 +58,7 @@ def test_a_plain_installation_leaves_the_cluster_s_own_scheduler_its_pods(
 @pytest.mark.parametrize("profile", PROFILES)
 def test_arguments_go_where_their_plugins_are(profile: str) -> None:
     """Arguments of a plugin that is not enabled stop the scheduler from starting."""
-    asked = {
+    asked: dict[str, dict[str, Any]] = {
         "PriorityOptimizer": {"seed": 7, "protectedNamespaces": ["ns"]},
         "Reservations": {"retentionSeconds": 9},
         "ScoreCache": {"maxEntries": 11},

@@ -7,13 +7,13 @@ from random import Random
 from packing_oracle import items_of
 from solving_in_process import decoded, finished_answer_to
 
-from benchmarks.agreement.manifests import node_manifest, pod_manifest
-from benchmarks.agreement.related_pods import NODES, crowded_pods, related_pods
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate import Instance, Simulator
+from tests.differential.manifests import node_manifest, pod_manifest
+from tests.differential.related_pods import NODES, crowded_pods, related_pods
 
 # fmt: off
 SEEDS = (

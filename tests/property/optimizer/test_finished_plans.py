@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from small_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
 
-from benchmarks.agreement.related_pods import related_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.verify import verify_plan
+from tests.differential.related_pods import related_pods
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 MANY = settings(

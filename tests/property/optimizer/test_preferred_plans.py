@@ -11,7 +11,6 @@ from brute_force import Where, outcome, value_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import budget_of, decoded, finished_answer_to
 
-from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import SolveOptions
@@ -19,6 +18,7 @@ from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.stages import pipeline
 from stowage_optimizer.stages.preferring import Prefer
 from stowage_optimizer.verify import verify_plan
+from tests.differential.related_pods import crowded_pods
 
 APPS = ["a", "b"]
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
@@ -119,7 +119,10 @@ def _of_node(one: pb.PodClass, node: pb.Node) -> int:
 def neighbours(snapshot: pb.Snapshot, plan: pb.Plan) -> Iterator[Where]:
     """Yield nodes with one pod going elsewhere, or two having changed places."""
     where = outcome(snapshot, plan)
-    arrivals = [one.pod_uid for one in (*plan.placements, *plan.moves)]
+    arrivals = [
+        *(one.pod_uid for one in plan.placements),
+        *(one.pod_uid for one in plan.moves),
+    ]
     for uid in arrivals:
         for node in snapshot.nodes:
             yield where | {uid: node.name}

@@ -10,7 +10,6 @@ from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, decoded, finished_answer_to
 
-from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import make_whole
 from stowage_optimizer.bounds.proofs import trivial_bounds
@@ -23,6 +22,7 @@ from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import Row, total
 from stowage_optimizer.programs.relations import RelatedFormulation, by_class
 from stowage_optimizer.verify import verify_plan
+from tests.differential.related_pods import crowded_pods
 
 CASES = 100
 STRICT = pb.POLICY_STRICT

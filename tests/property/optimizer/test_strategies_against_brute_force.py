@@ -15,12 +15,12 @@ from small_snapshots import small_snapshots, tight_snapshots
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to, finished_answer_to
 
-from benchmarks.agreement.related_pods import crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
+from tests.differential.related_pods import crowded_pods
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EVERY = sorted(shipped_strategies())

@@ -352,7 +352,7 @@ def test_the_first_plan_is_whole_and_never_worse_than_the_present() -> None:
     """It goes out as it is, and is checked as any other."""
     for seed in range(10):
         draw, nodes = np.random.default_rng(seed), 8
-        items = []
+        items: list[Item] = []
         for node in range(nodes):
             sizes = draw.integers(1, 6, 6)
             for size in sizes[np.cumsum(sizes) <= ROOM].tolist():

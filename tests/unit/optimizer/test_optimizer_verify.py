@@ -542,7 +542,8 @@ def check(
     Returns how often each thing is asked, and the rules that the plan breaks: pods of
     a class come to one node and clash.
     """
-    builder, where = SnapshotBuilder(), {}
+    builder = SnapshotBuilder()
+    where: dict[str, str] = {}
     names = [f"n{number}" for number in range(nodes)]
     for name in names:
         builder.node(name, labels={"disk": "ssd", "host": name})

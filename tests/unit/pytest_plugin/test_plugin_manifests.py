@@ -73,7 +73,7 @@ def test_what_is_no_manifest_is_located(text: str, issue: str, tmp_path: Path) -
 
 def test_pods_of_controllers_get_the_arms_overrides() -> None:
     """The same manifests serve under every scheduler; a pod that names one keeps it."""
-    template = {"metadata": {}, "spec": {"containers": []}}
+    template: dict[str, Any] = {"metadata": {}, "spec": {"containers": []}}
     web = an_object("Deployment", "web") | {"spec": {"template": template}}
 
     changed = with_overrides_for(web, MINE)["spec"]["template"]

@@ -171,7 +171,9 @@ def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
 
 def test_the_page_explains_every_field() -> None:
     """Who writes a trace with another program, or rows by hand, reads it."""
-    inner = {"template": trace.PodTemplate, "node": trace.Node, "pod": trace.Owner}
+    inner: dict[str, type[msgspec.Struct]] = {
+        "template": trace.PodTemplate, "node": trace.Node, "pod": trace.Owner,
+    }  # fmt: skip
     missing = [
         (row, field.encode_name)
         for kinds in (trace.KINDS, inner)

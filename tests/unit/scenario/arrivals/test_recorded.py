@@ -110,7 +110,7 @@ def test_what_is_in_no_namespace_is_known() -> None:
     """Whoever clears up has to delete it one by one."""
     volume = {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": {}}
     wide = trace.ObjectSeen(t=0, object={"apiVersion": "v1", **volume})
-    template = {"spec": {"containers": []}}
+    template: dict[str, Any] = {"spec": {"containers": []}}
     web = seen(0, "Deployment", "apps/v1", spec={"template": template})
     made = replay(web, wide, gone(1, "Deployment"))
 

@@ -62,8 +62,8 @@ def test_every_step_is_read_with_its_place_and_its_defaults() -> None:
 def test_the_sections_around_the_steps_are_read() -> None:
     """Scheduler, time-outs and evidence belong to the run, not to a step."""
     scenario = good("steps")
-    metadata, spec = {"name": "lone", "labels": {"a": "b"}}, {"containers": []}
-    lone = {"kind": "Pod", "metadata": metadata, "spec": spec}
+    metadata = {"name": "lone", "labels": {"a": "b"}}
+    lone = {"kind": "Pod", "metadata": metadata, "spec": {"containers": []}}
 
     assert scenario.steps[0].action == Release("optimizer", True, {"a": 1})
     assert scenario.is_planned

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from benchmarks.agreement.clusters import random_cluster
-from benchmarks.agreement.comparison import Comparison, compare
-from benchmarks.agreement.explanations import Explanation, explain
-from benchmarks.agreement.mutations import CLAIMS, MUTATIONS, MutationContext
-from benchmarks.agreement.plans import PlanBuilder, answers, propose, recount_tiers
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_optimizer.verify.index import Index
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.simulate import SchedulerVerifier, Simulator, find_profile
+from tests.differential.clusters import random_cluster
+from tests.differential.comparison import Comparison, compare
+from tests.differential.explanations import Explanation, explain
+from tests.differential.mutations import CLAIMS, MUTATIONS, MutationContext
+from tests.differential.plans import PlanBuilder, answers, propose, recount_tiers
 
 MOST_EXAMPLES = 20
 

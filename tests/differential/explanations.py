@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from benchmarks.agreement.comparison import Comparison, compare
-from benchmarks.agreement.draft import named
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Question, SchedulerVerifier
+from tests.differential.comparison import Comparison, compare
+from tests.differential.draft import named
 
 
 class Explanation(StrEnum):

@@ -12,10 +12,10 @@ from functools import wraps
 from random import Random
 from typing import Any, TypeVar
 
-from benchmarks.agreement.plans import rearrange
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.terms import covers
+from tests.differential.plans import rearrange
 
 Arrival = pb.Placement | pb.Move
 Step = Arrival | pb.Eviction
@@ -246,7 +246,7 @@ def other_node(context: MutationContext, step: Arrival) -> None:
 def swapped(context: MutationContext) -> bool:
     """Swap the targets of two pods."""
     arrivals = context.arrivals()
-    if len(arrivals) < 2:  # noqa: PLR2004 - a swap takes two
+    if len(arrivals) < 2:
         return False
     one, other = context.rng.sample(arrivals, 2)
     node = target(one)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.agreement.differential import Verifiers, running_verifiers
+from tests.differential.agreement import Verifiers, running_verifiers
 
 
 @pytest.fixture(scope="session")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from benchmarks.agreement.draft import Change, Draft, Manifest, named, own
-from benchmarks.agreement.manifests import REQUIRED, node_manifest, pod_manifest
-from benchmarks.agreement.pods import add_demands, add_volumes, protect_some
-from benchmarks.agreement.related_pods import NAMESPACES, NOWHERE, crowded_pods
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.instances.case import Case, Family
 from stowage_testbed.instances.cell import Cell
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import make_nodes, make_pods
 from stowage_testbed.simulate import NO_PROTECTION, Question, Simulator
+from tests.differential.draft import Change, Draft, Manifest, named, own
+from tests.differential.manifests import REQUIRED, node_manifest, pod_manifest
+from tests.differential.pods import add_demands, add_volumes, protect_some
+from tests.differential.related_pods import NAMESPACES, NOWHERE, crowded_pods
 
 NAMESPACE = "default"
 NAME_LABEL = "kubernetes.io/metadata.name"

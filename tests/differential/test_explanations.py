@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from verified_clusters import a_node, a_plan, a_pod, affinity_to, asked_about, figure_1
 
-from benchmarks.agreement.comparison import Comparison, compare
-from benchmarks.agreement.differential import Verifiers
-from benchmarks.agreement.explanations import Explanation, explain
-from benchmarks.agreement.pods import claim, volume
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.simulate import Instance, PlanJudgement
+from tests.differential.agreement import Verifiers
+from tests.differential.comparison import Comparison, compare
+from tests.differential.explanations import Explanation, explain
+from tests.differential.pods import claim, volume
 
 Manifest = Mapping[str, Any]
 ZONE = "topology.kubernetes.io/zone"

@@ -6,8 +6,8 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from benchmarks.agreement.draft import Change, Draft, Manifest, own
 from stowage_testbed.cluster.node_pool import ZONE_LABEL
+from tests.differential.draft import Change, Draft, Manifest, own
 
 GPU = "example.com/gpu"
 CORDON = "node.kubernetes.io/unschedulable"

@@ -11,24 +11,24 @@ from typing import get_args
 import pytest
 from snapshot_builder import SnapshotBuilder
 
-from benchmarks.agreement.comparison import (
+from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.index import Index
+from stowage_optimizer.verify.violation import RuleName, Violation
+from stowage_testbed.simulate import PlanJudgement
+from tests.differential.comparison import (
     CLAIM_RULES,
     NAME_RULES,
     PLUGINS,
     REASONS,
     equivalent,
 )
-from benchmarks.agreement.mutations import (
+from tests.differential.mutations import (
     CLAIMS,
     MUTATIONS,
     Mutation,
     MutationContext,
 )
-from benchmarks.agreement.plans import recount_tiers
-from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.verify.index import Index
-from stowage_optimizer.verify.violation import RuleName, Violation
-from stowage_testbed.simulate import PlanJudgement
+from tests.differential.plans import recount_tiers
 
 REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed"}
