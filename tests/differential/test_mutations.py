@@ -30,7 +30,7 @@ from tests.differential.mutations import (
 )
 from tests.differential.plans import recount_tiers
 
-REFUSALS = Path(__file__).parents[3] / "scheduler" / "plan" / "plan.go"
+REFUSALS = Path(__file__).parents[2] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed"}
 """Random plans are small, and a cluster that is verified does not change."""
 
