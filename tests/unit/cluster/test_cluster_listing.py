@@ -56,6 +56,7 @@ NOBODY = "unix:///nowhere/docker.sock"
 def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of clusters in an empty cache."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+    monkeypatch.delenv("STOWAGE_CLUSTERS", raising=False)
     return tmp_path / "clusters"
 
 

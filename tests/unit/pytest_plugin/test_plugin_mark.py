@@ -88,6 +88,7 @@ def test_a_cluster_in_use_is_left_to_its_session(
 ) -> None:
     """A second pytest in another window must not sweep under the first."""
     monkeypatch.setenv("STOWAGE_CACHE", str(tmp_path))
+    monkeypatch.delenv("STOWAGE_CLUSTERS", raising=False)
     layout.clusters_folder().mkdir()
     with (
         FileLock(layout.clusters_folder() / ".pytest.session"),
