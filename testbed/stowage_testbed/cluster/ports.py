@@ -93,16 +93,15 @@ def _reserve(ports: Iterable[int], number: int) -> list[int]:
     folder.mkdir(parents=True, exist_ok=True)
     chosen: list[int] = []
     with FileLock(folder / ".lock"):
-        marks = {int(one.name): one for one in folder.glob("[0-9]*")}
-        for port, mark in list(marks.items()):
+        for mark in folder.glob("[0-9]*"):
             if time.time() - mark.stat().st_mtime > RESERVED_S:
                 mark.unlink()
-                del marks[port]
         for port in ports:
             if len(chosen) == number:
                 break
-            if port not in marks and _is_free(port):
-                (folder / str(port)).touch()
+            mark = folder / str(port)
+            if not mark.exists() and _is_free(port):
+                mark.touch()
                 chosen.append(port)
     return chosen
 

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from waiting_clock import WaitingClock
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import PATIENCE, WaitTimeoutError, stretch, wait_until
-
-
-class CountedClock:
-    """A clock that only a pause moves."""
-
-    def __init__(self) -> None:
-        self.at_s = 0.0
-
-    def now(self) -> float:
-        return self.at_s
-
-    def pause(self, seconds: float) -> None:
-        self.at_s += seconds
 
 
 @pytest.mark.parametrize(("said", "deadline_s"), [("", 10.0), ("4", 40.0)])
@@ -27,7 +15,7 @@ def test_a_wait_lasts_as_long_as_the_machine_needs(
 ) -> None:
     """One setting for all deadlines, and none to be found in a hundred places."""
     monkeypatch.setenv(PATIENCE, said)
-    clock = CountedClock()
+    clock = WaitingClock()
 
     with pytest.raises(WaitTimeoutError, match=f"waited {deadline_s:g} s for a pod"):
         wait_until("a pod", lambda: [], bool, timeout_s=10, clock=clock)

@@ -17,6 +17,7 @@ import pytest
 from kubernetes import client
 from served_api import served_api
 from typer.testing import CliRunner
+from waiting_clock import WaitingClock
 from watch_server import WatchServer
 from watch_server import serving as watched
 
@@ -390,23 +391,11 @@ def test_a_plan_that_cannot_be_created_has_a_way_out(server: Server, said: str) 
         PlanApi(api).create("p-", {})
 
 
-class FakeClock:
-    """Time that passes when somebody waits."""
-
-    seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def pause(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
 def test_a_plan_that_nobody_takes_up_is_not_waited_for_forever() -> None:
     """The release may be down, or serve another name."""
     plan = {"metadata": {"name": "p"}, "spec": {}}
     with pytest.raises(StowageError, match="kubectl delete packingplan p"):
-        follow(lambda: plan, lambda _: None, FakeClock())
+        follow(lambda: plan, lambda _: None, WaitingClock())
 
 
 PLAN = {

@@ -114,6 +114,22 @@ def test_a_port_beside_a_cluster_is_free_and_none_of_a_control_planes() -> None:
     assert not FIRST <= first < LAST
 
 
+def test_a_port_that_was_chosen_is_left_to_whoever_chose_it_for_a_minute(
+    clusters: Path,
+) -> None:
+    """It is bound seconds later, and clusters of other folders are not known here."""
+    first, second = (choose_ports(None, taken=(), start=0).all() for _ in range(2))
+    beside, other = (port_beside("mine") for _ in range(2))
+    reserved = clusters.parent / "ports"
+
+    assert not {*first} & {*second}
+    assert beside != other
+    for mark in reserved.glob("[0-9]*"):
+        os.utime(mark, (0, 0))
+    later = port_beside("mine")
+    assert [mark.name for mark in reserved.glob("[0-9]*")] == [str(later)]
+
+
 def test_ports_of_clusters_that_are_starting_differ(clusters: Path) -> None:
     """Neither has bound anything yet."""
     _, first = a_cluster(clusters, "one")

@@ -47,8 +47,8 @@ def rebuild(
 ) -> str:
     """Compare what has not been compared yet, and return what a terminal shows.
 
-    Comparisons in the folder ``results`` are resumed. The
-    figures go to a file, as JSON; ``say`` receives a line for each run.
+    Comparisons in the folder ``results`` are resumed. The figures go to a file, as
+    JSON; ``say`` receives a line for each run.
     """
     tables: list[Table] = []
     figures: list[Figure] = []
