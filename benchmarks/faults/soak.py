@@ -61,9 +61,7 @@ def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say)
     name, length_s = f"soak-{secrets.token_hex(3)}", hours * S_AN_HOUR
     with open_fault_cluster(name, (results,), METRICS_VALUES) as cluster:
         cluster.release_for(faults[0])
-        with Sampler(
-            lambda: cluster.release_for(faults[0]), cluster.run.api
-        ) as sampler:
+        with Sampler(lambda: cluster.release, cluster.run.api) as sampler:
             while sampler.length_s < length_s:
                 early = sampler.length_s < ENDING_SHARE * length_s
                 fault = rng.choice(faults if early else lasting)

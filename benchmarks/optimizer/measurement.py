@@ -95,8 +95,7 @@ def measure(service: RunningService, call: Call) -> Record:
         It was refused, or not answered.
     """
     snapshot, options = call.request.snapshot, call.request.options
-    pending = sum(1 for pod in snapshot.pods if not pod.node)
-    seen = _Seen(pending)
+    seen = _Seen()
     watched = watched_memory(service.pid) if call.watches_memory else nullcontext()
     try:
         with watched as peak:
@@ -112,21 +111,13 @@ def measure(service: RunningService, call: Call) -> Record:
     return Record(
         case=call.case,
         arm=call.arm,
-        end_reason=pb.EndReason.Name(last.end_reason).removeprefix("END_REASON_"),
-        message=last.message,
         optimal=last.plan.optimal,
         value=value_of(snapshot, last.plan, strict=options.policy == pb.POLICY_STRICT),
         tiers=tuple(_claim(tier) for tier in last.plan.tiers),
-        pending=pending,
         refused=tuple(sorted({one.subject for one in last.refusals})),
         wall_s=seen.wall_s,
         first_plan_s=seen.first_plan_s,
-        all_placed_s=seen.all_placed_s,
-        all_placed_solve_s=seen.all_placed_solve_s,
-        decode_s=last.durations.decode_s,
         solve_s=last.durations.solve_s,
-        verify_s=last.durations.verify_s,
-        updates=seen.updates,
         peak_bytes=peak.peak_bytes if peak is not None else None,
         nodes_before=in_use.before,
         nodes_after=in_use.after,
@@ -141,25 +132,16 @@ def measure(service: RunningService, call: Call) -> Record:
 class _Seen:
     """What the caller sees of a stream of updates, with the moments."""
 
-    pending: int
     started: float = field(default_factory=time.perf_counter)
-    updates: int = 0
     wall_s: float = 0.0
     first_plan_s: float | None = None
-    all_placed_s: float | None = None
-    all_placed_solve_s: float | None = None
     last: pb.SolveUpdate | None = None
 
     def follow(self, updates: Iterator[pb.SolveUpdate]) -> None:
         for update in updates:
             self.wall_s = time.perf_counter() - self.started
-            self.updates += 1
-            placed = len(update.plan.placements)
-            if placed and self.first_plan_s is None:
+            if update.plan.placements and self.first_plan_s is None:
                 self.first_plan_s = self.wall_s
-            if placed == self.pending and self.all_placed_s is None:
-                self.all_placed_s = self.wall_s
-                self.all_placed_solve_s = update.durations.solve_s or None
             if update.last:
                 self.last = update
 

@@ -54,27 +54,18 @@ class Record:
     ----------
     case, arm
         The instance, and the arm that solved it with which limit.
-    end_reason, message
-        As the service said them.
     optimal
         Whether every tier is proved.
     value, tiers
         What the plan is worth and what it claims, highest tier first.
-    pending
-        Pods without a node before the plan.
     refused
         Subjects that the strategy left alone.
     wall_s
         From the call to the last update, by the caller's clock.
-    first_plan_s, all_placed_s
-        To the first update with a plan, and to the first that places every pending
-        pod, by the caller's clock; None if there was none.
-    all_placed_solve_s
-        Same moment by the child's clock, from the start of the solve.
-    decode_s, solve_s, verify_s
-        As the service accounts for them.
-    updates
-        Number of updates.
+    first_plan_s
+        To the first update with a plan, by the caller's clock; None if there was none.
+    solve_s
+        As the service accounts for it.
     peak_bytes
         Memory of the service and its children together; None if not asked for.
     nodes_before, nodes_after, nodes_lower_bound
@@ -85,21 +76,13 @@ class Record:
 
     case: str
     arm: str
-    end_reason: str
-    message: str
     optimal: bool
     value: Value
     tiers: tuple[TierClaim, ...]
-    pending: int
     refused: tuple[str, ...]
     wall_s: float
     first_plan_s: float | None
-    all_placed_s: float | None
-    all_placed_solve_s: float | None
-    decode_s: float
     solve_s: float
-    verify_s: float
-    updates: int
     peak_bytes: int | None = None
     nodes_before: int = 0
     nodes_after: int = 0
@@ -107,8 +90,3 @@ class Record:
     price_before_micros: int = 0
     price_after_micros: int = 0
     price_lower_bound_micros: int = 0
-
-    @property
-    def proved(self) -> bool:
-        """Whether nothing better exists, also with the pods left alone."""
-        return self.optimal and not self.refused

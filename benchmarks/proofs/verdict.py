@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from benchmarks.proofs.cases import make_case
+from benchmarks.proofs.cases import Case, make_case
 from benchmarks.proofs.manifests import (
     DEVICES,
     question_of,
@@ -23,7 +23,7 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
-from stowage_testbed.simulate import SchedulerVerifier
+from stowage_testbed.simulate import PlanJudgement, Question, SchedulerVerifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,7 @@ def judge_through_scheduler(
     """
     case = make_case(seed)
     case.options.strategy = strategy
-    question = question_of(case)
-    plan = _answer(verifier.verify(question).snapshot, case.options)
-    (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
-    faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
+    plan, said, faults = _judged(case, question_of(case), verifier)
     return _verdict(Oracle(case), plan, said.proved, faults)
 
 
@@ -95,14 +92,22 @@ def judge_unsupported(seed: int, strategy: str, verifier: SchedulerVerifier) -> 
     objects = (*question.instance.objects, DEVICES)
     instance = replace(question.instance, pods=pods, objects=objects)
     question = replace(question, instance=instance)
-    plan = _answer(verifier.verify(question).snapshot, case.options)
-    (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
+    plan, said, faults = _judged(case, question, verifier)
     oracle = Oracle(case)
     best, reached = oracle.best, oracle.value(oracle.outcome(plan))
-    faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
     if said.proved and reached < best:
         faults.append(f"it is said to be proved: {reached}, {best} can be")
     return Verdict(reached == best, said.proved, tuple(faults))
+
+
+def _judged(
+    case: Case, question: Question, verifier: SchedulerVerifier
+) -> tuple[pb.Plan, PlanJudgement, list[str]]:
+    """Return the plan for a cluster, what the scheduler says of it, and a refusal."""
+    plan = _answer(verifier.verify(question).snapshot, case.options)
+    (said,) = verifier.judge(replace(question, plans=(plan,))).of_plans
+    faults = [] if said.accepted else [f"refused: {said.reason}, {said.detail}"]
+    return plan, said, faults
 
 
 def _verdict(oracle: Oracle, plan: pb.Plan, proved: bool, faults: list[str]) -> Verdict:

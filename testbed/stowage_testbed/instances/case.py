@@ -19,13 +19,11 @@ _SEED_BITS = 63
 class Family(StrEnum):
     """Where the instances come from.
 
-    ``PAPER``: the paper's generator. ``MIX``: the same with constraints. ``LARGE``:
-    the same at sizes that the scheduler would take minutes to fill.
+    ``PAPER``: the paper's generator. ``MIX``: the same with constraints.
     """
 
     PAPER = "paper"
     MIX = "mix"
-    LARGE = "large"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +43,7 @@ class Case:
     def policy(self) -> str:
         """Return the policy by its name on the command line.
 
-        The paper's instances are solved as the paper does, and the large ones as the
-        study did whose figures stand beside ours; the others as users would.
+        The paper's instances are solved as the paper does, the others as users would.
         """
         return "strict" if self.family is Family.MIX else "paper"
 
