@@ -15,6 +15,7 @@ from stowage_testbed.run.arm import PodOverrides
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.listener import WindowListener
 from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.steps.waiting import FAILED
 
 pytestmark = pytest.mark.e2e
 
@@ -40,7 +41,10 @@ def test_steps_do_and_say_what_is_expected(
     for name, parts in caught.items():
         assert [one for one in parts if one not in outcome.evidence[name]] == []
     assert outcome.refused is case.get("refused", False)
-    assert bool(outcome.steps) is not outcome.refused
+    assert not (outcome.refused and outcome.steps)
+    if outcome.steps and errors:
+        assert outcome.steps[-1].error
+        assert outcome.checkpoints[-1].name == FAILED
 
 
 def test_a_kind_of_ones_own_goes_with_the_scenario(
