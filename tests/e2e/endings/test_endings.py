@@ -149,7 +149,7 @@ ROWS = {
         "container scheduler of pod stowage-system/stowage-",
     ),
     "the disk is full": Row(
-        RUN,
+        ("run", VAIN),
         WAITS,
         disk_filled,
         ENDED,
@@ -210,7 +210,7 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     """SIGKILL leaves no time to clean up."""
     (tmp_path / "again").mkdir()
     first = StowageRun(tmp_path, "run", VAIN)
-    first.wait_for_line(WAITS)
+    first.wait_for_line(SERVE)
     first.process.kill()
     first.process.wait(HANG_S)
     assert find_cluster(first.workdir.name).state == "leftover"

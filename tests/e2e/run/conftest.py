@@ -1,26 +1,32 @@
-"""The session's cluster with a release, for the steps of scenarios."""
+"""A cluster for steps, which the files of this folder share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from step_environment import StepEnvironment
 
-from stowage_testbed.cluster import Cluster
-from stowage_testbed.helm import Release
+from stowage_testbed.cluster import KwokBinaryCluster
+from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.observe.observer import Observer
 from stowage_testbed.run.context import RunContext
+from stowage_testbed.run.release import switch_release
 
 
-@pytest.fixture(scope="module")
-def context(
-    stowage_cluster: Cluster, stowage_release: Callable[..., Release]
-) -> Iterator[RunContext]:
-    stowage_release("deterministic")
-    with stowage_cluster.api_client() as api, Observer(api) as observer:
-        yield RunContext(stowage_cluster, api, observer, tag="e2e", lasting=True)
+@pytest.fixture(scope="package")
+def context() -> Iterator[RunContext]:
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
+    with (
+        running_cluster(cluster),
+        cluster.api_client() as api,
+        Observer(api) as observer,
+    ):
+        context = RunContext(cluster, api, observer, tag="e2e", lasting=True)
+        switch_release(context, "deterministic", optimizer_enabled=False)
+        yield context
 
 
 @pytest.fixture

@@ -47,9 +47,9 @@ def folder(tmp_path: Path) -> Path:
     return copied
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def nothing_is_left(context: RunContext) -> Iterator[None]:
-    """Compare what the cluster holds after a test with what it held before."""
+    """Compare what the cluster holds after all tests with what it held before."""
     before = what_is_there(context)
     yield
     wait_until(
