@@ -139,6 +139,21 @@ def check_times(off_s: Iterable[float]) -> None:
     assert found[-1] < FAR_S
 
 
+def test_pods_begin_where_they_were_and_later_ones_are_the_schedulers(
+    environment: StepEnvironment, tmp_path: Path
+) -> None:
+    """Two of one Deployment stood on one node, where no scheduler would put them."""
+    trace = HERE / "then.jsonl"
+
+    outcome = environment.play_scenario(make_scenario_of_trace(trace, tmp_path))
+
+    assert outcome.error == ""
+    nodes = sorted(
+        (pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods
+    )
+    assert nodes == [("lat", "then-0"), ("web", "then-1"), ("web", "then-1")]
+
+
 def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:
     """The same pods at the same times, also of the time in which the server stood."""
     path = tmp_path / "some.jsonl.gz"
@@ -185,21 +200,6 @@ def test_recording_goes_on_after_the_server_was_away(
     (gap,) = (line for line in trace.lines if isinstance(line, WatchLost))
     assert gap.t - gap.from_ > AWAY_S / 2
     assert came["task-00002"] < gap.from_ < gap.t < came["task-00003"] + APART_S
-
-
-def test_pods_begin_where_they_were_and_later_ones_are_the_schedulers(
-    environment: StepEnvironment, tmp_path: Path
-) -> None:
-    """Two of one Deployment stood on one node, where no scheduler would put them."""
-    trace = HERE / "then.jsonl"
-
-    outcome = environment.play_scenario(make_scenario_of_trace(trace, tmp_path))
-
-    assert outcome.error == ""
-    nodes = sorted(
-        (pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods
-    )
-    assert nodes == [("lat", "then-0"), ("web", "then-1"), ("web", "then-1")]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
