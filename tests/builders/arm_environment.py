@@ -25,26 +25,6 @@ from stowage_testbed.run.arm import PodOverrides
 
 BIND_TIMEOUT_S = HANG_S
 
-OWN_ARM = """\
-name: mine
-binary: {binary}
-arguments:
-  - --config={{config}}
-  - --bind-address=127.0.0.1
-  - --secure-port={{port}}
-  - --authorization-always-allow-paths=/readyz
-configuration: |
-  apiVersion: kubescheduler.config.k8s.io/v1
-  kind: KubeSchedulerConfiguration
-  leaderElection: {{leaderElect: false}}
-  clientConnection: {{kubeconfig: {{kubeconfig}}, qps: {{qps}}, burst: {{burst}}}}
-  profiles: [{{schedulerName: mine}}]
-schedulerName: mine
-ready: https://127.0.0.1:{{port}}/readyz
-settings: {{version: v1, qps: 50, burst: 100}}
-"""
-"""The file of a scheduler that Stowage does not know; ``binary`` is open."""
-
 
 @dataclass(frozen=True, slots=True)
 class ArmEnvironment:
@@ -106,6 +86,20 @@ class ArmEnvironment:
         ]
         return [one.metadata.name for one in found]
 
+    def left_of_comparisons(self) -> list[str]:
+        """Return the namespaces and nodes that a comparison made."""
+        namespaces = [
+            one.metadata.name
+            for one in self.core.list_namespace().items
+            # One that goes is gone in seconds, whoever waits.
+            if not one.metadata.deletion_timestamp
+        ]
+        nodes = [one.metadata.name for one in self.core.list_node().items]
+        return [
+            *(one for one in namespaces if one.startswith(("warm-", "burst-"))),
+            *(one for one in nodes if one.startswith("exp-pool")),
+        ]
+
     def custom_objects(self) -> list[str]:
         """Return every object of a custom resource, as ``plural/name``."""
         extensions: Any = ApiextensionsV1Api(self.api)
@@ -143,6 +137,8 @@ def secrets_in(folder: Path) -> list[Path]:
 
 
 def _pod(name: str, pod_overrides: PodOverrides) -> dict[str, Any]:
+    requests = {"requests": {"cpu": "100m", "memory": "64Mi"}}
+    container = {"name": "c", "image": "pause", "resources": requests}
     return {
         "metadata": {
             "name": name,
@@ -151,12 +147,6 @@ def _pod(name: str, pod_overrides: PodOverrides) -> dict[str, Any]:
         },
         "spec": {
             "schedulerName": pod_overrides.scheduler_name,
-            "containers": [
-                {
-                    "name": "c",
-                    "image": "pause",
-                    "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
-                }
-            ],
+            "containers": [container],
         },
     }

@@ -24,7 +24,6 @@ version: 1
 name: test/case
 description: Steps under test.
 nodes: [{count: 1, cpu: "1", memory: 1G}]
-workload:
 """
 WORKLOAD = {
     "web": "  - {name: web, kind: Deployment, cpu: 400m, memory: 100M}\n",
@@ -71,8 +70,9 @@ class StepEnvironment:
         """Carry the steps out and leave the cluster as it was."""
         path = self.folder / "test" / "case.yaml"
         path.parent.mkdir(exist_ok=True)
-        used = (line for name, line in WORKLOAD.items() if name in text)
-        path.write_text("".join((HEAD, *used, text)))
+        used = [line for name, line in WORKLOAD.items() if name in text]
+        workload = [] if text.startswith("workload:") else ["workload:\n", *used]
+        path.write_text("".join((HEAD, *workload, text)))
         (scenario,) = load_file(path)
         return self.play_scenario(scenario, pod_overrides, window_listener)
 

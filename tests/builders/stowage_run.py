@@ -1,4 +1,4 @@
-"""A `stowage run` in a process of its own, followed by what it prints."""
+"""A `stowage run`, or what else takes a cluster, in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from pathlib import Path
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.processes import processes_of
 
 STOWAGE = (sys.executable, "-X", "faulthandler", "-c")
 MAIN = "from stowage_testbed.cli import main; main()"
 CHECKOUT = Path(__file__).parents[2]
-LINE_TIMEOUT_S = HANG_S
-END_TIMEOUT_S = HANG_S
+PYTEST = (sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider")
+PROGRAMS = {
+    "run": (*STOWAGE, MAIN, "run", "--results"),
+    "compare": (*STOWAGE, MAIN, "compare", "--results"),
+    "pytest": (*PYTEST, "--stowage-results"),
+}
 
 
 class StowageRun:
-    """Starts it.
+    """Starts it, and follows it by what it prints.
 
     Parameters
     ----------
     folder
         Takes its log and its results.
-    arguments
-        Of `stowage run`, besides those for the results.
+    program, arguments
+        Which of the programs, and its arguments besides that for the results.
     before
         A command that starts it.
     """
 
     def __init__(
-        self, folder: Path, *arguments: str, before: tuple[str, ...] = ()
+        self, folder: Path, program: str, *arguments: str, before: tuple[str, ...] = ()
     ) -> None:
         self.folder = folder
         self._log = folder / "progress.log"
-        results = ("--results", str(folder / "results"))
+        results = str(folder / "results")
         with self._log.open("w") as log:
             self.process = subprocess.Popen(
-                [*before, *STOWAGE, MAIN, "run", *arguments, *results],
+                [*before, *PROGRAMS[program], results, *arguments],
                 cwd=CHECKOUT,
                 stdout=log,
                 stderr=log,
@@ -65,18 +70,23 @@ class StowageRun:
         ]
         return [layout.clusters_folder() / name for name in names]
 
-    def wait_for_line(self, text: str) -> None:
-        """Return when it has printed a text."""
+    def left(self) -> list[object]:
+        """Return folders and processes that are left of its clusters."""
+        there = [one for one in self.workdirs if one.exists()]
+        return [*there, *(one for path in self.workdirs for one in processes_of(path))]
+
+    def wait_for_line(self, text: str, times: int = 1) -> None:
+        """Return when it has printed a text so often."""
         wait_until(
             f"the run to print {text!r}",
             lambda: self.said,
-            lambda said: text in said or self.process.poll() is not None,
-            timeout_s=LINE_TIMEOUT_S,
+            lambda said: said.count(text) >= times or self.process.poll() is not None,
+            timeout_s=HANG_S,
         )
-        assert text in self.said
+        assert self.said.count(text) >= times, self.said
 
     def end(self) -> None:
         """End it, unless it has ended."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(END_TIMEOUT_S)
+            self.process.wait(HANG_S)

@@ -8,35 +8,20 @@ from typing import Any
 
 import psutil
 import pytest
-from arm_environment import OWN_ARM, ArmEnvironment, listening, secrets_in
+from arm_environment import ArmEnvironment, listening, secrets_in
 from kubernetes.client import CustomObjectsApi
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.compare.arms.program import ArmEndedError
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
 from stowage_testbed.compare.arms.stowage import stowage_arm
-from stowage_testbed.run.arm import Arm, ClientLimits, RunningArm
-from stowage_testbed.toolchain import choose_minor, tool_path
+from stowage_testbed.run.arm import ClientLimits, RunningArm
 
 pytestmark = pytest.mark.e2e
 
 LIMITS = ClientLimits(qps=200.0, burst=300)
-
-
 OTHERS = {"koordinator", "yunikorn"}
 """Schedulers of other projects, which only `make test-all` builds."""
-
-
-@pytest.fixture(
-    params=[
-        pytest.param(name, marks=[pytest.mark.nightly] * (name in OTHERS))
-        for name in ARMS
-    ]
-)
-def arm(request: pytest.FixtureRequest) -> Arm:
-    """Return each arm there is."""
-    (arm,) = choose_arms([request.param])
-    return arm
 
 
 @pytest.fixture
@@ -50,35 +35,31 @@ def left_as_it_was(environment: ArmEnvironment) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("left_as_it_was")
-def test_an_arm_places_pods_and_is_gone_afterwards(
-    arm: Arm, environment: ArmEnvironment, tmp_path: Path
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name in OTHERS))
+        for name in ARMS
+    ],
+)
+def test_an_arm_places_pods_and_is_reported_when_killed(
+    name: str, environment: ArmEnvironment, tmp_path: Path
 ) -> None:
-    """With its own limits, an account of its own, and only on the loopback."""
-    with arm.running(environment.cluster, tmp_path, None) as running:
+    """With the limits that it was given, and only on the loopback.
+
+    Limits that do not arrive, or a scheduler that is gone, would falsify a run.
+    """
+    (arm,) = choose_arms([name])
+    with arm.running(environment.cluster, tmp_path, LIMITS) as running:
         pids = running.pids
         with environment.pods(arm.pod_overrides) as names:
             environment.wait_bound(names)
         running.check()
-
         assert listening(pids) == {"127.0.0.1"}
         assert environment.arm_objects()
-        assert running.configuration
         assert all(file.stat().st_size for file in running.log_files.values())
-
-    assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert secrets_in(tmp_path) == []
-
-
-@pytest.mark.usefixtures("left_as_it_was")
-def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
-    arm: Arm, environment: ArmEnvironment, tmp_path: Path
-) -> None:
-    """Limits that do not arrive, or a scheduler that is gone, would falsify a run."""
-    with arm.running(environment.cluster, tmp_path, LIMITS) as running:
-        with environment.pods(arm.pod_overrides) as names:
-            environment.wait_bound(names)
         configuration = running.configuration
-        psutil.Process(running.pids[-1]).kill()
+        psutil.Process(pids[-1]).kill()
 
         message = wait_until(
             "the report", lambda: _report(running), bool, timeout_s=HANG_S
@@ -88,26 +69,8 @@ def test_an_arm_runs_with_given_limits_and_is_reported_when_killed(
     assert "200" in configuration
     assert "300" in configuration
     assert f"arm {arm.name} ended by itself with -9" in message
-
-
-@pytest.mark.usefixtures("left_as_it_was")
-def test_a_scheduler_from_a_file_places_pods(
-    environment: ArmEnvironment, tmp_path: Path
-) -> None:
-    """Nothing of the testbed is written for it."""
-    file = tmp_path / "mine.yaml"
-    file.write_text(OWN_ARM.format(binary=tool_path("kube-scheduler", choose_minor())))
-    (arm,) = choose_arms([], [file])
-
-    with (
-        arm.running(environment.cluster, tmp_path, ClientLimits(70, 80)) as running,
-        environment.pods(arm.pod_overrides) as names,
-    ):
-        environment.wait_bound(names)
-        running.check()
-        configuration = running.configuration
-
-    assert "qps: 70, burst: 80" in configuration
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert secrets_in(tmp_path) == []
 
 
 @pytest.mark.usefixtures("left_as_it_was")
@@ -128,6 +91,8 @@ def test_plans_of_an_arm_go_with_it(
         )
 
         assert environment.custom_objects() == ["packingplans/mine"]
+
+    assert secrets_in(tmp_path) == []
 
 
 def _report(running: RunningArm) -> str:

@@ -27,17 +27,6 @@ def optimizer(optimizer_image: str) -> Iterator[OptimizerContainer]:
         yield container
 
 
-def three_pods_on_two_nodes() -> pb.Snapshot:
-    """Figure 1 of the paper: the third fits only if the second moves."""
-    builder = SnapshotBuilder()
-    for name in ("a", "b"):
-        builder.node(name, cpu_milli=4)
-    builder.pod("first", cpu_milli=2, priority=0, node="a")
-    builder.pod("second", cpu_milli=2, priority=0, node="b")
-    builder.pod("third", cpu_milli=4, priority=0)
-    return builder.message
-
-
 def a_long_one() -> pb.Snapshot:
     """Too many unequal pods for any proof within its time."""
     builder = SnapshotBuilder()
@@ -64,7 +53,14 @@ def in_container(container: OptimizerContainer, code: str) -> str:
 
 def test_a_plan_comes_over_the_socket(optimizer: OptimizerContainer) -> None:
     """The image has all that the solver needs, and the socket is the caller's."""
-    answer = optimizer.solve(request(three_pods_on_two_nodes(), 5))
+    builder = SnapshotBuilder()
+    for name in ("a", "b"):
+        builder.node(name, cpu_milli=4)
+        builder.pod(f"on-{name}", cpu_milli=2, priority=0, node=name)
+    # Figure 1 of the paper: it fits only if another one moves.
+    builder.pod("third", cpu_milli=4, priority=0)
+
+    answer = optimizer.solve(request(builder.message, 5))
 
     assert answer.end_reason == pb.END_REASON_OPTIMAL
     assert len(answer.plan.placements) == 1
@@ -75,7 +71,10 @@ def test_a_plan_comes_over_the_socket(optimizer: OptimizerContainer) -> None:
 def test_nothing_that_it_does_not_need_is_open_to_it(
     optimizer: OptimizerContainer,
 ) -> None:
-    """What the chart promises of the pod must be possible for the image."""
+    """What the chart promises of the pod must be possible for the image.
+
+    What it compiles goes to its own temporary files.
+    """
     host = inspected(optimizer)["HostConfig"]
     status = in_container(optimizer, "print(open('/proc/self/status').read())")
     interfaces = in_container(
@@ -88,10 +87,6 @@ def test_nothing_that_it_does_not_need_is_open_to_it(
     assert "NoNewPrivs:\t1" in status
     assert "Uid:\t0\t" not in status
     assert interfaces == "['lo']"
-
-
-def test_its_root_cannot_be_written(optimizer: OptimizerContainer) -> None:
-    """What it compiles goes to its own temporary files."""
     with pytest.raises(DockerCommandError, match="Read-only file system"):
         in_container(optimizer, "open('/opt/stowage/planted', 'w')")
 

@@ -35,6 +35,7 @@ SAID = (
 BEGUN = "return document.body.classList.contains('begun')"
 SUMMARY = "return document.getElementById('summary').textContent"
 KEYS = "return [...document.querySelectorAll('#keys li')].map((one) => one.innerText)"
+PICTURE = "return document.getElementById('nodes').toDataURL()"
 STEP_BACK = """
 for (let step = 0; step < 5; step += 1) document.getElementById("earlier").click();
 return document.getElementById("summary").textContent;
@@ -65,44 +66,33 @@ def live_page(browser: Chrome, nodes: int, pods: int) -> Iterator[Page]:
         browser.get("about:blank")
 
 
-def test_the_page_follows_the_cluster(browser: Chrome) -> None:
-    """Without being loaded again."""
+def test_the_page_follows_the_cluster_and_stands_still_in_the_past(
+    browser: Chrome,
+) -> None:
+    """Without being loaded again; every change knows what was before it.
+
+    What came meanwhile is there when the reader comes back to now.
+    """
     with live_page(browser, 10, 100) as page:
         said = page.run(SUMMARY)
-
+        assert said.startswith("10 nodes: ")
         page.until("another summary", f"return ({SUMMARY[7:]}) !== arguments[0]", said)
 
-        assert said.startswith("10 nodes: ")
-        assert page.errors() == []
-
-
-def test_time_stands_still_in_the_past(browser: Chrome) -> None:
-    """What came meanwhile is there when the reader comes back to now."""
-    with live_page(browser, 10, 100) as page:
         page.until("something to go back to", "return Number(time.max) > 1500")
+        back = page.run(STEP_BACK)
+        now = page.run("return time.value")
         before = page.run(TO_THE_BEGINNING)
+        page.run(f"time.value = {now}; time.dispatchEvent(new Event('input'))")
+        assert page.run(SUMMARY) == back
+
+        assert page.run(TO_THE_BEGINNING) == before
         end = page.run("return Number(time.max)")
-
         page.until("time to go on", "return Number(time.max) > arguments[0] + 500", end)
-
         assert page.run(SUMMARY) == before
         assert page.find("#live").get_attribute("aria-pressed") == "false"
         page.find("#live").click()
         page.until("now", f"return ({SUMMARY[7:]}) !== arguments[0]", before)
         assert page.errors() == []
-
-
-def test_there_and_back_is_the_same(browser: Chrome) -> None:
-    """Every change knows what was before it."""
-    with live_page(browser, 10, 100) as page:
-        page.until("something to go back to", "return Number(time.max) > 1500")
-        back = page.run(STEP_BACK)
-        now = page.run("return time.value")
-        page.run(TO_THE_BEGINNING)
-
-        page.run(f"time.value = {now}; time.dispatchEvent(new Event('input'))")
-
-        assert page.run(SUMMARY) == back
 
 
 def test_from_five_hundred_nodes_on_it_is_a_map(browser: Chrome) -> None:
@@ -123,14 +113,12 @@ def test_from_five_hundred_nodes_on_it_is_a_map(browser: Chrome) -> None:
 def test_what_bars_mean_can_be_chosen(browser: Chrome) -> None:
     """Height and colour each change the picture."""
     with live_page(browser, 10, 100) as page:
-        pictures = {page.run("return document.getElementById('nodes').toDataURL()")}
+        pictures = {page.run(PICTURE)}
         for control, choice in (
             ("resource", "pods"), ("colour", "priority"), ("colour", "namespace"),
         ):  # fmt: skip
             page.choose(control, choice)
-            pictures.add(
-                page.run("return document.getElementById('nodes').toDataURL()")
-            )
+            pictures.add(page.run(PICTURE))
 
         assert len(pictures) == 4
         assert page.errors() == []

@@ -1,4 +1,4 @@
-"""A cluster for steps, shared by the tests of a file."""
+"""A cluster for steps, which the files of this folder share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.release import switch_release
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def context() -> Iterator[RunContext]:
     cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}")
     with (

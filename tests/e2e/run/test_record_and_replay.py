@@ -14,10 +14,12 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from step_environment import StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
+from stowage_testbed.observe.pod_body import node_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.harness import Harness
 from stowage_testbed.run.listener import Listener
@@ -40,43 +42,9 @@ APART_S = 0.2
 FAR_S = 3.0
 """How far none may be, on a machine that stands still now and then; a wrong date of
 what came while the server was stopped would be further off."""
-
-TRAFFIC = """\
-version: 1
-name: traffic/some
-description: Pods come, run and end, and a Deployment grows.
-nodes: [{prefix: web, count: 3, cpu: "4", memory: 8G}]
-workload:
-  - {name: task, kind: Pod, cpu: 50m, memory: 16M}
-  - {name: shop, kind: Deployment, replicas: 2, cpu: 50m, memory: 16M}
-steps:
-  - apply: shop
-  - wait: {for: bound}
-  - burst:
-      workload: task
-      pods: 25
-      arrival: {process: poisson, rate_per_s: 1.6667, seed: 5}
-      lifetime: {distribution: exponential, mean_s: 4, seed: 5}
-  - scale: {workload: shop, to: 4}
-  - wait: {for: bound}
-expect: {end: {placed: {min: 4}}}
-"""
-
 AWAY_S = 3
-GAP = f"""\
-version: 1
-name: traffic/gap
-description: Pods before and after a time without an API server.
-nodes: [{{count: 1, cpu: "4", memory: 8G}}]
-workload: [{{name: task, kind: Pod, cpu: 50m, memory: 16M}}]
-steps:
-  - burst: {{workload: task, pods: 3}}
-  - wait: {{for: bound}}
-  - interrupt: {{process: api-server, how: kill, for_s: {AWAY_S}}}
-  - burst: {{workload: task, pods: 3}}
-  - wait: {{for: bound}}
-expect: {{end: {{placed: 6}}}}
-"""
+"""As `traffic-gap.yaml` says."""
+HERE = Path(__file__).parent
 
 
 @dataclass
@@ -139,14 +107,14 @@ class Recorded(Watched):
             os.kill(pid, signal.SIGCONT)
 
 
-def measure_distances_s(trace: Trace, came_s: dict[str, float]) -> dict[str, float]:
+def measure_distances_s(trace: Trace, came_s: dict[str, float]) -> list[float]:
     """Return how much later than recorded each bare pod came, the first one apart."""
-    found = {
-        line.name: came_s[line.name] - line.t
+    found = [
+        came_s[line.name] - line.t
         for line in trace.lines
         if isinstance(line, PodCame) and line.owner is None and line.t
-    }
-    return {name: one - min(found.values()) for name, one in found.items()}
+    ]
+    return [one - min(found) for one in found]
 
 
 def measure_errors_s(trace: Trace, context: RunContext) -> list[float]:
@@ -171,13 +139,26 @@ def check_times(off_s: Iterable[float]) -> None:
     assert found[-1] < FAR_S
 
 
+def test_pods_begin_where_they_were_and_later_ones_are_the_schedulers(
+    environment: StepEnvironment, tmp_path: Path
+) -> None:
+    """Two of one Deployment stood on one node, where no scheduler would put them."""
+    trace = HERE / "then.jsonl"
+
+    outcome = environment.play_scenario(make_scenario_of_trace(trace, tmp_path))
+
+    assert outcome.error == ""
+    nodes = sorted(
+        (pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods
+    )
+    assert nodes == [("lat", "then-0"), ("web", "then-1"), ("web", "then-1")]
+
+
 def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:
     """The same pods at the same times, also of the time in which the server stood."""
-    path, file = tmp_path / "some.jsonl.gz", tmp_path / "traffic" / "some.yaml"
-    file.parent.mkdir()
-    file.write_text(TRAFFIC)
+    path = tmp_path / "some.jsonl.gz"
     recorded, replayed = Recorded(context, path, halts=True), Watched()
-    (scenario,) = load_file(file)
+    (scenario,) = load_file(HERE / "traffic-some.yaml")
     first = run_scenario(context, scenario, 1, recorded, recorded)
     trace = read_trace(path)
     again = make_scenario_of_trace(path, tmp_path)
@@ -192,8 +173,6 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     assert [one.replicas for one in trace.lines if isinstance(one, Scaled)] == [4]
     ended = [line.how for line in trace.lines if isinstance(line, PodEnded)]
     assert set(ended) == {"succeeded"}
-    check_times(measure_distances_s(trace, recorded.came_s).values())
-
     off_s = measure_errors_s(trace, context)
     assert len(off_s) == len(tasks)
     check_times(map(abs, off_s))
@@ -201,7 +180,7 @@ def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) ->
     assert tasks <= set(replayed.came_s)
     assert len(replayed.came_s) == len(recorded.came_s) == len(came)
     replay = next(one for one in second.steps if one.step.kind == "replay")
-    check_times(measure_distances_s(trace, replayed.came_s).values())
+    check_times(measure_distances_s(trace, replayed.came_s))
     assert replay.facts["refused"] == 0
 
 
@@ -209,10 +188,8 @@ def test_recording_goes_on_after_the_server_was_away(
     context: RunContext, tmp_path: Path
 ) -> None:
     """All connections are lost; what came before and after is there, and the gap."""
-    path, file = tmp_path / "gap.jsonl.gz", tmp_path / "traffic" / "gap.yaml"
-    file.parent.mkdir()
-    file.write_text(GAP)
-    (scenario,) = load_file(file)
+    path = tmp_path / "gap.jsonl.gz"
+    (scenario,) = load_file(HERE / "traffic-gap.yaml")
     recorded = Recorded(context, path, halts=False)
     outcome = run_scenario(context, scenario, 3, recorded, recorded)
     trace = read_trace(path)
@@ -225,21 +202,9 @@ def test_recording_goes_on_after_the_server_was_away(
     assert came["task-00002"] < gap.from_ < gap.t < came["task-00003"] + APART_S
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "remark"),
-    [
-        (signal.SIGINT, 0, ""),
-        (signal.SIGTERM, 0, ""),
-        (signal.SIGKILL, -signal.SIGKILL, "it was cut off"),
-    ],
-    ids=lambda one: getattr(one, "name", ""),
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_recording_ends_the_trace_can_be_read(
-    context: RunContext,
-    tmp_path: Path,
-    number: signal.Signals,
-    code: int,
-    remark: str,
+    context: RunContext, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Ctrl-C is how it ends; who is killed has written what was there."""
     path = tmp_path / "x.jsonl.gz"
@@ -255,9 +220,11 @@ def test_however_recording_ends_the_trace_can_be_read(
             timeout_s=HANG_S,
         )
         process.send_signal(number)
-        assert process.wait(HANG_S) == code
+        code = process.wait(HANG_S)
     trace = read_trace(path)
 
+    killed = number == signal.SIGKILL
+    assert code == (-number if killed else 0)
     assert trace.header.kubernetes.startswith("1.")
-    assert trace.remark.startswith(remark)
-    assert bool(trace.remark) is bool(remark)
+    assert trace.remark.startswith("it was cut off") is killed
+    assert bool(trace.remark) is killed

@@ -14,7 +14,7 @@ import pytest
 from step_environment import StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S
-from stowage_testbed.scenario.load import load_file
+from stowage_testbed.scenario.of_trace import make_scenario_of_trace
 from stowage_testbed.simulate.trace_answer import simulate_trace
 from stowage_testbed.trace.format import (
     Header,
@@ -27,7 +27,7 @@ from stowage_testbed.trace.format import (
     PodTemplate,
     Template,
 )
-from stowage_testbed.trace.reading import Trace, read_trace
+from stowage_testbed.trace.reading import read_trace
 from stowage_testbed.trace.record import record
 from stowage_testbed.trace.writing import TraceWriter
 
@@ -42,52 +42,36 @@ EQUAL_SHARE, SOME = 0.99, 10
 ROOM = {"cpu": "4", "memory": "6Gi", "pods": "110"}
 REQUESTS = ({"cpu": "250m"}, {"cpu": "500m", "memory": "1Gi"}, {"memory": "2Gi"})
 
-SCENARIO = """\
-version: 1
-name: test/case
-description: A trace that is run live and recorded meanwhile.
-steps:
-  - replay: {file: sample.jsonl}
-expect: {end: {pending: {}}}
-"""
 
-
-def make_sample() -> Trace:
-    """Return 210 arrivals on ten nodes in two minutes."""
+def write_sample(path: Path) -> None:
+    """Write 210 arrivals on ten nodes in two minutes."""
     draw = random.Random(SEED)  # noqa: S311 - no secret
-    began: list[Line] = [
+    lines: list[Line] = [
         NodeSeen(t=0, name=f"node-{number}", node=Node(ROOM, ROOM))
         for number in range(NODES)
     ]
     for kind, requests in enumerate(REQUESTS):
         container = {"name": "c", "image": "i", "resources": {"requests": requests}}
         template = PodTemplate({"kind": str(kind)}, {}, {"containers": [container]})
-        began.append(Template(t=0, id=f"kind-{kind}", template=template))
-    pods: list[Line] = []
+        lines.append(Template(t=0, id=f"kind-{kind}", template=template))
     ending: Counter[int] = Counter()
     for number in range(ROUNDS * PODS):
         turn, place = divmod(number, PODS)
         came_s = round(1 + turn * ROUND_S + place * APART_S, 3)
-        name = f"pod-{number:03}"
+        pod = {"namespace": "sample", "name": f"pod-{number:03}"}
         kind = draw.randrange(len(REQUESTS))
-        pods.append(PodCame(t=came_s, of=f"kind-{kind}", namespace="sample", name=name))
+        lines.append(PodCame(t=came_s, of=f"kind-{kind}", **pod))
         more = draw.choice((0, 1, 2, 4, None))
         if more is not None:
             ends = turn + more
             ends_s = 1 + ends * ROUND_S + ENDS_S + ending[ends] * ENDS_APART_S
             ending[ends] += 1
             ran_s = round(ends_s - came_s, 3)
-            pods.append(
-                PodEnded(
-                    t=round(ends_s, 3),
-                    namespace="sample",
-                    name=name,
-                    how="succeeded",
-                    ran_s=ran_s,
-                )
-            )
-    lines = (*began, *sorted(pods, key=lambda line: line.t))
-    return Trace(Header(1, "2026-01-01T00:00:00Z", "1.37.2"), lines)
+            end = PodEnded(t=round(ends_s, 3), how="succeeded", ran_s=ran_s, **pod)
+            lines.append(end)
+    with TraceWriter(path, Header(1, "2026-01-01T00:00:00Z", "1.37.2")) as writer:
+        for line in sorted(lines, key=lambda line: line.t):
+            writer.write(line)
 
 
 @contextmanager
@@ -112,14 +96,9 @@ def test_a_live_cluster_places_the_pods_of_a_trace_on_the_same_nodes(
     environment: StepEnvironment, tmp_path: Path
 ) -> None:
     """What was recorded of it, in virtual time: a pod differs where the clocks do."""
-    folder = tmp_path / "test"
-    folder.mkdir()
-    sample = make_sample()
-    with TraceWriter(folder / "sample.jsonl", sample.header) as writer:
-        for line in sample.lines:
-            writer.write(line)
-    (folder / "case.yaml").write_text(SCENARIO)
-    (scenario,) = load_file(folder / "case.yaml")
+    sample = tmp_path / "sample.jsonl"
+    write_sample(sample)
+    scenario = make_scenario_of_trace(sample, tmp_path)
     path = tmp_path / "recorded.jsonl.gz"
 
     with recording(environment, path):

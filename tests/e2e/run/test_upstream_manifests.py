@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from go_module import go_module
 from step_environment import StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.run.context import RunContext
-from stowage_testbed.scenario.errors import ScenarioIssuesError
 from stowage_testbed.scenario.load import load_file
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly]
@@ -27,32 +27,10 @@ FOLDERS = {
 }
 """What the scenarios call the folders of the modules."""
 
-REFUSED = {
-    "dra/templates/another-resourceclaimtemplate.yaml": "unknown field "
-    '"spec.spec.controller"',
-    "dra/templates/deviceclass-consumablecapacity.yaml": "serves no DeviceClass of "
-    "resource.k8s.io/v1beta2 but DeviceClass of resource.k8s.io/v1",
-    "dra/templates/devicetaintrule.yaml": "serves no DeviceTaintRule",
-    "dra/templates/resourceclaimtemplate-consumablecapacity.yaml": "serves no "
-    "ResourceClaimTemplate of resource.k8s.io/v1beta2",
-    # scheduler_perf switches the admission of priorities off.
-    "templates/pod-high-priority.yaml": "the integer value of priority (10) must not",
-    "templates/pod-high-priority-large-cpu.yaml": "the integer value of priority (10)",
-    # It begins with a small letter.
-    "templates/pod-with-node-inclusion-policy.yaml": "unknown field "
-    '"spec.topologySpreadConstraints[0].NodeAffinityPolicy"',
-}
-"""What the server says of templates that it does not take as they are."""
-
-NAMELESS = (
-    "templates/namespace-with-labels.yaml",
-    "templates/pv-aws.yaml",
-    "templates/pv-csi.yaml",
-    "templates/pvc-once-pod.yaml",
-    "templates/pvc.yaml",
+TABLE = yaml.safe_load(
+    Path(__file__).with_name("upstream_refusals.yaml").read_text("utf-8")
 )
-"""Templates to which scheduler_perf gives a name of its own."""
-
+REFUSED, NAMELESS = TABLE["refused"], TABLE["nameless"]
 OF_SCHEDULING = re.compile(
     r"[aA]ffinity|topologySpread|overhead|runtimeClass|priorityClass|PriorityClass|"
     r"PersistentVolumeClaim|volumeClaimTemplates|ResourceClaim"
@@ -99,7 +77,8 @@ def test_what_the_server_does_not_take_is_told_in_its_words(
     environment: StepEnvironment, template: str, words: str
 ) -> None:
     """With the place in the file; it may stand anywhere on the machine."""
-    path = template_of(template)
+    module, inside = FOLDERS["perf"]
+    path = go_module(module) / inside / template
 
     outcome = environment.play(
         f"steps: [apply: [web, {path}]]\nexpect: {{end: {{placed: 0}}}}\n"
@@ -108,18 +87,6 @@ def test_what_the_server_does_not_take_is_told_in_its_words(
     assert not any(one.error == "" for one in outcome.steps if one.step.line)
     assert f"{path}:1: " in outcome.error
     assert words in outcome.error
-
-
-@pytest.mark.parametrize("template", NAMELESS)
-def test_what_has_no_name_is_told_when_the_scenario_is_read(
-    tmp_path: Path, template: str
-) -> None:
-    """A server would not take it either."""
-    file, path = tmp_path / "case.yaml", template_of(template)
-    file.write_text(f"steps: [apply: {path}]\n", "utf-8")
-
-    with pytest.raises(ScenarioIssuesError, match=f"{path}:1: .*without metadata.name"):
-        load_file(file)
 
 
 def test_no_manifest_is_passed_over(folder: Path) -> None:
@@ -146,12 +113,6 @@ def test_no_manifest_is_passed_over(folder: Path) -> None:
 
     assert len(templates) > 100
     assert left == []
-
-
-def template_of(name: str) -> Path:
-    """Return the path of a template of scheduler_perf."""
-    module, inside = FOLDERS["perf"]
-    return go_module(module) / inside / name
 
 
 def what_is_there(context: RunContext) -> set[str]:
