@@ -61,9 +61,11 @@ def opened(browser: Chrome, address: str) -> Page:
     return page
 
 
-def ask_for_plan(environment: ReleaseEnvironment, name: str) -> Any:
+def ask_for_plan(
+    environment: ReleaseEnvironment, name: str, objective: str = "Place"
+) -> Any:
     """Return a plan that moves nothing before somebody approves it."""
-    spec = {"executionMode": "DryRun"}
+    spec = {"executionMode": "DryRun", "objective": objective}
     manifest = make_manifest("stowage.dev/v1alpha1", "PackingPlan", name, spec=spec)
     Objects(environment.client).create(manifest)
     return figure_1_cluster.wait_for(environment, name, "Proposed")
@@ -146,8 +148,9 @@ def test_who_only_looks_has_no_button_and_a_saved_page_shows_what_was_seen(
     """Offline, and to its beginning."""
     with watching(browser, figure_1) as (server, page):
         until(page, "summary", "1 waiting")
-        ask_for_plan(figure_1, "kept")
+        ask_for_plan(figure_1, "kept", "Consolidate")
         until(page, "plans", "kept: Proposed")
+        until(page, "plan", "2 nodes in use, 1 by the plan")
         assert page.all("#choices button") == []
         file = tmp_path / "saved.html"
         file.write_text(server.saved(), encoding="utf-8")

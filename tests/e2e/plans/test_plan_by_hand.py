@@ -39,9 +39,13 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
     create(figure_1, "PackingPlan", "unwanted", {})
     proposed = wait_for(figure_1, "unwanted", "Proposed")
 
-    arguments = ["plan", "abort", "unwanted", "--cluster", figure_1.cluster.name]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    cluster = ("--cluster", figure_1.cluster.name)
+    listed, aborted = (
+        CliRunner().invoke(app, ["plan", *command, *cluster])
+        for command in (["list"], ["abort", "unwanted"])
+    )
+    assert "unwanted" in listed.output
+    assert aborted.exit_code == 0, aborted.output
     wait_for(figure_1, "unwanted", "Aborted")
 
     assert proposed["spec"] == {"executionMode": "DryRun", "trigger": "Manual"}
