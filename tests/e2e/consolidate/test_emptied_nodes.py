@@ -9,7 +9,7 @@ import secrets
 import shlex
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -99,6 +99,8 @@ def clear(environment: ReleaseEnvironment, nodes: Sequence[str]) -> None:
     objects = Objects(environment.client)
     objects.delete_all("ReplicaSet", "default")
     objects.delete_all("PodDisruptionBudget", "default")
+    for kind in ("PackingPolicy", "PackingPlan"):
+        objects.delete_all(kind)
     wait_until(
         "the pods to be gone",
         lambda: environment.core.list_namespaced_pod("default").items,
@@ -158,31 +160,30 @@ def told(environment: ReleaseEnvironment, command: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def shell(environment: ReleaseEnvironment, tmp_path: Path) -> Callable[[str], str]:
-    """Return what runs a command where the kubeconfig names the cluster."""
+def production(
+    environment: ReleaseEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have the shell's kubeconfig name the cluster, and its PATH Helm."""
     config = yaml.safe_load(environment.cluster.kubeconfig.read_text("utf-8"))
     config["contexts"][0]["name"] = config["current-context"] = "production"
     file = tmp_path / "kubeconfig"
     file.write_text(yaml.safe_dump(config), "utf-8")
-    path = f"{tool_path('helm').parent}{os.pathsep}{os.environ['PATH']}"
-
-    def run(command: str) -> str:
-        done = subprocess.run(
-            shlex.split(command),
-            env={**os.environ, "KUBECONFIG": str(file), "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=HANG_S,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-        return done.stdout + done.stderr
-
-    return run
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    monkeypatch.setenv("PATH", str(tool_path("helm").parent), prepend=os.pathsep)
 
 
+def run(command: str) -> str:
+    """Return what a command prints; it must succeed."""
+    done = subprocess.run(
+        shlex.split(command), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.mark.usefixtures("production")
 def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
-    priced: ReleaseEnvironment, shell: Callable[[str], str], tmp_path: Path
+    priced: ReleaseEnvironment, tmp_path: Path
 ) -> None:
     """Each as it stands there; only here the release's containers are processes.
 
@@ -206,7 +207,7 @@ def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
         if "NAME" in command:
             (name,) = re.findall(r"plan (defragment-\w+) is asked for", "\n".join(said))
             command = command.replace("NAME", name)
-        said.append(shell(command))
+        said.append(run(command))
         if " approve " in command:
             wait_for(priced, name, "Completed")
 
