@@ -79,26 +79,26 @@ def test_arguments_go_where_their_plugins_are(profile: str) -> None:
         assert asked[plugin].items() <= given[plugin].items()
 
 
+BATCHING = "OpportunisticBatching"
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_deterministic_profiles_switch_off_batching(profile: str) -> None:
-    """Its cache lives half a second of wall clock, so placements depend on time."""
-    arguments = pod_spec(render(f"profile={profile}"))["containers"][0]["args"]
-    off = "--feature-gates=OpportunisticBatching=false" in arguments
+    """Its cache lives half a second of wall clock, so placements depend on time.
 
-    assert off == profile.endswith("deterministic")
-
-
-def test_further_feature_gates_are_added() -> None:
-    """A user's gates must not switch batching on again."""
-    settings = (
-        "profile=deterministic",
-        "scheduler.featureGates.OpportunisticBatching=true",
-        "scheduler.featureGates.AnyVolumeDataSource=true",
+    A user's gates must not switch it on again.
+    """
+    gates = (f"{BATCHING}=true", "AnyVolumeDataSource=true")
+    settings = [f"scheduler.featureGates.{gate}" for gate in gates]
+    plain, gated = (
+        str(pod_spec(render(f"profile={profile}", *more))["containers"][0]["args"])
+        for more in ((), settings)
     )
-    arguments = pod_spec(render(*settings))["containers"][0]["args"]
+    off = profile.endswith("deterministic")
 
-    gates = "AnyVolumeDataSource=true,OpportunisticBatching=false"
-    assert f"--feature-gates={gates}" in arguments
+    assert (f"--feature-gates={BATCHING}=false'" in plain) == off
+    asked = f"AnyVolumeDataSource=true,{BATCHING}={str(not off).lower()}"
+    assert f"--feature-gates={asked}'" in gated
 
 
 def test_the_schedulers_kubeconfig_uses_the_pods_own_token() -> None:

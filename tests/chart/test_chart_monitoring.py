@@ -140,21 +140,19 @@ def test_objects_are_found_by_their_labels_and_arrive_as_they_were_tested() -> N
     (rule,) = of_kind(objects, "PrometheusRule")
     dashboard = dashboard_of(objects)
 
-    for one in of_kind(objects, *OPERATOR):
+    (monitor,) = of_kind(objects, "ServiceMonitor")
+    (scraped,) = monitor["spec"]["endpoints"]
+
+    for one in (monitor, rule):
         assert one["metadata"]["labels"]["release"] == "prom"
+    # Else ``up`` of a release with another name would be nobody's.
+    job = {"targetLabel": "job", "replacement": "stowage"}
+    assert scraped["relabelings"] == [job]
+    assert 'up{job="stowage"}' in ALERTS
     assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert rule["spec"] == yaml.safe_load(ALERTS)
     shown = json.loads(dashboard["data"]["stowage.json"])
     assert shown == json.loads((CHART / "dashboards/stowage.json").read_text("utf-8"))
-
-
-@pytest.mark.parametrize("name", ["stowage", "mine"])
-def test_alerts_know_the_job_that_the_monitor_gives_its_samples(name: str) -> None:
-    """Else ``up`` of a release with another name would be nobody's."""
-    assert endpoint(f"fullnameOverride={name}")["relabelings"] == [
-        {"targetLabel": "job", "replacement": "stowage"}
-    ]
-    assert 'up{job="stowage"}' in ALERTS
 
 
 def closed(schema: Any) -> Any:

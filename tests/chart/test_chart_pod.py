@@ -189,13 +189,6 @@ def test_a_changed_configuration_restarts_the_scheduler() -> None:
     assert checksum() != checksum("schedulerName=other")
 
 
-def test_names_of_cluster_wide_objects_carry_the_namespace() -> None:
-    """Two releases of one name in two namespaces must not share a role."""
-    names = {o["metadata"]["name"] for o in of_kind(render(), "ClusterRole")}
-
-    assert names == {"ns:stowage"}
-
-
 @pytest.mark.parametrize(
     ("version", "minor"),
     [

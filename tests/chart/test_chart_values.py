@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +11,9 @@ from chart_render import PROFILES, ChartRefusedError, Manifest, render
 from jsonschema import Draft202012Validator
 
 from stowage_testbed.helm.install import CHART
-from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.chart
 
-ROOT = Path(__file__).parents[2]
-REPOSITORY = "https://github.com/stowage/stowage"
 METADATA: dict[str, Any] = yaml.safe_load((CHART / "Chart.yaml").read_text())
 VALUES: Manifest = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))
 SCHEMA: Manifest = json.loads((CHART / "values.schema.json").read_text("utf-8"))
@@ -84,64 +79,24 @@ def test_every_value_is_in_the_schema_and_the_other_way_round() -> None:
     assert sorted(SCHEMA["properties"]["profile"]["enum"]) == PROFILES
 
 
-def annotation(name: str) -> list[dict[str, Any]]:
-    """Return an annotation of Artifact Hub that is a list."""
-    text = METADATA["annotations"][f"artifacthub.io/{name}"]
-    items: list[dict[str, Any]] = yaml.safe_load(text)
-    return items
-
-
-def definitions() -> dict[str, Any]:
-    """Return the custom resource definitions by kind."""
-    files = [yaml.safe_load(one.read_text()) for one in (CHART / "crds").glob("*.yaml")]
-    return {one["spec"]["names"]["kind"]: one for one in files}
-
-
-def test_helm_shows_the_definitions_as_one_stream() -> None:
-    """Upgrades pipe it to kubectl; Helm itself puts nothing between the files."""
-    shown = subprocess.run(
-        [str(tool_path("helm")), "show", "crds", str(CHART)],
-        env={"HOME": "/nonexistent"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    read = [one for one in yaml.safe_load_all(shown) if one]
-
-    assert {one["spec"]["names"]["kind"]: one for one in read} == definitions()
-
-
-def test_every_custom_resource_is_listed_as_it_is() -> None:
-    """Artifact Hub reads the annotation; Helm packs no chart whose own are no texts."""
-    listed = {
-        one["kind"]: (one["name"], one["version"])
-        for one in annotation("crds")
-        if one["displayName"] and one["description"]
-    }
-
-    assert {type(value) for value in METADATA["annotations"].values()} == {str}
-    assert listed == {
-        kind: (one["metadata"]["name"], one["spec"]["versions"][-1]["name"])
-        for kind, one in definitions().items()
-    }
-
-
-def test_examples_of_custom_resources_are_valid() -> None:
+def test_artifact_hub_lists_every_custom_resource_and_valid_examples() -> None:
     """Who copies one must not be refused by the API server."""
-    for example in annotation("crdsExamples"):
-        version = definitions()[example["kind"]]["spec"]["versions"][-1]
-        schema = version["schema"]["openAPIV3Schema"]
-        known = schema["properties"]["spec"]["properties"].keys()
+    examples = yaml.safe_load(METADATA["annotations"]["artifacthub.io/crdsExamples"])
+    files = [yaml.safe_load(one.read_text()) for one in (CHART / "crds").glob("*.yaml")]
+    versions = {
+        one["spec"]["names"]["kind"]: one["spec"]["versions"][-1] for one in files
+    }
 
+    # Helm packs no chart whose annotations are no texts.
+    assert {type(value) for value in METADATA["annotations"].values()} == {str}
+    listed = yaml.safe_load(METADATA["annotations"]["artifacthub.io/crds"])
+    assert {one["kind"]: one["version"] for one in listed} == {
+        kind: version["name"] for kind, version in versions.items()
+    }
+    for example in examples:
+        version = versions[example["kind"]]
+        schema = version["schema"]["openAPIV3Schema"]
         assert example["apiVersion"] == f"stowage.dev/{version['name']}"
         Draft202012Validator(schema).validate(example)
+        known = schema["properties"]["spec"]["properties"].keys()
         assert example["spec"].keys() <= known
-
-
-def test_links_lead_to_pages_of_the_repository() -> None:
-    """A page that moved is a dead link on a page nobody here looks at."""
-    pages = [one["url"] for one in annotation("links")]
-
-    assert METADATA["home"] == REPOSITORY
-    for page in pages:
-        assert (ROOT / page.removeprefix(f"{REPOSITORY}/blob/main/")).is_file(), page

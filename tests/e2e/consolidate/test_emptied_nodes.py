@@ -2,35 +2,297 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import os
+import re
+import secrets
+import shlex
+import ssl
+import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
-import psutil
 import pytest
+import yaml
+from amounts import asked, size
 from figure_1_cluster import wait_for
-from kubernetes.client import ApiException, AppsV1Api, CustomObjectsApi, PolicyV1Api
-from release_environment import ReleaseEnvironment, processes_in
+from release_environment import ReleaseEnvironment, is_ready, processes_in
 from typer.testing import CliRunner
 
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cli import app
 from stowage_testbed.cli.plan_control import PlanApi
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.ports import port_beside
+from stowage_testbed.compare.arms.default import default_arm
+from stowage_testbed.helm import Release, install_release, uninstall_release
+from stowage_testbed.helm import values as release_values
+from stowage_testbed.helm.install import CHART
+from stowage_testbed.optimizer_service.compiled import compile_optimizer
+from stowage_testbed.scenario.manifests import make_controller
+from stowage_testbed.scenario.model import Workload
+from stowage_testbed.toolchain import tool_path
 
 pytestmark = pytest.mark.e2e
 
-PRICE = Decimal("0.192")
-PLANS = ("stowage.dev", "v1alpha1", "packingplans")
-WORKLOADS = ("api", "jobs", "queue", "web")
-REPLICAS = 10
-ALLOWED = 3
-"""Pods of `web` that its budget lets go at a time."""
+GUIDE = Path(__file__).parents[3] / "docs/how-to/defragment-a-cluster.md"
+API = "stowage.dev/v1alpha1"
+GIB = 2**30
 SETTLED_S = 6.0
-"""After that, no pod is too young to be moved."""
+"""After that, no pod is too young to be moved by the chart's defaults."""
 EMPTYING, EMPTIED = "stowage.dev/emptying", "stowage.dev/emptied"
-EMPTIED_AT = "stowage.dev/emptied-at"
+EMPTIED_AT, PRICE_LABEL = "stowage.dev/emptied-at", "stowage.dev/hourly-price"
+
+
+@pytest.fixture(scope="module")
+def environment(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ReleaseEnvironment]:
+    """Return a cluster without nodes, whose pods the stock scheduler places."""
+    folder = tmp_path_factory.mktemp("stock")
+    with (
+        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
+        running.api_client() as client,
+        default_arm().running(running, folder, None),
+    ):
+        yield ReleaseEnvironment(running, client)
+
+
+def live_pods(environment: ReleaseEnvironment) -> list[Any]:
+    listed = environment.core.list_namespaced_pod("default").items
+    return [pod for pod in listed if pod.metadata.deletion_timestamp is None]
+
+
+def deploy(
+    environment: ReleaseEnvironment,
+    names: Sequence[str],
+    replicas: int,
+    scheduler: str = "default-scheduler",
+) -> None:
+    """Create workloads, and return when none of their pods is too young to move."""
+    for name in names:
+        made = make_controller(Workload(name, replicas, asked(1000, GIB)), "default")
+        made["spec"]["template"]["metadata"]["labels"]["app"] = name
+        made["spec"]["template"]["spec"]["schedulerName"] = scheduler
+        Objects(environment.client).create(made)
+
+    def settled(pod: Any) -> bool:
+        age = datetime.now(UTC) - (pod.status.start_time or datetime.now(UTC))
+        return is_ready(pod) and age.total_seconds() > SETTLED_S
+
+    wait_until(
+        "all pods to serve",
+        lambda: live_pods(environment),
+        lambda pods: len(pods) == replicas * len(names) and all(map(settled, pods)),
+        timeout_s=HANG_S,
+    )
+
+
+def clear(environment: ReleaseEnvironment, nodes: Sequence[str]) -> None:
+    objects = Objects(environment.client)
+    objects.delete_all("ReplicaSet", "default")
+    objects.delete_all("PodDisruptionBudget", "default")
+    for kind in ("PackingPolicy", "PackingPlan"):
+        objects.delete_all(kind)
+    wait_until(
+        "the pods to be gone",
+        lambda: environment.core.list_namespaced_pod("default").items,
+        lambda pods: not pods,
+        timeout_s=HANG_S,
+    )
+    for name in nodes:
+        environment.core.delete_node(name)
+
+
+def emptied_prices(environment: ReleaseEnvironment) -> list[Decimal]:
+    """Return what each emptied node costs, by its own label."""
+    labelled = (one.metadata.labels for one in environment.core.list_node().items)
+    return [Decimal(labels[PRICE_LABEL]) for labels in labelled if EMPTIED in labels]
+
+
+USED, LEFT = 8, 2
+"""Nodes with a pod, and those that all of the pods fit on."""
+
+
+def price(kind: int) -> Decimal:
+    """Return what a node of a kind costs; four decimals, as the clouds have them."""
+    return Decimal("0.0416") + kind * Decimal("0.0379")
+
+
+SAVED = sum(map(price, range(LEFT, USED)), Decimal(0))
+
+
+@pytest.fixture
+def priced(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
+    """Return a node of each price with a pod, and idle ones, which are dear.
+
+    The stock scheduler likes the idle ones best.
+    """
+
+    def pool(name: str, count: int, hourly: Decimal) -> NodePool:
+        labels = {PRICE_LABEL: str(hourly)}
+        return NodePool(name, count, size(4000, 16 * GIB), labels=labels)
+
+    pools = [pool(f"kind-{kind}", 1, price(kind)) for kind in range(USED)]
+    nodes = list(create_nodes(environment.client, pools))
+    deploy(environment, ["web"], USED)
+    assert {pod.spec.node_name for pod in live_pods(environment)} == set(nodes)
+    nodes += create_nodes(environment.client, [pool("idle", 3, Decimal(1))])
+    yield environment
+    uninstall_release(Release(environment.cluster, "stowage", "stowage-system"))
+    clear(environment, nodes)
+
+
+def told(environment: ReleaseEnvironment, command: str) -> dict[str, Any]:
+    """Return what a command says of the cluster as JSON."""
+    limits = ("--cluster", environment.cluster.name, "--time-limit-s", "5", "--json")
+    result = CliRunner().invoke(app, [command, *limits])
+    assert result.exit_code == 0, result.output
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+@pytest.fixture
+def production(
+    environment: ReleaseEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Have the shell's kubeconfig name the cluster, and its PATH Helm."""
+    config = yaml.safe_load(environment.cluster.kubeconfig.read_text("utf-8"))
+    config["contexts"][0]["name"] = config["current-context"] = "production"
+    file = tmp_path / "kubeconfig"
+    file.write_text(yaml.safe_dump(config), "utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    monkeypatch.setenv("PATH", str(tool_path("helm").parent), prepend=os.pathsep)
+
+
+def run(command: str) -> str:
+    """Return what a command prints; it must succeed."""
+    done = subprocess.run(
+        shlex.split(command), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.mark.usefixtures("production")
+def test_the_commands_of_the_guide_lead_to_the_saving_that_was_told(
+    priced: ReleaseEnvironment, tmp_path: Path
+) -> None:
+    """Each as it stands there; only here the release's containers are processes.
+
+    Whoever pays adds up the nodes' own prices: it is one sum wherever it is told.
+    """
+    block = GUIDE.read_text("utf-8").split("```sh", 1)[1].split("```", 1)[0]
+    way = [line.split("#", 1)[0].strip() for line in block.splitlines()[1:] if line]
+    values = tmp_path / "processes.yaml"
+    needed = release_values.testbed_values(
+        priced.cluster, profile="optimizer", optimizer_enabled=True
+    )
+    needed.pop("schedulerName")
+    values.write_text(yaml.safe_dump(needed), "utf-8")
+    compile_optimizer()
+    said = list[str]()
+
+    for written in way:
+        command = written.replace("charts/stowage", str(CHART))
+        if command.startswith("helm install"):
+            command += f" --values {values} --wait --timeout {HANG_S:.0f}s"
+        if "NAME" in command:
+            (name,) = re.findall(r"plan (defragment-\w+) is asked for", "\n".join(said))
+            command = command.replace("NAME", name)
+        said.append(run(command))
+        if " approve " in command:
+            wait_for(priced, name, "Completed")
+
+    left = sum(map(price, range(LEFT)))
+    assert f"{USED} of" in said[0].split("\n")[0]
+    assert f"saves {SAVED:.2f} an hour" in said[1]
+    assert sum(emptied_prices(priced)) == SAVED
+    (plan,) = PlanApi(priced.client).plans()
+    assert Decimal(plan["status"]["consolidation"]["hourlySaving"]) == SAVED
+    assert f"in use, which cost {left:.2f} an hour" in said[-1].split("\n")[0]
+    assert Decimal(told(priced, "savings")["hourlyPriceBefore"]) == left
+    assert told(priced, "whatif")["hourly_price"]["used_micros"] == left * 10**6
+
+
+def served_metrics(environment: ReleaseEnvironment, port: int) -> str:
+    """Return the scheduler's metrics, read with a token as Prometheus does."""
+    token = environment.core.create_namespaced_service_account_token(
+        "default", "default", {"spec": {}}
+    ).status.token
+    request = Request(
+        f"https://127.0.0.1:{port}/metrics",
+        headers={"Authorization": f"Bearer {token}"},
+    )
+    # Its certificate is one that it made for itself a moment ago.
+    context = ssl._create_unverified_context()  # noqa: S323
+    with urlopen(request, timeout=HANG_S, context=context) as answer:  # noqa: S310
+        text: str = answer.read().decode()
+    return text
+
+
+def test_a_policy_tells_the_same_sum_in_its_status_and_metrics(
+    priced: ReleaseEnvironment,
+) -> None:
+    """Nobody looks at a plan that was made at night."""
+    port, objects = port_beside(priced.cluster.name), Objects(priced.client)
+    reader = {"name": "default", "namespace": "default"}
+    metrics = {"enabled": True, "readers": [reader]}
+    install_release(
+        priced.cluster,
+        profile="optimizer",
+        optimizer_enabled=True,
+        values={
+            "schedulerName": "stowage",
+            "scheduler": {"securePort": port, "metrics": metrics},
+        },
+    )
+    spec = {
+        "windows": [{"schedule": "* * * * *", "durationSeconds": 3600}],
+        "schedulerNames": ["default-scheduler"],
+        "approval": "Automatic",
+        "timeLimitSeconds": 5,
+    }
+    objects.create(make_manifest(API, "PackingPolicy", "nightly", spec=spec))
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = objects.read("PackingPolicy", "nightly").get(
+            "status", {}
+        )
+        return found
+
+    wait_until(
+        "a plan that finds nothing more to do",
+        status,
+        lambda seen: (
+            "changed nothing" in str(seen) and seen["windows"][0]["nodesEmptied"]
+        ),
+        timeout_s=HANG_S,
+    )
+    objects.patch("PackingPolicy", "nightly", {"spec": {"suspend": True}})
+    closed = wait_until(
+        "the window to close",
+        status,
+        lambda seen: seen["windows"][0]["phase"] == "Closed",
+        timeout_s=HANG_S,
+    )
+
+    saved = sum(emptied_prices(priced), Decimal(0))
+    assert saved > 0
+    assert Decimal(closed["windows"][0]["hourlySaving"]) == saved
+    assert Decimal(closed["hourlySaving"]) == saved
+    (shown,) = re.findall(
+        r'stowage_packing_policy_hourly_saving\{policy="nightly"\} (\S+)',
+        served_metrics(priced, port),
+    )
+    assert Decimal(shown) == saved
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,70 +306,15 @@ class Case:
     killed: bool = False
     """Whether the release's scheduler is, once the first pod has left."""
 
-    @property
-    def plan(self) -> str:
-        """The plan's name."""
-        return f"fewer-{self.name}"
 
-
+WORKLOADS = ("api", "jobs", "queue", "web")
+REPLICAS = 10
+ALLOWED = 3
+"""Pods of `web` that its budget lets go at a time."""
 CASES = [
-    Case("stock", "default-scheduler", "Rehearsed", "Taint"),
     Case("killed", "default-scheduler", "Rehearsed", "Taint", killed=True),
     Case("own", "stowage", "Reserved", "Cordon"),
 ]
-
-
-def _deployment(name: str, scheduler: str) -> dict[str, Any]:
-    container = {
-        "name": "c",
-        "image": "none",
-        "resources": {"requests": {"cpu": "900m", "memory": "1G"}},
-    }
-    pod = {
-        "schedulerName": scheduler,
-        "terminationGracePeriodSeconds": 1,
-        "containers": [container],
-    }
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": REPLICAS,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": pod},
-        },
-    }
-
-
-def _pods(core: Any) -> list[Any]:
-    return [
-        pod
-        for pod in core.list_namespaced_pod("default").items
-        if pod.metadata.deletion_timestamp is None
-    ]
-
-
-def _all_serve(pods: list[Any]) -> bool:
-    def serves(pod: Any) -> bool:
-        started = pod.status.start_time
-        ready = {one.type: one.status for one in pod.status.conditions or ()}
-        return (
-            ready.get("Ready") == "True"
-            and (datetime.now(UTC) - started).total_seconds() > SETTLED_S
-        )
-
-    return len(pods) == REPLICAS * len(WORKLOADS) and all(map(serves, pods))
-
-
-def _give_back(core: Any) -> None:
-    """Make all nodes as they were before any plan."""
-    for node in core.list_node().items:
-        taints = [one for one in node.spec.taints or () if one.key != EMPTYING]
-        if EMPTIED in node.metadata.labels:
-            body = {
-                "metadata": {"labels": {EMPTIED: None}},
-                "spec": {"taints": taints, "unschedulable": None},
-            }
-            core.patch_node(node.metadata.name, body)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
@@ -115,189 +322,109 @@ def case(
     environment: ReleaseEnvironment, request: pytest.FixtureRequest
 ) -> Iterator[Case]:
     """Return it once the nodes have two pods each, none too young to be moved."""
-    apps: Any = AppsV1Api(environment.client)
-    budgets: Any = PolicyV1Api(environment.client)
-    core = environment.core
-    for name in WORKLOADS:
-        deployment = _deployment(name, request.param.scheduler)
-        apps.create_namespaced_deployment("default", deployment)
+    nodes = create_nodes(
+        environment.client, [NodePool("node", 20, size(4000, 8 * GIB))]
+    )
+    install_release(
+        environment.cluster,
+        profile="optimizer",
+        optimizer_enabled=True,
+        values={"schedulerName": "stowage"},
+    )
     budget = {
-        "metadata": {"name": "web"},
-        "spec": {
-            "minAvailable": REPLICAS - ALLOWED,
-            "selector": {"matchLabels": {"app": "web"}},
-        },
+        "minAvailable": REPLICAS - ALLOWED,
+        "selector": {"matchLabels": {"app": "web"}},
     }
-    budgets.create_namespaced_pod_disruption_budget("default", budget)
-    wait_until("all pods to serve", lambda: _pods(core), _all_serve, timeout_s=HANG_S)
+    Objects(environment.client).create(
+        make_manifest("policy/v1", "PodDisruptionBudget", "web", "default", spec=budget)
+    )
+    deploy(environment, WORKLOADS, REPLICAS, request.param.scheduler)
     yield request.param
-    for name in WORKLOADS:
-        apps.delete_namespaced_deployment(name, "default")
-    budgets.delete_namespaced_pod_disruption_budget("web", "default")
-    wait_until(
-        "the pods to be gone",
-        lambda: core.list_namespaced_pod("default").items,
-        lambda pods: not pods,
-        timeout_s=HANG_S,
-    )
-    _give_back(core)
+    clear(environment, nodes)
 
 
-def _ask(environment: ReleaseEnvironment, name: str, **spec: object) -> None:
-    CustomObjectsApi(environment.client).create_cluster_custom_object(
-        *PLANS,
-        {
-            "apiVersion": "stowage.dev/v1alpha1",
-            "kind": "PackingPlan",
-            "metadata": {"name": name},
-            "spec": spec,
-        },
-    )
+def kept_off(environment: ReleaseEnvironment, case: Case) -> set[str]:
+    """Return the nodes that the plan keeps new pods off, in the way asked for."""
+    taint = (EMPTYING, case.name, "NoSchedule")
+    return {
+        node.metadata.name
+        for node in environment.core.list_node().items
+        if any((t.key, t.value, t.effect) == taint for t in node.spec.taints or ())
+        == (case.emptied == "Taint")
+        and bool(node.spec.unschedulable) == (case.emptied == "Cordon")
+    }
 
 
-def _ready_at_least(environment: ReleaseEnvironment) -> Callable[[], dict[str, int]]:
-    """Return how few pods of each workload have been seen ready so far."""
-    apps: Any = AppsV1Api(environment.client)
-    fewest = dict.fromkeys(WORKLOADS, REPLICAS)
-
-    def look() -> dict[str, int]:
-        for one in apps.list_namespaced_deployment("default").items:
-            name, ready = one.metadata.name, one.status.ready_replicas or 0
-            fewest[name] = min(fewest[name], ready)
-        return fewest
-
-    return look
-
-
-def _keeps_off(node: Any, case: Case) -> bool:
-    """Return whether the plan keeps new pods off the node, in the way asked for."""
-    tainted = any(
-        (one.key, one.value, one.effect) == (EMPTYING, case.plan, "NoSchedule")
-        for one in node.spec.taints or ()
-    )
-    cordoned = bool(node.spec.unschedulable)
-    return (tainted, cordoned) == (case.emptied == "Taint", case.emptied == "Cordon")
-
-
-def _schedulers(environment: ReleaseEnvironment) -> list[psutil.Process]:
-    """Return the release's scheduler."""
-    return [
+def kill_scheduler(environment: ReleaseEnvironment) -> None:
+    (scheduler,) = (
         process
         for process in processes_in(environment.cluster.workdir)
         if process.name().startswith("stowage-schedul")
-    ]
-
-
-def _binders(environment: ReleaseEnvironment) -> set[str]:
-    """Return who says that it has bound one of the pods that there are."""
-    pods = {pod.metadata.name for pod in _pods(environment.core)}
-    return {
-        one.reporting_component
-        for one in environment.core.list_namespaced_event("default").items
-        if one.reason == "Scheduled" and one.involved_object.name in pods
-    }
+    )
+    scheduler.kill()
 
 
 def test_half_empty_nodes_are_emptied_within_the_budgets(
     environment: ReleaseEnvironment, case: Case
 ) -> None:
     """A dry run does nothing; approved, the pods' own scheduler places all of them."""
-    core = environment.core
-    before = {pod.metadata.name: pod.spec.node_name for pod in _pods(core)}
-    _ask(
-        environment,
-        case.plan,
-        objective="Consolidate",
-        schedulerNames=[case.scheduler],
-        emptiedNodes=case.emptied,
-        timeLimitSeconds=10,
-    )
-    proposed = wait_for(environment, case.plan, "Proposed")["status"]
-
-    about = proposed["consolidation"]
+    objects, plans = Objects(environment.client), PlanApi(environment.client)
+    before = {pod.metadata.name for pod in live_pods(environment)}
+    spec = {
+        "objective": "Consolidate",
+        "schedulerNames": [case.scheduler],
+        "emptiedNodes": case.emptied,
+        "timeLimitSeconds": 10,
+    }
+    objects.create(make_manifest(API, "PackingPlan", case.name, spec=spec))
+    about = wait_for(environment, case.name, "Proposed")["status"]["consolidation"]
     planned = {one["name"] for one in about["nodes"] if one["state"] == "Planned"}
     assert about["certainty"] == case.certainty
     assert about["nodesBefore"] - about["nodesAfter"] == len(planned)
     assert len(planned) >= about["nodesBefore"] - about["nodesLowerBound"] - 1
-    assert Decimal(about["hourlySaving"]) == PRICE * len(planned)
-    assert {pod.metadata.name: pod.spec.node_name for pod in _pods(core)} == before
-    assert not any(_keeps_off(node, case) for node in core.list_node().items)
+    assert {pod.metadata.name for pod in live_pods(environment)} == before
+    assert not kept_off(environment, case)
 
-    result = CliRunner().invoke(
-        app, ["plan", "approve", case.plan, "--cluster", environment.cluster.name]
-    )
-    assert result.exit_code == 0, result.output
-    look, plans = _ready_at_least(environment), PlanApi(environment.client)
+    plans.approve(case.name)
+    fewest = dict.fromkeys(WORKLOADS, REPLICAS)
+
+    def look() -> dict[str, Any]:
+        for one in objects.list_all("ReplicaSet", "default"):
+            name, ready = one["metadata"]["name"], one["status"].get("readyReplicas", 0)
+            fewest[name] = min(fewest[name], ready)
+        status: dict[str, Any] = plans.plan(case.name)["status"]
+        return status
+
     if case.killed:
         wait_until(
             "a pod to have left",
-            lambda: plans.plan(case.plan)["status"]["moves"],
-            lambda moves: any(one["state"] != "Waiting" for one in moves),
+            look,
+            lambda seen: any(one["state"] != "Waiting" for one in seen["moves"]),
             timeout_s=HANG_S,
         )
-        (scheduler,) = _schedulers(environment)
-        scheduler.kill()
-        assert plans.plan(case.plan)["status"]["phase"] == "Executing"
-    phase, fewest = wait_until(
+        kill_scheduler(environment)
+        assert look()["phase"] == "Executing"
+    done = wait_until(
         "the nodes to be empty",
-        lambda: (plans.plan(case.plan)["status"]["phase"], look()),
-        lambda seen: seen[0] in {"Completed", "Aborted", "Failed"},
+        look,
+        lambda seen: seen["phase"] in {"Completed", "Aborted", "Failed"},
         timeout_s=HANG_S,
     )
 
-    done = plans.plan(case.plan)["status"]
-    assert phase == "Completed", done["message"]
-    used = {pod.spec.node_name for pod in _pods(core)}
-    emptied = {
-        one["name"]
-        for one in done["consolidation"]["nodes"]
-        if one["state"] == "Emptied"
-    }
-    assert emptied == planned, done["consolidation"]["nodes"]
-    assert not used & emptied
-    assert Decimal(done["consolidation"]["hourlySaving"]) == PRICE * len(emptied)
+    assert done["phase"] == "Completed", done["message"]
+    nodes = done["consolidation"]["nodes"]
+    assert {one["name"] for one in nodes if one["state"] == "Emptied"} == planned, nodes
+    assert not planned & {pod.spec.node_name for pod in live_pods(environment)}
     assert fewest["web"] >= REPLICAS - ALLOWED
     assert min(fewest.values()) >= REPLICAS - 1
-    for node in core.list_node().items:
+    assert kept_off(environment, case) == planned
+    for node in environment.core.list_node().items:
         name, labels = node.metadata.name, node.metadata.labels
-        assert _keeps_off(node, case) == (name in emptied)
-        assert labels.get(EMPTIED) == (case.plan if name in emptied else None)
-        if name in emptied:
-            assert EMPTIED_AT in node.metadata.annotations
-    assert _binders(environment) == {case.scheduler}
-
-
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ({"leastGain": "much"}, "leastGain"),
-        ({"maxMoves": 0}, "maxMoves"),
-        ({"schedulerNames": []}, "schedulerNames"),
-        ({"objective": "Place", "leastGain": "1"}, "are for plans with the objective"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    environment: ReleaseEnvironment, spec: dict[str, object], reason: str
-) -> None:
-    """The fault is named to the caller, since no plan is there to show it."""
-    with pytest.raises(ApiException) as refused:
-        _ask(environment, "refused", **{"objective": "Consolidate", **spec})
-
-    assert reason in str(refused.value.body)
-
-
-def test_what_was_asked_for_cannot_be_changed(environment: ReleaseEnvironment) -> None:
-    """Who approves a plan must know that it is the one that was reviewed."""
-    plans: Any = CustomObjectsApi(environment.client)
-    asked = {"nodeSelector": {"matchLabels": {"pool": "none"}}, "leastGain": "0.5"}
-    _ask(environment, "fixed", objective="Consolidate", **asked)
-
-    for change in (
-        {"leastGain": "0.1"},
-        {"nodeSelector": {"matchLabels": {"pool": "other"}}},
-        {"schedulerNames": ["default-scheduler"]},
-        {"objective": None},
-    ):
-        with pytest.raises(ApiException) as refused:
-            plans.patch_cluster_custom_object(*PLANS, "fixed", {"spec": change})
-        assert "cannot be changed" in str(refused.value.body)
+        assert labels.get(EMPTIED) == (case.name if name in planned else None)
+        assert (EMPTIED_AT in (node.metadata.annotations or {})) == (name in planned)
+    names = {pod.metadata.name for pod in live_pods(environment)}
+    assert {
+        one.reporting_component
+        for one in environment.core.list_namespaced_event("default").items
+        if one.reason == "Scheduled" and one.involved_object.name in names
+    } == {case.scheduler}

@@ -9,25 +9,20 @@ import pytest
 from amounts import size
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.helm import Release, install_release, uninstall_release
 
 
 @pytest.fixture(scope="package")
-def cluster() -> Iterator[Cluster]:
+def environment() -> Iterator[ReleaseEnvironment]:
     """Return a cluster with one fake node of 2 CPUs."""
-    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
-        with running.api_client() as client:
-            create_nodes(client, [NodePool("fake", 1, size(2000, 2**32))])
-        yield running
-
-
-@pytest.fixture(scope="package")
-def environment(cluster: Cluster) -> Iterator[ReleaseEnvironment]:
-    """Return the cluster with a client."""
-    with cluster.api_client() as client:
-        yield ReleaseEnvironment(cluster, client)
+    with (
+        running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running,
+        running.api_client() as client,
+    ):
+        create_nodes(client, [NodePool("fake", 1, size(2000, 2**32))])
+        yield ReleaseEnvironment(running, client)
 
 
 @pytest.fixture(scope="module")

@@ -74,15 +74,6 @@ def test_a_time_out_shows_states_and_words(
     assert "container scheduler" in str(failed.value)
 
 
-def test_a_container_that_ends_again_and_again_ends_the_wait(broken: Release) -> None:
-    """Waiting longer would not help; what it said would be as true in a minute."""
-    with pytest.raises(StowageError, match="ends again and again") as failed:
-        attempt(broken, command=["sh", "-c", "echo the reason; exit 3"])
-
-    assert "container scheduler of release broken" in str(failed.value)
-    assert "    the reason" in str(failed.value)
-
-
 def test_a_profile_that_the_scheduler_refuses_is_named_with_its_line(
     broken: Release, tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,12 +65,3 @@ def _quietly(*arguments: str, cwd: Path = ROOT) -> None:
         capture_output=True,
         env={**os.environ, "UV_OFFLINE": "1"},
     )
-
-
-Say = Callable[[subprocess.CompletedProcess[str]], str]
-
-
-@pytest.fixture
-def said() -> Say:
-    """Return what makes one text of all that a program said, for a failure."""
-    return lambda done: f"{done.stdout}\n{done.stderr}"

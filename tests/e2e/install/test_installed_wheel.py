@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,11 @@ from stowage_testbed.toolchain.manifest import load_manifest
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
 
 SAMPLE = Path(__file__).parents[1] / "sample_project"
-Say = Callable[[subprocess.CompletedProcess[str]], str]
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    """Return all that a program said, for a failure."""
+    return f"{done.stdout}\n{done.stderr}"
 
 
 def test_the_checkout_is_out_of_sight(installed: Installed, empty_folder: Path) -> None:
@@ -64,7 +67,7 @@ def test_without_go_and_tools_the_way_out_is_named(
 
 
 def test_a_scenario_is_run_by_its_name(
-    installed: Installed, empty_folder: Path, said: Say
+    installed: Installed, empty_folder: Path
 ) -> None:
     """Scenarios, chart, tools and optimiser come with the package."""
     name = f"installed-{secrets.token_hex(3)}"
@@ -84,7 +87,7 @@ def test_a_scenario_is_run_by_its_name(
 
 
 def test_a_project_with_the_fixtures_passes(
-    installed: Installed, tmp_path: Path, said: Say
+    installed: Installed, tmp_path: Path
 ) -> None:
     """Every fixture and mark, by two workers, beside what `stowage init` writes."""
     project = tmp_path / "shop"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterator
 
 import pytest
+from amounts import size
 from chart_render import PROFILES
-from figure_1_cluster import empty, fill, nodes, wait_for
+from figure_1_cluster import wait_for
 from gangs import (
     Gang,
     create_gang,
@@ -15,135 +17,92 @@ from gangs import (
     remove_gang,
     until_bound,
 )
-from kubernetes.client import CustomObjectsApi
 from release_environment import ReleaseEnvironment
 from serving_release import check_release_serves
 
+from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import HANG_S, wait_until
-from stowage_testbed.helm import Release, install_release
-from stowage_testbed.simulate import NO_PROTECTION
+from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
+from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
+from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster.node_pool import Taint
+from stowage_testbed.helm import install_release
 
 pytestmark = pytest.mark.e2e
 
+GATE = "AllBeta"
+"""In 1.37 pod groups are among them."""
 FITS = Gang("fits", memory="500M")
 TOO_LARGE = Gang("large", memory="2G")
 """Two of the three fit on the node, and one beside the other gang."""
-
-
 EVERY_CHANGE = {"optimizer", "score-cache"}
 """The profiles that every change is tried with; between them they have all plugins."""
 
 
-def of_profiles(names: Iterable[str]) -> pytest.MarkDecorator:
-    """Parametrize a test by profile; all but a few wait for the night."""
-    return pytest.mark.parametrize(
-        "profile",
-        [
-            pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE))
-            for name in names
-        ],
+@pytest.fixture(scope="module")
+def with_all_beta() -> Iterator[ReleaseEnvironment]:
+    """Return a node, and one that only tolerant pods go to."""
+    gates = {"feature-gates": f"{GATE}=true"}
+    cluster = KwokBinaryCluster(
+        f"test-{secrets.token_hex(3)}",
+        minor="1.37",
+        extra_args={
+            API_SERVER: {**gates, "runtime-config": "api/beta=true"},
+            CONTROLLER_MANAGER: gates,
+        },
     )
+    apart = Taint("example.com/gangs", "NoSchedule")
+    pools = [
+        NodePool("node", 1, size(4000, 4 * 10**9)),
+        NodePool("gang", 1, size(4000, 4 * 10**9), taints=(apart,)),
+    ]
+    with running_cluster(cluster), cluster.api_client() as client:
+        create_nodes(client, pools)
+        yield ReleaseEnvironment(cluster, client)
 
 
-def _install(environment: ReleaseEnvironment, profile: str, gate: str) -> Release:
-    values: dict[str, object] = {"scheduler": {"featureGates": {gate: True}}}
-    if profile.startswith("optimizer"):
-        values["priorityOptimizer"] = {
-            "trigger": "Manual",
-            "coolDownSeconds": 0,
-            **NO_PROTECTION,
-        }
-    return install_release(
-        environment.cluster,
-        profile=profile,
-        optimizer_enabled=profile.startswith("optimizer"),
-        values=values,
-    )
-
-
-@of_profiles(PROFILES)
-def test_every_profile_places_pods_with_all_beta_features_on(
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE))
+        for name in PROFILES
+    ],
+)
+def test_every_profile_serves_and_leaves_gangs_to_the_stock_plugins(
     with_all_beta: ReleaseEnvironment, profile: str
 ) -> None:
-    """What a gate changes at start no compiler sees: a panic, or a kind to watch."""
-    release = _install(with_all_beta, profile, "AllBeta")
+    """What a gate changes at start no compiler sees: a panic, or a kind to watch.
 
-    check_release_serves(with_all_beta, release)
+    All of a gang is placed or none, as if none of our plugins were there.
+    """
+    environment, optimizes = with_all_beta, profile.startswith("optimizer")
+    release = install_release(
+        environment.cluster,
+        profile=profile,
+        optimizer_enabled=optimizes,
+        values={
+            "scheduler": {"featureGates": {GATE: True}},
+            "priorityOptimizer": {"trigger": "Manual", "minPodAgeSeconds": 0},
+        },
+    )
 
-
-@of_profiles(PROFILES)
-def test_gangs_are_left_to_the_stock_plugins(
-    with_pod_groups: ReleaseEnvironment, profile: str
-) -> None:
-    """All of a gang is placed or none, as if none of our plugins were there."""
-    release = _install(with_pod_groups, profile, "GenericWorkload")
-
-    check_release_serves(with_pod_groups, release)
-    create_gang(with_pod_groups, FITS)
-    until_bound(with_pod_groups, FITS)
-    create_gang(with_pod_groups, TOO_LARGE)
+    check_release_serves(environment, release)
+    create_gang(environment, FITS)
+    until_bound(environment, FITS)
+    create_gang(environment, TOO_LARGE)
     wait_until(
         "the gang that is too large to be refused",
-        lambda: members(with_pod_groups, TOO_LARGE),
+        lambda: members(environment, TOO_LARGE),
         is_refused_whole,
         timeout_s=HANG_S,
     )
-
-    for gang in (FITS, TOO_LARGE):
-        remove_gang(with_pod_groups, gang)
-
-
-@of_profiles(one for one in PROFILES if one.startswith("optimizer"))
-def test_gangs_are_left_alone_while_a_plan_is_carried_out(
-    with_pod_groups: ReleaseEnvironment, profile: str
-) -> None:
-    """The plan names them, moves none, and lets them pass where it needs no room."""
-    _install(with_pod_groups, profile, "GenericWorkload")
-    create_gang(with_pod_groups, TOO_LARGE)
-    fill(with_pod_groups)
-    _keep_terminating(with_pod_groups, finalizers=["example.com/kept"])
-    name = f"beside-{profile}"
-    _ask(with_pod_groups, name)
-    wait_for(with_pod_groups, name, "Executing")
-
-    create_gang(with_pod_groups, FITS)
-    until_bound(with_pod_groups, FITS)
-
-    under_way = wait_for(with_pod_groups, name, "Executing")
-    assert nodes(with_pod_groups)["third"] == ""
-    assert is_refused_whole(members(with_pod_groups, TOO_LARGE))
-    assert [one for one in under_way["status"]["refusals"] if "pod-group" in str(one)]
-    _keep_terminating(with_pod_groups, finalizers=None)
-    done = wait_for(with_pod_groups, name, "Completed")
-    moved = [one["pod"] for one in done["status"]["moves"]]
-    assert not [pod for pod in moved if "fits" in pod or "large" in pod]
-    assert nodes(with_pod_groups)["third"]
-    assert is_refused_whole(members(with_pod_groups, TOO_LARGE))
-    for gang in (FITS, TOO_LARGE):
-        remove_gang(with_pod_groups, gang)
-    empty(with_pod_groups)
-
-
-def _keep_terminating(
-    environment: ReleaseEnvironment, *, finalizers: list[str] | None
-) -> None:
-    """Have the pods of figure 1 stay while they terminate, or let them go."""
-    listed = environment.core.list_namespaced_pod(
-        "default", label_selector="app in (first, second)"
-    )
-    for pod in listed.items:
-        environment.core.patch_namespaced_pod(
-            pod.metadata.name, "default", {"metadata": {"finalizers": finalizers}}
+    if optimizes:
+        manifest = make_manifest(
+            "stowage.dev/v1alpha1", "PackingPlan", f"beside-{profile}", spec={}
         )
+        Objects(environment.client).create(manifest)
+        plan = wait_for(environment, f"beside-{profile}", "NoImprovement")
+        assert "pod-group" in str(plan["status"]["refusals"])
 
-
-def _ask(environment: ReleaseEnvironment, name: str) -> None:
-    CustomObjectsApi(environment.client).create_cluster_custom_object(
-        *("stowage.dev", "v1alpha1", "packingplans"),
-        {
-            "apiVersion": "stowage.dev/v1alpha1",
-            "kind": "PackingPlan",
-            "metadata": {"name": name},
-            "spec": {"executionMode": "Execute"},
-        },
-    )
+    for gang in (FITS, TOO_LARGE):
+        remove_gang(environment, gang)

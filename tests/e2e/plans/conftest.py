@@ -1,48 +1,38 @@
-"""One cluster with a release that makes plans only when it is asked to."""
+"""The session's cluster with a release that makes plans only when it is asked to."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import figure_1_cluster
 import pytest
-from amounts import size
 from release_environment import ReleaseEnvironment
 
-from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.cluster.interruption import running_cluster
-from stowage_testbed.helm import install_release, uninstall_release
+from stowage_testbed.cluster import Cluster
+from stowage_testbed.helm import Release
 from stowage_testbed.simulate import NO_PROTECTION
-
-GB = 10**9
 
 
 @pytest.fixture(scope="package")
-def environment() -> Iterator[ReleaseEnvironment]:
-    """Return the paper's figure 1 without its pods: two nodes of 4 GB."""
-    with running_cluster(KwokBinaryCluster(f"test-{secrets.token_hex(3)}")) as running:
-        with running.api_client() as client:
-            create_nodes(client, [NodePool("node", 2, size(4000, 4 * GB))])
-            release = install_release(
-                running,
-                profile="optimizer-deterministic",
-                optimizer_enabled=True,
-                values={
-                    "priorityOptimizer": {
-                        "trigger": "Manual",
-                        "coolDownSeconds": 0,
-                        **NO_PROTECTION,
-                    }
-                },
-            )
-            yield ReleaseEnvironment(running, client)
-        uninstall_release(release)
+def environment(
+    stowage_cluster: Cluster, stowage_release: Callable[..., Release]
+) -> Iterator[ReleaseEnvironment]:
+    """Return the cluster without nodes; whatever a test brings is swept."""
+    settings = {"trigger": "Manual", "coolDownSeconds": 0, **NO_PROTECTION}
+    stowage_release(
+        "optimizer-deterministic",
+        optimizer_enabled=True,
+        values={"priorityOptimizer": settings},
+    )
+    with stowage_cluster.api_client() as client:
+        yield ReleaseEnvironment(stowage_cluster, client)
 
 
 @pytest.fixture
-def figure_1(environment: ReleaseEnvironment) -> Iterator[ReleaseEnvironment]:
-    """Return it with figure 1's pods, the third of which does not fit."""
+def figure_1(
+    environment: ReleaseEnvironment, stowage_nodes: Callable[..., list[str]]
+) -> ReleaseEnvironment:
+    """Return it with the paper's figure 1, whose third pod does not fit."""
+    stowage_nodes("count=2,cpu=4,memory=4G")
     figure_1_cluster.fill(environment)
-    yield environment
-    figure_1_cluster.empty(environment)
+    return environment

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from stowage_testbed.reproduce.paper.categories import Categorised, Evaluation
 from stowage_testbed.reproduce.paper.evaluation import PAPER, PaperRequest
 from stowage_testbed.reproduce.paper.live import run_live, sample_of
 from stowage_testbed.reproduce.sweep.engine import InProcess, SweepListener
-from stowage_testbed.reproduce.sweep.merge import merge
-from stowage_testbed.reproduce.sweep.shard import Shard
 from stowage_testbed.reproduce.sweep.task import Outcome, RowT, Task
 from stowage_testbed.run.listener import Listener
 
@@ -132,21 +129,6 @@ def test_an_interrupted_sweep_ends_with_the_same_rows(
     PAPER.rebuild(REQUEST, tmp_path, InProcess(), SweepListener())
     same_rows(folder, tmp_path)
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 12
-
-
-def test_shards_make_the_whole(folder: Path, tmp_path: Path) -> None:
-    """Two machines that know nothing of each other."""
-    parts = []
-    for number in (1, 2):
-        part = tmp_path / str(number)
-        request = replace(REQUEST, shard=Shard(number, 2))
-        PAPER.rebuild(request, part, InProcess(), SweepListener())
-        parts.append(part)
-
-    merge(parts, tmp_path / "all")
-    PAPER.rebuild_tables(tmp_path / "all")
-
-    same_rows(folder, tmp_path / "all")
 
 
 def test_a_report_needs_nothing_but_the_folder(folder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agreement_instances import PRIORITIES, Case, Pod
+from agreement_instances import Case, Pod
 from kubernetes import client, watch
 from scheduler_process import SchedulerProcess
 
@@ -24,12 +24,6 @@ class RealCluster:
         # Its stubs want models where it takes plain objects, and allow None everywhere.
         self._core: Any = client.CoreV1Api(api)
         self._scheduler = scheduler
-
-    def create_priorities(self) -> None:
-        scheduling: Any = client.SchedulingV1Api(self._api)
-        for value in range(1, PRIORITIES + 1):
-            metadata = {"name": f"p{value}"}
-            scheduling.create_priority_class({"metadata": metadata, "value": value})
 
     def play(self, case: Case) -> tuple[Instance, Mapping[str, str | None]]:
         """Play a case; return the instance that it was, and where its pods are."""

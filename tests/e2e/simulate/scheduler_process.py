@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import re
-import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -14,11 +13,11 @@ from pathlib import Path
 import yaml
 
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster import Cluster
+from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.simulate import find_profile
 from stowage_testbed.toolchain import choose_minor, tool_path
 
-START_TIMEOUT_S = HANG_S
-REST_TIMEOUT_S = HANG_S
 POLL_S = 0.002
 
 _SAMPLE = re.compile(
@@ -28,13 +27,7 @@ _SAMPLE = re.compile(
 
 
 class SchedulerProcess:
-    """Reads from the scheduler's own metrics what it has dealt with.
-
-    Parameters
-    ----------
-    port
-        Of its HTTPS server on 127.0.0.1.
-    """
+    """Reads what it has dealt with from its metrics on a port of 127.0.0.1."""
 
     def __init__(self, port: int) -> None:
         context = ssl.create_default_context()
@@ -68,7 +61,7 @@ class SchedulerProcess:
             f"the scheduler to handle {count} {event} events",
             self.counts,
             lambda counts: counts.get(event, 0) >= count,
-            timeout_s=REST_TIMEOUT_S,
+            timeout_s=HANG_S,
             poll_s=POLL_S,
         )
 
@@ -94,21 +87,21 @@ class SchedulerProcess:
             f"the scheduler to come to rest after {pods} pods",
             self.counts,
             at_rest,
-            timeout_s=REST_TIMEOUT_S,
+            timeout_s=HANG_S,
             poll_s=POLL_S,
         )
 
 
 @contextmanager
 def running_scheduler(
-    kubeconfig: Path, folder: Path, profile: str = "deterministic"
+    cluster: Cluster, folder: Path, profile: str
 ) -> Iterator[SchedulerProcess]:
     """Run the scheduler with a profile while the block lasts, without an optimiser."""
     config = yaml.safe_load(find_profile(profile).read_text())
-    config["clientConnection"]["kubeconfig"] = str(kubeconfig)
+    config["clientConnection"]["kubeconfig"] = str(cluster.kubeconfig)
     config["leaderElection"] = {"leaderElect": False}
     (folder / "profile.yaml").write_text(yaml.safe_dump(config))
-    port = _free_port()
+    port = port_beside(cluster.name)
     command = [
         str(tool_path("stowage-scheduler", choose_minor())),
         f"--config={folder / 'profile.yaml'}",
@@ -125,7 +118,7 @@ def running_scheduler(
                 f"the scheduler to be ready (see {log.name})",
                 lambda: (process.poll(), scheduler.get("/readyz")),
                 lambda state: state[0] is not None or state[1][0] == 200,
-                timeout_s=START_TIMEOUT_S,
+                timeout_s=HANG_S,
             )
             assert process.poll() is None, (folder / "scheduler.log").read_text()
             yield scheduler
@@ -133,10 +126,3 @@ def running_scheduler(
             scheduler.close()
             process.terminate()
             process.wait(timeout=HANG_S)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

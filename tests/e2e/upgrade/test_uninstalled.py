@@ -19,6 +19,10 @@ pytestmark = pytest.mark.e2e
 NAMESPACE = "stowage-system"
 NOT_OURS = frozenset({"Event", "APIService"})
 """Kinds whose objects come and go by themselves, or with a definition."""
+OF_EVERY_NAMESPACE = {
+    ("ServiceAccount", NAMESPACE, "default"),
+    ("ConfigMap", NAMESPACE, "kube-root-ca.crt"),
+}
 
 
 def test_uninstalling_leaves_nothing_but_the_definitions(
@@ -29,13 +33,7 @@ def test_uninstalling_leaves_nothing_but_the_definitions(
     before = wait_until(
         "the namespace to have what every one has",
         lambda: set(_objects(environment)),
-        lambda seen: (
-            (
-                {("ServiceAccount", NAMESPACE, "default")}
-                | {("ConfigMap", NAMESPACE, "kube-root-ca.crt")}
-            )
-            <= seen
-        ),
+        lambda seen: seen >= OF_EVERY_NAMESPACE,
         timeout_s=HANG_S,
     )
     lease = ("Lease", NAMESPACE, "stowage")
