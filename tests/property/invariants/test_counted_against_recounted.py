@@ -69,7 +69,7 @@ CHANGES = st.lists(
         st.builds(gone, st.just("Pod"), PODS),
         st.builds(gone, st.just("PodDisruptionBudget"), BUDGETS),
         st.sampled_from(["p1", "p2"]).map(lambda name: lambda run: run.evict(name)),
-        st.just(lambda run: run.listed_again()),
+        st.just(lambda run: run.listed_together(1)),
     ),
     min_size=5,
     max_size=40,
