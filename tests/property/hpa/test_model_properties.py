@@ -13,7 +13,6 @@ from stowage_testbed.hpa.model.web_service import (
     Routing,
     WebService,
     others,
-    steady_state,
 )
 
 counts = st.integers(1, 40)
@@ -65,20 +64,6 @@ def test_more_clients_never_make_it_faster_nor_more_replicas_slower(
 
     assert grown.p99_s - ROUNDING_S <= now.p99_s <= loaded.p99_s + ROUNDING_S
     assert grown.errors - ROUNDING_S <= now.errors <= loaded.errors + ROUNDING_S
-
-
-@untimed
-@given(services, counts, counts)
-def test_no_replica_works_beyond_its_limit_and_all_together_do_the_work(
-    service: WebService, load: int, ready: int
-) -> None:
-    """What is used is what the requests cost."""
-    state = steady_state(service, load, ready)
-
-    assert state.requests_per_s > 0
-    assert state.cpu_milli <= service.limit_milli
-    used = state.requests_per_s * service.cpu_s * 1000
-    assert used == pytest.approx(ready * state.cpu_milli, abs=ready)
 
 
 @untimed

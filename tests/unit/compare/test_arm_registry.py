@@ -17,12 +17,11 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     settings_of,
 )
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.compare.arms.stowage import SIGNING, StowageArm, stowage_arm
+from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
-PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
 KUBECONFIG = Path("/arm/kubeconfig.yaml")
 EQUAL = ClientLimits(500, 700)
 
@@ -49,17 +48,6 @@ def test_an_arm_whose_program_is_missing_names_the_way_out(
 
     with pytest.raises(ToolMissingError, match="stowage tools install"):
         arm.build()
-
-
-def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:
-    """One that does not sign switches batching off, without a word (trap T2)."""
-    signing = set()
-    for file in PLUGINS.rglob("*.go"):
-        if "fwk.SignPlugin" in file.read_text() and not file.stem.endswith("_test"):
-            sources = "".join(other.read_text() for other in file.parent.glob("*.go"))
-            signing |= set(re.findall(r"\bName\s*=\s*\"(\w+)\"", sources))
-
-    assert signing == SIGNING
 
 
 def test_a_scheduler_reads_its_own_configuration_with_given_limits() -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from colours import contrast, luminance
 
-from stowage_testbed.live.document import PACKAGE, SCRIPTS
+from stowage_testbed.live.document import PACKAGE
 
 ASSETS = files(PACKAGE) / "assets"
 STEPS = 9
@@ -20,12 +20,6 @@ def heats() -> list[list[str]]:
     style = (ASSETS / "page.css").read_text(encoding="utf-8")
     found = re.findall(r"--heat-\d: (#\w{6})", style)
     return [found[:STEPS], found[STEPS:]]
-
-
-def test_every_script_of_the_folder_is_on_the_page() -> None:
-    """A file that is forgotten in the list is a page that does not start."""
-    own = {file.name for file in ASSETS.iterdir() if file.name.endswith(".js")}
-    assert own <= set(SCRIPTS)
 
 
 @pytest.mark.parametrize(("theme", "brighter"), [(0, False), (1, True)])

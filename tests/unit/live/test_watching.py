@@ -13,8 +13,7 @@ from made_clusters import Switches, made_cluster
 
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.live.history import POD_COLUMNS
-from stowage_testbed.live.server import LiveServer
-from stowage_testbed.live.watching import LiveWatch, Messages
+from stowage_testbed.live.watching import LiveWatch
 
 NODES, PODS = 20, 100
 STATES = 3
@@ -104,33 +103,3 @@ def test_plans_of_a_later_chart_are_seen(monkeypatch: pytest.MonkeyPatch) -> Non
 
         (plan,) = watch.now()["plans"]
         assert plan[0] == "first"
-
-
-def test_a_page_can_be_saved_while_it_is_watched(watch: LiveWatch) -> None:
-    """Both halves of it are of one moment."""
-    text = LiveServer(watch, "c").saved()
-    data = text.partition('id="data">')[2].partition("</script>")[0]
-    seen = json.loads(data)
-    assert len(seen["now"]["podNames"]) >= PODS
-    assert seen["past"]["since"] == 0
-    assert "connect-src" not in text
-
-
-def test_only_the_last_messages_are_kept_and_who_listens_is_told() -> None:
-    """A browser that sleeps, or was closed, must not cost the server its memory."""
-    messages = Messages(most=3)
-    told: list[int] = []
-
-    def tell() -> None:
-        told.append(len(told))
-
-    messages.listen(tell)
-    messages.put(1, b"")
-    messages.leave(tell)
-    for sequence in range(2, 6):
-        messages.put(sequence, b"")
-
-    assert told == [0]
-    assert messages.after(5) == []
-    assert [number for number, _ in messages.after(2) or []] == [3, 4, 5]
-    assert messages.after(1) is None

@@ -21,7 +21,7 @@ from run_records import GB, a_node, a_record, pod_on
 
 from stowage_testbed.compare.html.curves import RECOVERY_LOADS, loads_of, thinned
 from stowage_testbed.compare.html.data import latency_lines, load_lines, placements
-from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS, WIDTH, forest, page
+from stowage_testbed.compare.html.page import PACKAGE, WIDTH, forest, page
 from stowage_testbed.compare.result import Result
 from stowage_testbed.hpa.settings import FULL, Find
 from stowage_testbed.page.offline import PACKAGE as SHARED
@@ -173,13 +173,6 @@ def test_text_and_lines_stand_out_from_the_paper() -> None:
         ]
         for name, behind, least in pairs:
             assert contrast(colours[name], colours[behind]) >= least, name
-
-
-def test_every_script_of_the_folder_is_on_the_page() -> None:
-    """A file that is forgotten in the list is a page that does not start."""
-    names = {file.name for folder in ASSETS for file in folder.iterdir()}
-
-    assert {name for name in names if name.endswith(".js")} == set(SCRIPTS)
 
 
 def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:

@@ -16,9 +16,7 @@ import numpy as np
 import pytest
 
 from stowage_testbed.compare.result import measured
-from stowage_testbed.compare.verdicts import looking
 from stowage_testbed.compare.verdicts.judging import Question, judge_arm
-from stowage_testbed.compare.verdicts.spending import ERROR_RATE
 from stowage_testbed.compare.verdicts.verdict import MeasuredRun
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.record import read_record
@@ -128,15 +126,6 @@ def test_an_arm_against_itself_is_called_in_one_of_twenty_comparisons(
     trial = Trial(rounds, spread, noise=noise, each_round=each_round)
 
     assert called_rate(trial, 60, seed=rounds) <= 7 / 60
-
-
-def test_looks_without_shares_would_call_too_much(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Which shows that the test before can fail."""
-    monkeypatch.setattr(looking, "share_of_look", lambda _: ERROR_RATE)
-
-    assert called_rate(Trial(20, 0.2, each_round=True), 60, seed=20) > 7 / 60
 
 
 @pytest.mark.parametrize(
