@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -78,17 +77,3 @@ def test_arms_that_swap_places_swap_verdicts(rounds: Sequence[Round]) -> None:
         assert other.confidence == pytest.approx(one.confidence)
         mirrored = 1 / high if one.scale == "ratio" else -high
         assert low == pytest.approx(mirrored, rel=1e-6, abs=1e-9)
-
-
-@settings(deadline=None)
-@given(ROUNDS, st.randoms(use_true_random=False))
-def test_the_order_of_the_rounds_decides_nothing(
-    rounds: list[Round], random: Random
-) -> None:
-    """The same runs give the same verdicts, whenever each was made."""
-    shuffled = list(rounds)
-    random.shuffle(shuffled)
-
-    for one, other in zip(verdicts(rounds), verdicts(shuffled), strict=True):
-        assert one[0].outcome == other[0].outcome
-        assert one[1:] == pytest.approx(other[1:], rel=1e-6, abs=1e-9)
