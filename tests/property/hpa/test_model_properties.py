@@ -12,7 +12,6 @@ from stowage_testbed.hpa.model.load_window import LoadWindow, Segment, Sla, load
 from stowage_testbed.hpa.model.web_service import (
     Routing,
     WebService,
-    others,
 )
 
 counts = st.integers(1, 40)
@@ -37,20 +36,6 @@ def window(
 ) -> LoadWindow:
     """Return the window of a load on so many replicas, one segment after the other."""
     return load_window(service, Sla(), load, 0.0, [Segment(each_s, n) for n in ready])
-
-
-@untimed
-@given(routings, counts, counts)
-def test_the_others_are_a_distribution(routing: Routing, load: int, ready: int) -> None:
-    """Random routing meets the mean of the arrival theorem."""
-    met = others(routing, load, ready)
-
-    assert sum(met) == pytest.approx(1.0)
-    assert min(met) >= 0
-    assert len(met) <= load
-    drawn = enumerate(others("random", load, ready))
-    mean = sum(count * share for count, share in drawn)
-    assert mean == pytest.approx((load - 1) / ready)
 
 
 @untimed

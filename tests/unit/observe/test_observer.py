@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -184,21 +182,6 @@ def test_a_long_list_comes_in_pages(server: WatchServer, forgets: bool) -> None:
     assert [one.name for one in listed] == [f"p{n}" for n in range(2 * PAGE + 1)]
     assert len({one.receipt for one in listed}) == 1
     assert server.pages == ([PAGE, PAGE, 2 * PAGE + 1] if forgets else [PAGE, PAGE, 1])
-
-
-def test_a_full_disk_ends_the_watch_with_its_cause(
-    server: WatchServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server is well: nobody should look there for what is wrong."""
-
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with watching(server) as observer:
-        monkeypatch.setattr(os, "pwrite", full)
-        server.send("ADDED", a_pod("new", version="2"))
-        with pytest.raises(StowageError, match=r"No space left .*TMPDIR"):
-            observer.wait_for("a pod", bound(1), timeout_s=SOON_S)
 
 
 def test_a_new_journal_begins_with_what_is_there(server: WatchServer) -> None:

@@ -9,28 +9,22 @@ import re
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
-from importlib.resources import files
 from typing import Any
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
-from colours import contrast
 from comparisons import a_comparison, a_result
 from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
 from stowage_testbed.compare.html.curves import RECOVERY_LOADS, loads_of, thinned
 from stowage_testbed.compare.html.data import latency_lines, load_lines, placements
-from stowage_testbed.compare.html.page import PACKAGE, WIDTH, forest, page
+from stowage_testbed.compare.html.page import WIDTH, forest, page
 from stowage_testbed.compare.result import Result
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.page.offline import PACKAGE as SHARED
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
-ASSETS = [files(package) / "assets" for package in (PACKAGE, SHARED)]
-TEXT = ("ink", "quiet", "accent", "good", "bad")
-LINES = (*(f"series-{number}" for number in range(8)), "series-other")
 
 
 @pytest.fixture(scope="module")
@@ -145,24 +139,6 @@ def test_a_page_of_an_interrupted_comparison_says_so(result: Result) -> None:
     """Nobody should take half of the rounds for all of them."""
     assert "did not come to its end" in page(replace(result, complete=False))
     assert "did not come to its end" not in page(result)
-
-
-def test_text_and_lines_stand_out_from_the_paper() -> None:
-    """WCAG 2.2: 4.5 to 1 for text (1.4.3), 3 to 1 for what carries meaning (1.4.11)."""
-    style = (ASSETS[1] / "base.css").read_text(encoding="utf-8")
-    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
-    light, dark, printed = (
-        dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks
-    )
-
-    for colours in (light, {**light, **dark}, {**light, **printed}):
-        pairs = [
-            *((name, "paper", 4.5) for name in TEXT),
-            *((name, "paper", 3) for name in LINES),
-            *((name, f"{name}-back", 4.5) for name in ("good", "bad")),
-        ]
-        for name, behind, least in pairs:
-            assert contrast(colours[name], colours[behind]) >= least, name
 
 
 def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
