@@ -63,43 +63,22 @@ def test_an_amount_of_a_file_is_exact(name: str, quantity: str, message: str) ->
         parse_all({name: quantity})
 
 
-@pytest.mark.parametrize(
-    ("quantity", "cpu_milli"),
-    [("4", 4000), ("100m", 100), ("0.5", 500), (0.1, 100), (2, 2000)],
-)
-def test_cpu_is_read_as_exact_milli_cpu(quantity: str | float, cpu_milli: int) -> None:
-    """Kubernetes counts CPU in thousandths; floats would drift from that."""
-    assert parse_cpu(quantity) == cpu_milli
+def test_quantities_are_read_exactly_or_refused_with_the_suffixes() -> None:
+    """Kubernetes counts CPU in thousandths, and G and Gi differ by 7 %.
 
+    The commonest mistake is a unit that Kubernetes does not know: GB.
+    """
+    cpu = {"4": 4000, "100m": 100, "0.5": 500, 0.1: 100, 2: 2000}
+    memory = {
+        "4G": 4_000_000_000, "4Gi": 4_294_967_296, "1.5Ki": 1536, "128e6": 128_000_000,
+        "1E3": 1000, "2E": 2 * 10**18, 343966759: 343966759, "1k": 1000,
+    }  # fmt: skip
 
-@pytest.mark.parametrize(
-    ("quantity", "memory_bytes"),
-    [
-        ("4G", 4_000_000_000),
-        ("4Gi", 4_294_967_296),
-        ("1.5Ki", 1536),
-        ("128e6", 128_000_000),
-        ("1E3", 1000),
-        ("2E", 2 * 10**18),
-        (343966759, 343966759),
-        ("1k", 1000),
-    ],
-)
-def test_memory_is_read_as_exact_bytes(
-    quantity: str | float, memory_bytes: int
-) -> None:
-    """G and Gi differ by 7 %."""
-    assert parse_memory(quantity) == memory_bytes
-
-
-@pytest.mark.parametrize(
-    "text", ["", "4 G", "G", "4GB", "1mi", "1ni", "--1", "1e", "x"]
-)
-def test_what_is_no_quantity_is_refused_with_the_suffixes(text: str) -> None:
-    """The commonest mistake is a unit that Kubernetes does not know: GB."""
-    refused = "is not a quantity; write a number and one"
-    with pytest.raises(QuantityError, match=refused):
-        parse_memory(text)
+    assert {one: parse_cpu(one) for one in cpu} == cpu
+    assert {one: parse_memory(one) for one in memory} == memory
+    for text in ("", "4 G", "G", "4GB", "1mi", "1ni", "--1", "1e", "x"):
+        with pytest.raises(QuantityError, match="is not a quantity; write a number"):
+            parse_memory(text)
 
 
 def test_an_amount_is_written_as_the_shortest_exact_quantity() -> None:
