@@ -77,6 +77,9 @@ def test_reports_say_what_came_of_a_run(what: str) -> None:
     said = dict(case.get("junit", {}))
     assert said.pop("said", "") in "".join(junit.itertext())
     assert said.items() <= junit.attrib.items()
+    if "cases" in case:
+        names = [f"{one.get('classname')} {one.get('name')}" for one in junit]
+        assert names == case["cases"]
     if "cells" in case:
         table = make_tables(saved_run)[-1]
         for row, cells in zip(table.rows, case["cells"], strict=True):
