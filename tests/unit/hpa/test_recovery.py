@@ -14,7 +14,7 @@ from hpa_records import QUICK, SimulatedHpa, hpa_record
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
-from stowage_testbed.hpa.model.load_window import LoadWindow
+from stowage_testbed.hpa.model.load_window import LoadWindow, Segment
 from stowage_testbed.hpa.record import HpaRecord
 from stowage_testbed.hpa.settings import (
     FULL,
@@ -29,6 +29,7 @@ from stowage_testbed.hpa.timeline import (
     Replicas,
     pod_counts,
     replicas,
+    segments,
 )
 from stowage_testbed.metrics.metric import Metric
 from stowage_testbed.metrics.recovery import measure_hpa
@@ -308,6 +309,17 @@ def test_pods_count_from_their_creation_and_serve_while_they_are_ready() -> None
         PodCount(3.0, 2, 1),
         PodCount(4.0, 1, 1),
     )
+
+
+def test_segments_cover_the_span_without_gaps() -> None:
+    """Each second of a window has its replicas."""
+    counts = [PodCount(-1.0, 3, 3), PodCount(2.0, 7, 3), PodCount(4.0, 7, 7)]
+
+    found = segments(counts, 1.0, 6.0)
+
+    assert found == (Segment(1.0, 3), Segment(2.0, 3), Segment(2.0, 7))
+    assert segments(counts, 0.0, 2.0) == (Segment(2.0, 3),)
+    assert segments([], 0.0, 1.0) == (Segment(1.0, 0),)
 
 
 def test_the_autoscaler_s_status_is_followed_before_and_after_its_first_reading() -> (
