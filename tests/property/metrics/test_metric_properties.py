@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from run_records import a_node, a_record, by_name, pod_on
+from run_records import a_node, a_record, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.distribution import (
@@ -16,7 +16,6 @@ from stowage_testbed.metrics.distribution import (
     compute_top_share,
     jain_index,
 )
-from stowage_testbed.metrics.latency import measure_t_sched
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 
 WINDOW_S = 10.0
@@ -57,14 +56,6 @@ def runs(draw: st.DrawFn) -> RunRecord:
     )
 
 
-@st.composite
-def closed_runs(draw: st.DrawFn) -> RunRecord:
-    """Return a run in which all came and was bound inside the window."""
-    spans = draw(st.lists(st.tuples(moments, moments), min_size=1, max_size=60))
-    pods = [pod_on("a", created=min(span), bound=max(span)) for span in spans]
-    return a_record(pods, window_s=WINDOW_S)
-
-
 @given(some_load, st.integers(1, 10**6), st.integers(1, 10))
 def test_jain_spread_and_skew_agree(values: list[int], factor: int, count: int) -> None:
     """Jain = 1 / (1 + CV^2): the paper prints both, so they must not disagree.
@@ -81,18 +72,6 @@ def test_jain_spread_and_skew_agree(values: list[int], factor: int, count: int) 
     assert jain_index([value * factor for value in values]) == index
     assert jain_index([factor] * count) == 1
     assert share is None or Fraction(count, len(values)) <= share <= 1
-
-
-@given(closed_runs())
-def test_littles_law_holds_for_a_closed_window(record: RunRecord) -> None:
-    """L = lambda W: the queue's average comes from counting, the wait from the pods.
-
-    J. Little, "A Proof for the Queuing Formula L = lambda W", 1961. The moments are
-    quarters, so that both sides are exact.
-    """
-    average = by_name(record)["waiting_mean_pods"].value
-    assert average is not None
-    assert average * record.window_s == sum(measure_t_sched(record).samples_s)
 
 
 @given(runs())

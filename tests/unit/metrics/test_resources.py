@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from amounts import GPU
 
+from stowage_testbed.amounts.message import message_of, resources_of
 from stowage_testbed.amounts.quantity import (
     QuantityError,
     format_cpu,
@@ -12,7 +13,14 @@ from stowage_testbed.amounts.quantity import (
     parse_cpu,
     parse_memory,
 )
-from stowage_testbed.amounts.resources import Resources, parse, parse_all, spell
+from stowage_testbed.amounts.resources import (
+    Resources,
+    add_up,
+    names_of,
+    parse,
+    parse_all,
+    spell,
+)
 
 
 def test_each_resource_is_spelt_in_its_own_units() -> None:
@@ -37,6 +45,30 @@ def test_what_is_not_asked_for_does_not_matter() -> None:
     assert Resources(cpu=4000, pods=1).fits(left)
     for more in ({GPU: 1}, {"memory": 1}, {"x.io/other": 1}):
         assert not Resources(more, cpu=1).fits(left)
+
+
+def test_equal_amounts_are_one_and_can_be_added_up_and_sent() -> None:
+    """Equal pods are one kind, wherever and in whatever order they were read."""
+    one = Resources({GPU: 2, "hugepages-2Mi": 2**21}, cpu=1500, memory=10**9)
+    again = Resources({"memory": 10**9, "x.io/none": 0, GPU: 2, "cpu": 1500})
+    again += Resources({"hugepages-2Mi": 2**21})
+    whole = add_up([one, again, Resources(pods=1)])
+
+    assert one == again
+    assert hash(one) == hash(again)
+    assert list(again) == ["cpu", "memory", "hugepages-2Mi", GPU]
+    assert whole == one + again + Resources(pods=1)
+    assert (whole[GPU], whole["pods"], whole["x.io/none"]) == (4, 1, 0)
+    assert whole - one - Resources(pods=1) == one
+    assert set(names_of([whole])) == {*one}
+    assert set(names_of([])) == {"cpu", "memory"}
+    spelt = {name: spell(name, amount) for name, amount in one.items()}
+    for read in (
+        Resources.of_list(one.quantities()),
+        parse_all(spelt),
+        resources_of(message_of(one)),
+    ):
+        assert read == one
 
 
 def test_lists_of_the_api_are_read_with_parts_as_whole_ones() -> None:
