@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hpa_records import QUICK, SimulatedHpa, hpa_record
+from waiting_clock import WaitingClock
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
@@ -96,16 +97,6 @@ def test_settings_that_allow_no_run_are_refused(wrong: Any) -> None:
         wrong()
 
 
-class Still:
-    """A clock that stands, so that no test waits."""
-
-    def now(self) -> float:
-        return 0.0
-
-    def pause(self, seconds: float) -> None:
-        assert seconds > 0
-
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
@@ -125,7 +116,7 @@ def test_a_run_begins_a_little_after_new_readings_of_all_pods() -> None:
         2,
         timeout_s=60.0,
         now=lambda: NOON + timedelta(seconds=next(ages)),
-        clock=Still(),
+        clock=WaitingClock(),
     )
 
     assert next(answers, None) is None
@@ -137,7 +128,7 @@ def test_a_pod_without_new_reading_is_waited_for_and_named_in_the_end() -> None:
     answers = iter([read_at(0, "a", "b"), {**read_at(0, "b"), **read_at(5, "a")}])
 
     with pytest.raises(WaitTimeoutError, match="again"):
-        await_fresh(lambda: next(answers), 2, timeout_s=0.0, clock=Still())
+        await_fresh(lambda: next(answers), 2, timeout_s=0.0, clock=WaitingClock())
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_equal_amounts_are_one_and_can_be_added_up_and_sent() -> None:
     assert whole == one + again + Resources(pods=1)
     assert (whole[GPU], whole["pods"], whole["x.io/none"]) == (4, 1, 0)
     assert whole - one - Resources(pods=1) == one
+    assert (Resources(cpu=1) - one)["memory"] == -(10**9)
     assert set(names_of([whole])) == {*one}
     assert set(names_of([])) == {"cpu", "memory"}
     spelt = {name: spell(name, amount) for name, amount in one.items()}
