@@ -67,11 +67,9 @@ def write_bundle(
     folder: Path, records: Sequence[RunRecord], comparison: Comparison | None = None
 ) -> Path:
     """Write the folder of a finished comparison and return it."""
-    arms = tuple(dict.fromkeys(record.arm for record in records))
-    limits = tuple(dict.fromkeys(record.limits for record in records))
-    about = comparison or a_comparison(arms, limits=limits)
-    bundle = BundleFolder.create(folder, about)
+    result = a_result(records, comparison)
+    bundle = BundleFolder.create(folder, result.comparison)
     for record in records:
         bundle.add(record)
-    bundle.finish(a_result(records, about).verdicts)
+    bundle.finish(result.verdicts)
     return folder

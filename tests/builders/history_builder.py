@@ -17,6 +17,7 @@ STEP_NS = 10_000_000
 ACCOUNT = "system:serviceaccount:stowage-system:stowage"
 IN_NS: Mapping[str, Any] = {"namespace": "ns"}
 IN_NO_NS: Mapping[str, Any] = {}
+ALLOCATED = "stowage.dev/reservation-allocated"
 PLAN_STATUS = {"resource": "packingplans", "subresource": "status"}
 
 
@@ -37,17 +38,17 @@ class HistoryBuilder:
     def history(self) -> History:
         return History(tuple(self.changes), tuple(self.audit))
 
-    def node(self, name: str = "n1", cpu: str = "4", **more: Any) -> Self:
-        allocatable = {"cpu": cpu, "pods": "10"}
-        return self._seen("Node", name, spec=more, status={"allocatable": allocatable})
+    def node(self, name: str = "n1", cpu: str | int = "4") -> Self:
+        allocatable = {"cpu": str(cpu), "pods": "10"}
+        return self._seen("Node", name, status={"allocatable": allocatable})
 
-    def pod(self, name: str, node: str = "", cpu: str = "1", **more: Any) -> Self:
+    def pod(self, name: str, node: str = "", cpu: str | int = "1", **more: Any) -> Self:
         """Add a pod of ReplicaSet ``rs``, or change it.
 
         Further are ``priority``, ``phase``, ``kind`` of the controller ("" for none),
         ``labels``, ``annotations``, ``namespace``, ``terminating``, ``volumes``,
         ``granted``: the server has granted an eviction of it, ``refused``: why the
-        scheduler found no node for it.
+        scheduler found no node for it, ``took``: the reservation whose room it took.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -56,6 +57,9 @@ class HistoryBuilder:
             "annotations": more.get("annotations", {}),
             "ownerReferences": [{**owner, "controller": True}] if owner["kind"] else [],
         }
+        if reservation := more.get("took"):
+            held = {"name": reservation, "uid": f"uid-{reservation}"}
+            metadata["annotations"] = {ALLOCATED: json.dumps(held)}
         if more.get("terminating"):
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         phase = more.get("phase", "Running" if node else "Pending")
@@ -69,7 +73,7 @@ class HistoryBuilder:
         spec = {
             "nodeName": node,
             "priority": more.get("priority", 0),
-            "containers": [{"resources": {"requests": {"cpu": cpu}}}],
+            "containers": [{"resources": {"requests": {"cpu": str(cpu)}}}],
             "volumes": more.get("volumes", []),
         }
         status = {"phase": phase, "conditions": conditions}
@@ -110,15 +114,20 @@ class HistoryBuilder:
         spec = {"executionMode": execution_mode}
         return self._seen("PackingPlan", name, spec=spec, status=status)
 
+    def planned(self, *pods: str) -> Self:
+        """Store a plan that moves some pods, and end it."""
+        self.plan("p", "Solving").plan("p", "Proposed", *pods)
+        return self.plan("p", "Completed", *pods)
+
     def plan_refused(self, name: str) -> Self:
         """Refuse to write a plan's status, as after a change by somebody else."""
         return self._request("update", name, **PLAN_STATUS, code=409)
 
     def reservation(
-        self, name: str, allocated: str = "", phase: str = "Available"
+        self, name: str, allocated: str | int = "", phase: str = "Available"
     ) -> Self:
         """Add a reservation on node ``n1`` for app ``a``, or change it."""
-        held = {"cpu": allocated} if allocated else None
+        held = {"cpu": str(allocated)} if allocated else None
         status = {"phase": phase, "nodeName": "n1", "allocated": held}
         owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
         return self._seen("Reservation", name, spec={"owners": owners}, status=status)
@@ -136,13 +145,8 @@ class HistoryBuilder:
         self.changes = [replace(one, verb=Verb.LISTED) for one in self.changes]
         return self
 
-    def listed_again(self) -> Self:
-        """Have the last change been seen in a list, after a watch that broke off."""
-        self.changes[-1] = replace(self.changes[-1], verb=Verb.LISTED)
-        return self
-
     def listed_together(self, count: int) -> Self:
-        """Have the last changes been seen in one list."""
+        """Have the last changes been seen in one list, after a watch that broke off."""
         for at in range(-count, 0):
             last = self.changes[-1].receipt
             self.changes[at] = replace(self.changes[at], verb=Verb.LISTED, receipt=last)
@@ -180,8 +184,3 @@ class HistoryBuilder:
             AuditEntry(verb=verb, name=name, stage_ns=self._now_ns, **known)
         )
         return self
-
-
-def took(reservation: str) -> dict[str, str]:
-    text = json.dumps({"name": reservation, "uid": f"uid-{reservation}"})
-    return {"stowage.dev/reservation-allocated": text}

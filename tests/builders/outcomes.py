@@ -33,6 +33,7 @@ from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.waiting import END
 
 GB = 10**9
+POOL = NodePool("n", 2, size(1000, 4 * GB))
 PASSED = CheckResult("placed", True, "2", "2")
 FAILED = CheckResult("placed", False, "3", "2", "pod c is pending")
 
@@ -48,25 +49,23 @@ def a_checkpoint(
 
     The second node has GPUs, if any are asked for, and every pod takes one.
     """
+    second = NodeState("n2", size(1000, 4 * GB, more={GPU: gpus}))
+    requests = taken(100, 2 * GB, {GPU: min(gpus, 1)})
     state = ClusterState(
-        (
-            NodeState("n1", size(1000, 4 * GB)),
-            NodeState("n2", size(1000, 4 * GB, more={GPU: gpus})),
-        ),
+        (NodeState("n1", size(1000, 4 * GB)), second),
         tuple(
-            PodState(workload, place or None, taken(100, 2 * GB, {GPU: min(gpus, 1)}))
+            PodState(workload, place or None, requests)
             for workload, places in nodes.items()
             for place in places
         ),
     )
+    waited_s = [0.001 * number for number in range(1, 11)]
     return CheckpointRecord(
         name=name,
         state=state,
         utilisation=compute_utilisation(state),
         placement_hash=hash_placement(state),
-        latency=make_latency(
-            [0.001 * number for number in range(1, 11)], [0.002, 0.005]
-        ),
+        latency=make_latency(waited_s, [0.002, 0.005]),
         duration_s=1.5,
         is_planned=is_planned,
     )
@@ -76,26 +75,22 @@ def an_outcome(
     *,
     name: str = "paper/figure-1",
     variant: str | None = None,
-    repeat: int = 1,
     nodes: Mapping[str, Sequence[str]] | None = None,
     after: Mapping[str, Sequence[str]] | None = None,
     checks: tuple[CheckResult, ...] = (PASSED,),
     gpus: int = 0,
     settled: bool = True,
-    error: str = "",
     path: Path | None = None,
-    plans: tuple[ObservedPlan, ...] = (),
+    **more: Any,
 ) -> ScenarioOutcome:
     """Return the outcome of a small scenario; `nodes` maps workloads to nodes."""
     nodes = nodes or {"a": ["n1"], "b": ["n2"]}
-    workload = tuple(
-        Workload(workload, len(places), asked(100, 2 * GB))
-        for workload, places in nodes.items()
-    )
+    pods = asked(100, 2 * GB)
+    workload = tuple(Workload(one, len(on), pods) for one, on in nodes.items())
     scenario = Scenario(
         name=name,
         description="Two pods.",
-        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
+        nodes=(POOL,),
         workload=workload,
         variant=variant,
         steps=imply_steps(workload),
@@ -106,46 +101,39 @@ def an_outcome(
         checkpoints.append(a_checkpoint(after, AFTER, gpus=gpus, is_planned=True))
     return ScenarioOutcome(
         scenario=scenario,
-        repeat=repeat,
         checkpoints=tuple(checkpoints),
         checks=checks if settled else (),
-        plans=plans,
-        error=error,
         durations_s={BEFORE: 1.5},
+        **{"repeat": 1, **more},
     )
 
 
 def a_stepped_outcome(
     *,
-    name: str = "burst/small",
-    repeat: int = 1,
     nodes: Mapping[str, Sequence[str]] | None = None,
-    checks: tuple[CheckResult, ...] = (PASSED,),
     facts: Mapping[str, float] | None = None,
-    evidence: Mapping[str, str] | None = None,
     error: str = "",
     path: Path | None = None,
+    **more: Any,
 ) -> ScenarioOutcome:
     """Return the outcome of a scenario with one step, a burst."""
     step = Step(1, 12, Burst("web", 2))
     scenario = Scenario(
-        name=name,
+        name="burst/small",
         description="Pods come.",
-        nodes=(NodePool("n", 2, size(1000, 4 * GB)),),
+        nodes=(POOL,),
         workload=(Workload("web", 0, asked(100, 2 * GB)),),
         steps=(step,),
         path=path,
     )
     return ScenarioOutcome(
         scenario=scenario,
-        repeat=repeat,
         steps=(StepRecord(step, 0.5, facts or {}, error),),
         checkpoints=(a_checkpoint(nodes or {"web": ["n1", ""]}, END),),
-        checks=checks,
         window=Window(Receipt(10**9, 0), Receipt(3 * 10**9, 0)),
-        evidence=evidence or {},
         error=error,
         durations_s={END: 2.0},
+        **{"repeat": 1, "checks": (PASSED,), **more},
     )
 
 
@@ -162,27 +150,16 @@ def a_run(*outcomes: ScenarioOutcome, error: str = "") -> RunOutcome:
     )
 
 
-def a_plan(name: str = "plan-1", phase: str = "Completed") -> ObservedPlan:
+def a_plan(name: str = "plan-1") -> ObservedPlan:
     """Return a plan with one move."""
+    tier = {"priority": 0, "placedBefore": 2, "placed": 3, "upperBound": 3}
+    status = {"phase": "Completed", "optimal": True, "endReason": "OPTIMAL"}
+    more = {"moves": [{"pod": "ns/a"}], "tiers": [{**tier, "optimal": True}]}
     return read_plan(
         {
             "metadata": {"uid": f"uid-{name}", "name": name},
             "spec": {"trigger": "OnUnschedulable", "executionMode": "Execute"},
-            "status": {
-                "phase": phase,
-                "optimal": True,
-                "endReason": "OPTIMAL",
-                "moves": [{"pod": "ns/a"}],
-                "tiers": [
-                    {
-                        "priority": 0,
-                        "placedBefore": 2,
-                        "placed": 3,
-                        "upperBound": 3,
-                        "optimal": True,
-                    }
-                ],
-            },
+            "status": {**status, **more},
         }
     )
 

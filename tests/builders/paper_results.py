@@ -16,19 +16,16 @@ def an_instance(
     start: Where = (0, 1, -1),
     stock: Where = (0, 1, -1),
     case: str = "paper-n4-p4-k2-u95-0",
-    nodes: int = 4,
-    pods_per_node: int = 4,
-    usage_percent: int = 95,
     levels: int | None = None,
 ) -> InstanceRow:
     """Return an instance whose pods request a tenth of a node, two tenths, ..."""
     pods = len(priorities)
     return InstanceRow(
         case=case,
-        nodes=nodes,
-        pods_per_node=pods_per_node,
+        nodes=4,
+        pods_per_node=4,
         priorities=levels or max(priorities),
-        usage_percent=usage_percent,
+        usage_percent=95,
         number=0,
         seed=5,
         seeds_tried=1,
@@ -49,33 +46,17 @@ def a_result(
     *,
     optimal: bool = True,
     strategy: str = "paper",
-    limit_s: float = 1.0,
     case: str = "paper-n4-p4-k2-u95-0",
     tiers: tuple[TierRow, ...] = (),
     wall_s: float = 0.5,
 ) -> ResultRow:
+    reason = "OPTIMAL" if optimal else "TIME_LIMIT"
     return ResultRow(
-        case=case,
-        strategy=strategy,
-        limit_s=limit_s,
-        cores=2,
-        end_reason="OPTIMAL" if optimal else "TIME_LIMIT",
-        message="",
-        optimal=optimal,
-        plan=plan,
-        moves=0,
-        evictions=0,
-        tiers=tiers,
-        wall_s=wall_s,
-        solve_s=wall_s,
+        case, strategy, 1.0, 2, reason, "", optimal, plan, 0, 0, tiers, wall_s, wall_s
     )
 
 
 def an_evaluation(
-    *categorised: Categorised,
-    strategies: tuple[str, ...] = ("paper", "lexicographic"),
-    limits_s: tuple[float, ...] = (1.0,),
+    *categorised: Categorised, strategies: tuple[str, ...] = ("paper", "lexicographic")
 ) -> Evaluation:
-    return evaluation.Evaluation(
-        categorised, strategies, limits_s, missing={}, failures={}
-    )
+    return evaluation.Evaluation(categorised, strategies, (1.0,), {}, {})

@@ -65,22 +65,27 @@ def a_process(tmp_path: Path) -> Iterator[Start]:
         process.end()
 
 
+def _never(_: object) -> str:
+    return "not yet"
+
+
 def a_server(status: int = 200) -> tuple[tuple[str, ...], Any, int]:
     """Return a server that gives one answer, how it is asked, and its port."""
     port = port_beside(f"test-{os.getpid()}")
-    command = (sys.executable, "-c", SERVER, str(port), str(status))
-    return command, partial(http_readiness, f"http://127.0.0.1:{port}/readyz"), port
+    served = f"'{sys.executable}' -c '{SERVER}' {port} {status}; true"
+    ready = partial(http_readiness, f"http://127.0.0.1:{port}/readyz")
+    return ("sh", "-c", served), ready, port
 
 
 def logged(process: ArmProcess) -> str:
     return wait_until("its words", process.log.read_text, bool, timeout_s=HANG_S)
 
 
-def test_a_program_is_ready_when_its_endpoint_says_so(
+def test_a_program_is_ready_when_its_endpoint_says_so_and_ends_with_its_children(
     a_process: Start, tmp_path: Path
 ) -> None:
-    """Its log may say so long before."""
-    command, ready, _ = a_server()
+    """Its log may say so long before; and wrapper scripts are common."""
+    command, ready, port = a_server()
     process = a_process(*command, ready=ready)
 
     process.start(tmp_path)
@@ -89,14 +94,8 @@ def test_a_program_is_ready_when_its_endpoint_says_so(
     process.end()
 
     assert not psutil.pid_exists(process.pid)
-
-
-def test_an_endpoint_that_says_no_is_quoted(a_process: Start, tmp_path: Path) -> None:
-    """What is still missing is mostly the cause."""
-    command, ready, _ = a_server(status=503)
-
-    with pytest.raises(StowageError, match=r"answers 503 .*: caches are empty"):
-        a_process(*command, ready=ready).start(tmp_path, timeout_s=3)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def test_a_port_that_another_serves_is_not_taken_for_the_programs(
@@ -113,29 +112,14 @@ def test_a_port_that_another_serves_is_not_taken_for_the_programs(
     assert answer == f"nothing of its own listens on port {port}"
 
 
-def test_a_listener_of_a_child_counts_as_the_programs_and_ends_with_it(
-    a_process: Start, tmp_path: Path
-) -> None:
-    """Wrapper scripts are common."""
-    command, ready, port = a_server()
-    quoted = " ".join(f"'{word}'" for word in command)
-    process = a_process("sh", "-c", f"{quoted}; true", ready=ready)
-
-    process.start(tmp_path)
-    process.end()
-
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 def a_listener(*addresses: str, status: str = psutil.CONN_LISTEN) -> Any:
     """Return what psutil says of a process that listens there."""
-    connections = [
+    found = [
         SimpleNamespace(status=status, laddr=SimpleNamespace(ip=ip, port=9999))
         for ip in addresses
     ]
     return SimpleNamespace(
-        net_connections=lambda _: connections, children=lambda recursive: []
+        net_connections=lambda _: found, children=lambda recursive: []
     )
 
 
@@ -156,35 +140,32 @@ def test_a_program_that_others_can_reach_is_never_ready(address: str) -> None:
     assert listens_beyond(calling) == ""
 
 
-def test_a_program_that_ends_shows_its_last_words(
-    a_process: Start, tmp_path: Path
-) -> None:
-    """An exit code would send the reader looking for a log."""
-    said = "echo no such flag; exit 3"
-
-    with pytest.raises(StowageError, match=r"ended with 3(.|\n)*no such flag"):
-        a_process("sh", "-c", said, ready=lambda _: "not yet").start(tmp_path)
-
-
 @pytest.mark.parametrize(
-    ("content", "mode", "why"),
+    ("command", "why"),
     [
-        (None, 0o755, "No such file"),
-        ("not a program", 0o755, "Exec format error"),
-        ("#!/bin/sh\n", 0o644, "Permission denied"),
+        # The path is what was mistyped.
+        (["FOLDER/nowhere"], "FOLDER/nowhere cannot be run: No such file"),
+        (["FOLDER/text"], "FOLDER/text cannot be run: Exec format error"),
+        (["FOLDER/script"], "FOLDER/script cannot be run: Permission denied"),
+        # An exit code would send the reader looking for a log.
+        (["sh", "-c", "echo no such flag; exit 3"], r"ended with 3(.|\n)*no such flag"),
+        # What is still missing is mostly the cause.
+        (["server"], r"answers 503 .*: caches are empty"),
     ],
 )
-def test_a_program_that_cannot_be_run_is_named(
-    a_process: Start, tmp_path: Path, content: str | None, mode: int, why: str
+def test_a_program_that_does_not_start_is_named_with_the_cause(
+    a_process: Start, tmp_path: Path, command: list[str], why: str
 ) -> None:
-    """The path is what was mistyped."""
-    program = tmp_path / "program"
-    if content is not None:
-        program.write_text(content)
-        program.chmod(mode)
+    """Nobody should have to look for it."""
+    for name, mode in (("text", 0o755), ("script", 0o644)):
+        (tmp_path / name).write_text("not a program")
+        (tmp_path / name).chmod(mode)
+    words, ready = [one.replace("FOLDER", str(tmp_path)) for one in command], _never
+    if command == ["server"]:
+        words, ready, _ = a_server(status=503)
 
-    with pytest.raises(StowageError, match=f"{program} cannot be run: {why}"):
-        a_process(str(program)).start(tmp_path)
+    with pytest.raises(StowageError, match=why.replace("FOLDER", str(tmp_path))):
+        a_process(*words, ready=ready).start(tmp_path, timeout_s=3)
 
 
 def test_what_a_program_started_ends_with_it(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.compare.arms.default import default_arm, plain_config
@@ -17,12 +18,12 @@ from stowage_testbed.compare.arms.kube_scheduler import (
     settings_of,
 )
 from stowage_testbed.compare.arms.registry import ARMS, choose_arms
-from stowage_testbed.compare.arms.stowage import SIGNING, StowageArm, stowage_arm
+from stowage_testbed.compare.arms.stowage import StowageArm, stowage_arm
 from stowage_testbed.run.arm import Arm, ClientLimits, PodOverrides
 from stowage_testbed.simulate.process import ProfileMissingError
 from stowage_testbed.toolchain.location import ToolMissingError
 
-PLUGINS = Path(__file__).parents[3] / "scheduler" / "plugins"
+BAD = yaml.safe_load(Path(__file__).with_name("bad_arms.yaml").read_text("utf-8"))
 KUBECONFIG = Path("/arm/kubeconfig.yaml")
 EQUAL = ClientLimits(500, 700)
 
@@ -51,27 +52,21 @@ def test_an_arm_whose_program_is_missing_names_the_way_out(
         arm.build()
 
 
-def test_the_plugins_that_sign_pods_are_those_of_the_source() -> None:
-    """One that does not sign switches batching off, without a word (trap T2)."""
-    signing = set()
-    for file in PLUGINS.rglob("*.go"):
-        if "fwk.SignPlugin" in file.read_text() and not file.stem.endswith("_test"):
-            sources = "".join(other.read_text() for other in file.parent.glob("*.go"))
-            signing |= set(re.findall(r"\bName\s*=\s*\"(\w+)\"", sources))
-
-    assert signing == SIGNING
-
-
 def test_a_scheduler_reads_its_own_configuration_with_given_limits() -> None:
-    """Its flags for limits are ignored under --config (trap T1)."""
+    """Its flags for limits are ignored under --config (trap T1); what runs is told."""
     plain = installed_config(plain_config("mine"), KUBECONFIG, None)
     shipped: dict[str, Any] = {
-        "clientConnection": {"qps": 7, "contentType": "json"},
+        "clientConnection": {"qps": 7, "burst": 10, "contentType": "json"},
         "parallelism": 1,
+        "percentageOfNodesToScore": 100,
     }
     kept = installed_config(shipped, KUBECONFIG, None)
     given = installed_config(shipped, KUBECONFIG, EQUAL)
     kubeconfig = {"kubeconfig": str(KUBECONFIG)}
+
+    def told(config: dict[str, Any], limits: ClientLimits | None) -> tuple[object, ...]:
+        one = settings_of(config, "v1", limits, {}, ())
+        return one.qps, one.burst, one.parallelism, one.sampled_percent
 
     assert plain["clientConnection"] == kubeconfig
     assert plain["leaderElection"] == {"leaderElect": False}
@@ -80,37 +75,9 @@ def test_a_scheduler_reads_its_own_configuration_with_given_limits() -> None:
     assert kept["parallelism"] == 1
     limited = {"qps": 500, "burst": 700, "contentType": "json", **kubeconfig}
     assert given["clientConnection"] == limited
-
-
-STATED = {
-    "clientConnection": {"qps": 9, "burst": 10},
-    "parallelism": 1,
-    "percentageOfNodesToScore": 100,
-}
-
-
-@pytest.mark.parametrize(
-    ("config", "limits", "expected"),
-    [
-        (plain_config("mine"), None, (50, 100, 16, None)),
-        (STATED, None, (9, 10, 1, 100)),
-        (STATED, EQUAL, (500, 700, 1, 100)),
-    ],
-)
-def test_settings_are_given_stated_or_the_defaults(
-    config: dict[str, Any],
-    limits: ClientLimits | None,
-    expected: tuple[float, int, int, int | None],
-) -> None:
-    """The check compares what runs, not what is written; given limits come first."""
-    found = settings_of(config, "v1", limits, {}, ())
-
-    assert expected == (
-        found.qps,
-        found.burst,
-        found.parallelism,
-        found.sampled_percent,
-    )
+    assert told(plain_config("mine"), None) == (50, 100, 16, None)
+    assert told(shipped, None) == (7, 10, 1, 100)
+    assert told(shipped, EQUAL) == (500, 700, 1, 100)
 
 
 @pytest.mark.parametrize("arm", [default_arm(), StowageArm("mine", "default")])
@@ -121,18 +88,6 @@ def test_among_equals_no_scheduler_has_batching(arm: Arm) -> None:
     assert arm.settings(None).feature_gates == {BATCHING: True}
     assert equal.feature_gates == {BATCHING: False}
     assert (equal.qps, equal.burst) == (500, 700)
-
-
-def test_our_arm_is_what_the_chart_installs_by_default() -> None:
-    """The optimiser is part of what an installation changes."""
-    arm = stowage_arm()
-
-    settings = arm.settings(None)
-
-    assert arm.pod_overrides.scheduler_name == "stowage"
-    assert settings.version.endswith("+optimizer")
-    assert (settings.qps, settings.burst) == (50, 100)
-    assert settings.notes == ("the optimiser runs beside it",)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +107,17 @@ def test_a_profiles_own_settings_and_what_it_switches_off_are_reported(
 
     assert found.feature_gates == {BATCHING: batching}
     assert (found.qps, found.parallelism, found.sampled_percent) == stated
-
-
-def test_a_missing_profile_is_answered_with_those_there_are() -> None:
-    """A profile may come with a later change."""
     with pytest.raises(ProfileMissingError, match="optimizer-deterministic"):
         StowageArm("mine", "nowhere").settings(None)
+
+
+def test_our_arm_is_what_the_chart_installs_by_default() -> None:
+    """The optimiser is part of what an installation changes."""
+    arm = stowage_arm()
+
+    assert arm.pod_overrides.scheduler_name == "stowage"
+    assert arm.settings(None).version.endswith("+optimizer")
+    assert arm.settings(None).notes == ("the optimiser runs beside it",)
 
 
 SHORTEST = """\
@@ -239,43 +199,24 @@ def test_limits_reach_only_a_scheduler_that_takes_them(folder: Path) -> None:
     assert (obedient.qps, obedient.burst) == (500, 30)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        (SHORTEST + "burst: 3\n", "6: unknown key 'burst' in the arm file"),
-        (SHORTEST.replace("name: mine\n", ""), "the arm file lacks the key 'name'"),
-        (SHORTEST.replace("mine", "Mine", 1), "1: name: 'Mine' cannot name an arm"),
-        (SHORTEST.replace("scheduler\n", "nowhere\n"), "2: there is no file "),
-        (SHORTEST.replace("scheduler\n", "mine.yaml\n"), "2: .* chmod \\+x "),
-        (SHORTEST.replace("binary:", "image:"), "2: .* name it with `binary`"),
-        (SHORTEST.replace("binary: scheduler\n", ""), "lacks the key 'binary'"),
-        (SHORTEST.replace("={port}", "={prot}"), "3: .*{prot}; did you mean 'port'"),
-        (SHORTEST.replace("={port}", "=1"), "5: nothing tells the program {port}"),
-        (SHORTEST.replace("127.0.0.1", "10.0.0.1"), "5: ready: .* no address on 127"),
-        (SHORTEST.replace("https", "file"), "5: ready: .* no address on 127"),
-        (SHORTEST + "configuration: x\n", "6: nothing takes the configuration"),
-        (SHORTEST.replace("={port}", "={port}{config}"), "3: there is no configurat"),
-        (SHORTEST + "labels: {a: 1}\n", "6: labels.a must be text, not 1; put it in"),
-        (SHORTEST + "settings: {qps: 0}\n", "6: settings.qps must be more than 0"),
-        (SHORTEST + "rules: [{verbs: []}]\n", "6: .*verbs is empty"),
-        (SHORTEST + "name: two\n", "6: key 'name' stands already in line 1"),
-    ],
-)
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: bad["said"])
 def test_an_issue_is_named_with_its_line_and_the_way_out(
-    folder: Path, text: str, message: str
+    folder: Path, bad: dict[str, Any]
 ) -> None:
     """The file is short, its user is new to it."""
+    text = SHORTEST.replace(*bad.get("instead", ("", "")), 1) + bad.get("add", "")
+
     (issue,) = issues(folder, text)
 
-    assert re.search(message, issue), issue
+    assert re.search(bad["said"], issue), issue
 
 
 def test_all_issues_are_named_at_once(folder: Path) -> None:
-    """One issue a run would take many runs; a path may be mistyped too."""
+    """One issue a run would take many runs; a path may be mistyped, a file empty."""
     text = "\nname: Mine\nbinary: nowhere\narguments: ['--x={y}']\nschedulerName: A_\n"
 
     assert len(issues(folder, text)) == 5
+    assert "is empty" in "".join(issues(folder, ""))
     with pytest.raises(InputError, match=r"gone\.yaml: No such file"):
         load_arm_file(folder / "gone.yaml")
 

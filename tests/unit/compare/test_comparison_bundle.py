@@ -36,26 +36,6 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_an_interrupted_comparison_can_be_read_and_gone_on_with(tmp_path: Path) -> None:
-    """An hour of runs is not thrown away for the last one."""
-    begun = BundleFolder.create(tmp_path, a_comparison(rounds=2))
-    for record in RECORDS[:3]:
-        begun.add(record)
-
-    resumed = BundleFolder.resume(tmp_path)
-    assert resumed.done == {
-        ("own", 1, "default"),
-        ("own", 1, "stowage"),
-        ("own", 2, "default"),
-    }
-    assert not read_bundle(tmp_path).complete
-
-    resumed.add(RECORDS[3])
-    resumed.finish(a_result(RECORDS).verdicts)
-    assert list(read_bundle(tmp_path).records) == RECORDS
-    assert read_bundle(tmp_path).complete
-
-
 def test_a_configuration_is_kept_with_its_hash(tmp_path: Path) -> None:
     """A result of another configuration is another result."""
     begun = BundleFolder.create(tmp_path, a_comparison())
@@ -71,27 +51,27 @@ def test_a_configuration_is_kept_with_its_hash(tmp_path: Path) -> None:
         read_bundle(tmp_path)
 
 
-def test_an_arm_may_have_any_name(tmp_path: Path) -> None:
-    """A user's own scheduler is named by the user, and no name leaves the folder."""
-    name = "../../mine: a/b <script>.json"
-    record = burst_rounds(1, (BurstArm(name),), 1)[0]
-    write_bundle(tmp_path / "bundle", [record])
-
-    assert read_bundle(tmp_path / "bundle").records == (record,)
-    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
-
-
 def test_a_folder_holds_one_comparison(tmp_path: Path) -> None:
-    """Results are dear, files of two have been mixed, and a path is often wrong."""
+    """Results are dear, files of two have been mixed, and a path is often wrong.
+
+    An arm may have any name that a user gives it, and none leaves the folder.
+    """
+    folder, name = tmp_path / "bundle", "../../mine: a/b <script>.json"
+    (stranger,) = burst_rounds(1, (BurstArm(name),), 1)
+    for wrong in (["report", tmp_path], ["baseline", "save", tmp_path, folder]):
+        with pytest.raises(InputError, match="stowage compare"):
+            run(*wrong)
     with pytest.raises(BundleMissingError, match=r"no compare\.json"):
         read_bundle(tmp_path)
-    bundle = BundleFolder.create(tmp_path, a_comparison())
-    with pytest.raises(InputError):
-        BundleFolder.create(tmp_path, a_comparison())
-    bundle.add(burst_rounds(1, (BurstArm("stranger"),), 1)[0])
+    write_bundle(folder, [stranger])
+    assert read_bundle(folder).records == (stranger,)
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
 
-    with pytest.raises(InputError, match="arm 'stranger'"):
-        read_bundle(tmp_path)
+    with pytest.raises(InputError):
+        BundleFolder.create(folder, a_comparison())
+    BundleFolder.create(tmp_path / "other", a_comparison()).add(stranger)
+    with pytest.raises(InputError, match="arm '"):
+        read_bundle(tmp_path / "other")
 
 
 def test_every_broken_file_is_named_at_once(tmp_path: Path) -> None:
@@ -151,58 +131,55 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     return found.exit_code, found.output
 
 
-def test_a_report_is_rebuilt_from_the_folder(
+def test_a_report_is_rebuilt_from_the_folder_and_goes_where_it_is_wanted(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No cluster, no scheduler, no scenario file: the folder has it all."""
-    summary = tmp_path / "summary.md"
+    """No cluster, no scheduler, no scenario file: the folder has it all.
+
+    Tables on standard output stand alone, as they are piped on.
+    """
+    summary, html, tables = (tmp_path / one for one in ("s.md", "a/p.html", "b/t.md"))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
-    code, said = run("report", bundle)
-
-    assert code == 0
+    said = run("report", bundle)[1]
     assert "Verdicts against default, own client limits" in said
     assert "worse" in said
     assert (bundle / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert "| scenario |" in (bundle / "report.md").read_text()
     assert "## Verdicts against default" in summary.read_text()
 
-
-def test_a_report_goes_where_it_is_wanted(bundle: Path, tmp_path: Path) -> None:
-    """Folders are made; tables on standard output stand alone, as they are piped on."""
-    page, tables = tmp_path / "a" / "page.html", tmp_path / "b" / "tables.md"
-
-    code, _ = run("report", bundle, "--html", page, "--markdown", tables, "--all")
+    code, _ = run("report", bundle, "--html", html, "--markdown", tables, "--all")
     piped, said = run("report", bundle, "--markdown", "-")
-
     assert (code, piped) == (0, 0)
-    assert page.is_file()
+    assert html.is_file()
     assert tables.is_file()
     assert said.startswith("# burst/deployment-200\n")
     assert "written:" not in said
 
 
-def test_an_interrupted_comparison_is_reported_as_such(tmp_path: Path) -> None:
-    """What was measured before the power went is worth looking at."""
-    begun = BundleFolder.create(tmp_path, a_comparison())
+def test_an_interrupted_comparison_is_reported_and_gone_on_with(
+    tmp_path: Path,
+) -> None:
+    """An hour of runs is not thrown away for the last one."""
+    begun = BundleFolder.create(tmp_path, a_comparison(rounds=2))
     with pytest.raises(InputError, match="resume"):
         run("report", tmp_path)
     for record in RECORDS[:3]:
         begun.add(record)
-
+    assert not read_bundle(tmp_path).complete
     code, said = run("report", tmp_path)
-
     assert code == 0
     assert "did not come to its end" in said
     assert "round 2: only one arm has run" in said
 
-
-def test_a_wrong_folder_is_answered_with_the_way_to_make_one(tmp_path: Path) -> None:
-    """The likeliest mistake is a wrong path."""
-    with pytest.raises(InputError, match="stowage compare"):
-        run("report", tmp_path)
-    with pytest.raises(BundleMissingError, match="stowage compare"):
-        run("baseline", "save", tmp_path, tmp_path / "baseline.json")
+    resumed = BundleFolder.resume(tmp_path)
+    assert resumed.done == {
+        ("own", 1, "default"), ("own", 1, "stowage"), ("own", 2, "default"),
+    }  # fmt: skip
+    resumed.add(RECORDS[3])
+    resumed.finish(a_result(RECORDS).verdicts)
+    assert list(read_bundle(tmp_path).records) == RECORDS
+    assert read_bundle(tmp_path).complete
 
 
 def test_a_baseline_that_does_not_hold_exits_with_one(

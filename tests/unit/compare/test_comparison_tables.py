@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
@@ -35,25 +36,14 @@ def row(table: Table, first: str) -> tuple[str, ...]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "said"),
-    [
-        (0.0, "s", "0"),
-        (200.0, "pods", "200"),
-        (0.123456, "s", "0.1235"),
-        (12.3456, "s", "12.35"),
-        (1234.56, "pods/s", "1235"),
-        (0.0000123, "s", "1.23e-05"),
-        (-0.5, "ratio", "-0.5000"),
-        (64 * 2**20, "bytes", "64.0 MiB"),
-        (None, "s", "-"),
-    ],
-)
-def test_values_are_shown_with_four_digits(
-    value: float | None, unit: str, said: str
-) -> None:
+def test_values_are_shown_with_four_digits() -> None:
     """More than that no measurement here is good for; a spread is the extremes."""
-    assert shown(value, unit) == said
+    values = (0.0, 200.0, 0.123456, 1234.56, 0.0000123, -0.5, None)
+
+    assert [shown(one, "s") for one in values] == [
+        "0", "200", "0.1235", "1235", "1.23e-05", "-0.5000", "-",
+    ]  # fmt: skip
+    assert shown(64 * 2**20, "bytes") == "64.0 MiB"
     assert spread_shown([0.3, 0.1, 0.2]) == "(0.1000 to 0.3000)"
     assert spread_shown([5.0, 5.0]) == ""
 
@@ -73,46 +63,19 @@ def test_a_row_has_values_change_interval_and_verdict(result: Result) -> None:
     assert verdict == "worse"
 
 
-def test_metrics_without_a_verdict_are_counted_and_listed_on_demand(
-    result: Result,
-) -> None:
+def test_what_says_nothing_is_left_out_and_counted(result: Result) -> None:
     """Fifty lines of which nothing is said hide the five that matter."""
     short, whole = (verdict_table(result, "own", whole=one) for one in (False, True))
+    (settings,) = (t for t in all_tables(result) if t.title.startswith("What differs"))
 
     hidden = len(whole.rows) - len(short.rows)
     assert hidden > 10
     assert f"{hidden} more metrics have no verdict; --all lists them." in short.notes
+    assert [(row[1], *row[-2:]) for row in settings.rows] == [("QPS", "NO", "why")]
+    assert settings.notes == ("1 more settings are the same in all arms.",)
     # A cell too few shifts a whole row under other headings.
     for table in all_tables(result, whole=True):
         assert {len(row) for row in table.rows} == {len(table.headers)}
-
-
-def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(
-    result: Result,
-) -> None:
-    """Figures of other sizes mislead, and nobody has to have a rival."""
-    table = burst_table(result, "own")
-    record = result.records[0]
-    alone = a_result([replace(record, pods=record.pods[:100])])
-
-    ours, papers = table.rows[2:4]
-    assert ours[:2] == ("koordinator", "200 x 5")
-    assert papers[:3] == ("  paper: Koordinator", "200 x 3", "816.7")
-    assert dict(zip(table.headers, papers, strict=True))["Jain ↑"] == "0.9806"
-    assert any("Applied Sciences 16 (2026) 2481" in note for note in table.notes)
-    assert any("resolution 1 ms" in note for note in table.notes)
-    assert [row[0] for row in burst_table(alone, "own").rows] == ["default"]
-    assert row(verdict_table(alone, "own"), "t_sched_mean_s")
-
-
-def test_directions_are_distinguished(result: Result) -> None:
-    """The paper's Koordinator is quicker than its default; this one is not."""
-    table = direction_table(result, "own")
-
-    arm, figure, papers, ours, direction = table.rows[0]
-    assert (arm, figure, papers) == ("koordinator", "T_sched mean", "x0.695")
-    assert ours.startswith("x")
-    assert direction == "the opposite"
 
 
 def test_failed_runs_come_first(result: Result) -> None:
@@ -125,13 +88,29 @@ def test_failed_runs_come_first(result: Result) -> None:
     assert first.rows == (("own", "2", "koordinator", "the scheduler ended"),)
 
 
-def test_only_settings_that_differ_are_shown(result: Result) -> None:
-    """What is the same explains no difference."""
-    (table,) = (t for t in all_tables(result) if t.title.startswith("What differs"))
+def test_the_papers_lines_stand_below_ours_and_beside_no_other_workload(
+    result: Result,
+) -> None:
+    """Figures of other sizes mislead, and nobody has to have a rival.
 
-    assert [row[1] for row in table.rows] == ["QPS"]
-    assert table.rows[0][-2:] == ("NO", "why")
-    assert table.notes == ("1 more settings are the same in all arms.",)
+    The paper's Koordinator is quicker than its default; this one is not.
+    """
+    table = burst_table(result, "own")
+    record = result.records[0]
+    alone = a_result([replace(record, pods=record.pods[:100])])
+
+    ours, papers = table.rows[2:4]
+    assert ours[:2] == ("koordinator", "200 x 5")
+    assert papers[:3] == ("  paper: Koordinator", "200 x 3", "816.7")
+    assert dict(zip(table.headers, papers, strict=True))["Jain ↑"] == "0.9806"
+    assert any("Applied Sciences 16 (2026) 2481" in note for note in table.notes)
+    assert any("resolution 1 ms" in note for note in table.notes)
+    assert [row[0] for row in burst_table(alone, "own").rows] == ["default"]
+    assert row(verdict_table(alone, "own"), "t_sched_mean_s")
+    direction = direction_table(result, "own").rows[0]
+    assert direction[:3] == ("koordinator", "T_sched mean", "x0.695")
+    assert direction[3].startswith("x")
+    assert direction[4] == "the opposite"
 
 
 def test_names_cannot_break_out_of_markdown_nor_steer_a_terminal() -> None:
@@ -163,15 +142,15 @@ def test_the_summary_of_a_step_is_appended_to_and_cut_at_a_line(tmp_path: Path) 
     assert last.startswith("Cut here")
 
 
-def compared(service_s: float, rounds: int = 5) -> Result:
-    """Return a comparison with an arm that takes so long for a pod."""
-    arms = (BurstArm("default"), BurstArm("other", service_s=service_s))
-    return a_result(burst_rounds(1, arms, rounds))
-
-
-def sentence(result: Result) -> str:
+def sentence_of(
+    other: BurstArm, rounds: int = 5, default: BurstArm = ARMS[0], **about: Any
+) -> tuple[str, Result]:
+    """Return how the reports of a comparison with an arm called other begin."""
+    arms = (default, replace(other, name="other"))
+    comparison = replace(a_comparison(("default", "other")), **about)
+    result = a_result(burst_rounds(1, arms, rounds), comparison)
     (judged,) = result.verdicts
-    return lead_sentence(judged)
+    return lead_sentence(judged), result
 
 
 @pytest.mark.parametrize(
@@ -181,15 +160,12 @@ def test_every_report_begins_with_who_is_faster_by_how_much_and_how_sure(
     service_s: float, begin: str
 ) -> None:
     """Whoever reads no further must have the answer: a factor above 1."""
-    result = compared(service_s)
-    said = sentence(result)
+    said, result = sentence_of(BurstArm(service_s=service_s))
 
     words = said.split()
-    estimate = float(words[2])
-    low = float(words[words.index("(between") + 1])
-    high = float(words[words.index("and") + 1])
+    low, high = (float(words[words.index(one) + 1]) for one in ("(between", "and"))
     assert said.startswith(begin)
-    assert 1 < low <= estimate <= high
+    assert 1 < low <= float(words[2]) <= high
     assert "5 rounds" in said
     assert "1 in 20" in said
     assert screen(result).startswith(said)
@@ -197,23 +173,16 @@ def test_every_report_begins_with_who_is_faster_by_how_much_and_how_sure(
     assert third.startswith(f"- {said[:20]}")
 
 
-def test_without_an_answer_it_says_why() -> None:
-    """One round has no spread, and the reason is given."""
-    same = "Neither other nor default is shown to be faster by 5 rounds"
+def test_without_an_answer_it_says_why_and_not_all_that_is_better_is_faster() -> None:
+    """One round has no spread; nobody is faster by placing pods more evenly."""
+    same, _ = sentence_of(BurstArm())
+    once, _ = sentence_of(BurstArm(service_s=0.02), rounds=1)
+    spread = Question(("pods_per_node_std",))
+    even, _ = sentence_of(BurstArm(skew=0.0), 8, BurstArm(skew=0.5), question=spread)
 
-    assert sentence(compared(0.004)).startswith(same)
-    assert "one round shows no spread" in sentence(compared(0.02, rounds=1))
-
-
-def test_a_headline_that_is_no_time_is_better_or_worse() -> None:
-    """Nobody is faster by placing more pods."""
-    about = replace(
-        a_comparison(("default", "other")), question=Question(("pods_per_node_std",))
-    )
-    arms = (BurstArm("default", skew=0.5), BurstArm("other", skew=0.0))
-    result = a_result(burst_rounds(1, arms, 8), about)
-
-    assert sentence(result).startswith("other is better than default: pods_per_node")
+    assert same.startswith("Neither other nor default is shown to be faster by 5 round")
+    assert "one round shows no spread" in once
+    assert even.startswith("other is better than default: pods_per_node")
 
 
 def test_the_clock_of_each_run_is_named() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from hpa_records import QUICK, SimulatedHpa, hpa_record
+from waiting_clock import WaitingClock
 
 from stowage_testbed.base.wait import WaitTimeoutError
 from stowage_testbed.hpa.load import Recovery, find, hold, recovery
@@ -46,61 +47,38 @@ from stowage_testbed.run.recovery.manifests import (
 )
 
 
-def test_the_workload_is_the_paper_s() -> None:
-    """Section 5.2.2: three to twenty replicas at half of what they request."""
-    spec = make_deployment("shop", FULL, PodOverrides("default-scheduler"))["spec"]
+def test_the_workload_is_the_paper_s_with_the_scheduler_s_overrides() -> None:
+    """Section 5.2.2: three to twenty replicas at half of what they request.
+
+    YuniKorn, for one, looks for labels; the pods stay their Deployment's.
+    """
+    labels = {"applicationId": "a", WORKLOAD_LABEL: "other"}
+    overrides = PodOverrides("yunikorn", labels, {"queue": "root"})
+    spec = make_deployment("shop", FULL, overrides)["spec"]
     wanted = make_autoscaler("shop", FULL)["spec"]
+    quick = make_autoscaler("shop", QUICK)["spec"]["behavior"]["scaleUp"]["policies"]
+    metadata, pod = spec["template"]["metadata"], spec["template"]["spec"]
 
     assert spec["replicas"] == 3
-    (container,) = spec["template"]["spec"]["containers"]
+    (container,) = pod["containers"]
     assert container["resources"] == {
         "requests": {"cpu": "200m"}, "limits": {"cpu": "500m"},
     }  # fmt: skip
     assert (wanted["minReplicas"], wanted["maxReplicas"]) == (3, 20)
     (metric,) = wanted["metrics"]
     assert metric["resource"]["target"]["averageUtilization"] == 50
-
-
-def test_pods_get_their_schedulers_overrides_and_stay_their_deployments() -> None:
-    """YuniKorn, for one, looks for labels."""
-    labels = {"applicationId": "a", WORKLOAD_LABEL: "other"}
-    pod_overrides = PodOverrides("yunikorn", labels, {"queue": "root"})
-
-    spec = make_deployment("shop", FULL, pod_overrides)["spec"]
-    metadata = spec["template"]["metadata"]
-
-    assert spec["template"]["spec"]["schedulerName"] == "yunikorn"
-    assert metadata["labels"] == {"applicationId": "a", WORKLOAD_LABEL: NAME}
-    assert metadata["annotations"] == {"queue": "root"}
-    assert spec["selector"]["matchLabels"].items() <= metadata["labels"].items()
-
-
-def test_the_autoscaler_scales_and_looks_as_often_as_the_run_says() -> None:
-    """By default as Kubernetes does: 100 % or four pods in 15 s, whichever is more."""
-    other = Autoscaling(scale_up_percent=900, scale_up_period_s=1)
-    plain, quick = (
-        make_autoscaler("shop", one)["spec"]["behavior"]["scaleUp"]["policies"]
-        for one in (FULL, replace(FULL, autoscaling=other))
-    )
-
-    assert plain == [
+    # By default as Kubernetes does, whichever is more.
+    assert wanted["behavior"]["scaleUp"]["policies"] == [
         {"type": "Percent", "value": 100, "periodSeconds": 15},
         {"type": "Pods", "value": 4, "periodSeconds": 15},
     ]
     assert quick[0] == {"type": "Percent", "value": 900, "periodSeconds": 1}
     (arguments,) = make_autoscaler_arguments(QUICK.timing).values()
     assert arguments == {"horizontal-pod-autoscaler-sync-period": "1s"}
-    assert FULL.timing == Timing(resolution_s=15, sync_s=15)
-
-
-def test_a_document_with_few_settings_has_defaults_for_the_others() -> None:
-    """Nobody should have to write them all."""
-    document = {"hold": {"window_s": 2.0}, "timing": {"sync_s": 1}}
-
-    settings = RecoverySettings.of(document)
-
-    assert settings == replace(FULL, hold=Hold(window_s=2.0), timing=Timing(sync_s=1))
-    assert RecoverySettings.of(settings.document()) == settings
+    assert pod["schedulerName"] == "yunikorn"
+    assert metadata["labels"] == {"applicationId": "a", WORKLOAD_LABEL: NAME}
+    assert metadata["annotations"] == {"queue": "root"}
+    assert spec["selector"]["matchLabels"].items() <= metadata["labels"].items()
 
 
 @pytest.mark.parametrize(
@@ -117,16 +95,6 @@ def test_settings_that_allow_no_run_are_refused(wrong: Any) -> None:
     """A run of minutes would end without a window."""
     with pytest.raises(ValueError, match=r"needed|has no level|has no window"):
         wrong()
-
-
-class Still:
-    """A clock that stands, so that no test waits."""
-
-    def now(self) -> float:
-        return 0.0
-
-    def pause(self, seconds: float) -> None:
-        assert seconds > 0
 
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -148,7 +116,7 @@ def test_a_run_begins_a_little_after_new_readings_of_all_pods() -> None:
         2,
         timeout_s=60.0,
         now=lambda: NOON + timedelta(seconds=next(ages)),
-        clock=Still(),
+        clock=WaitingClock(),
     )
 
     assert next(answers, None) is None
@@ -157,15 +125,10 @@ def test_a_run_begins_a_little_after_new_readings_of_all_pods() -> None:
 
 def test_a_pod_without_new_reading_is_waited_for_and_named_in_the_end() -> None:
     """Half of the pods at the old scrape would align the run to neither."""
-    answers = iter([read_at(0, "a", "b")] * 2)
+    answers = iter([read_at(0, "a", "b"), {**read_at(0, "b"), **read_at(5, "a")}])
 
     with pytest.raises(WaitTimeoutError, match="again"):
-        await_fresh(
-            lambda: {**next(answers), **read_at(5, "a")},
-            2,
-            timeout_s=0.0,
-            clock=Still(),
-        )
+        await_fresh(lambda: next(answers), 2, timeout_s=0.0, clock=WaitingClock())
 
 
 @pytest.mark.parametrize(
@@ -223,29 +186,22 @@ def test_find_ends_at_the_first_level_that_breaks_the_sla_or_with_the_most(
 
 
 def test_hold_recovers_when_the_autoscaler_has_caught_up() -> None:
-    """The paper's run: 3, 7, 14, 20 replicas; it can end at the recovery."""
+    """The paper's run: 3, 7, 14, 20 replicas, with the usage that the model gives.
+
+    It can end at the recovery; else it is as long as the paper's.
+    """
     target = SimulatedHpa(FULL, clock_s=1.0)
     cut = replace(FULL, hold=Hold(whole=False))
 
-    seen = recovery(hold(target, FULL, clients=10), streak=1)
+    seen = hold(target, FULL, clients=10)
     ended = hold(SimulatedHpa(cut, clock_s=1.0), cut, clients=10)
 
     assert [count.ready for count in target.counts] == [3, 7, 14, 20]
-    assert seen == Recovery("recovered", 60.0)
-    assert [window.ok for window in ended] == [False, True]
-
-
-def test_hold_is_as_long_as_the_paper_s_and_the_pods_usage_follows_the_replicas() -> (
-    None
-):
-    """The share of good windows is of the whole; the autoscaler reads the model's."""
-    target = SimulatedHpa(FULL)
-
-    found = hold(target, FULL, clients=10)
-
-    assert (len(found), round(found[-1].end_s, 6)) == (30, 900.0)
     steps = [milli for milli, _ in groupby(milli for _, milli in target.usages)]
     assert steps == [417, 312, 217, 172]
+    assert (len(seen), round(seen[-1].end_s, 6)) == (30, 901.0)
+    assert recovery(seen, streak=1) == Recovery("recovered", 60.0)
+    assert [window.ok for window in ended] == [False, True]
 
 
 LATE = replace(FULL, find=Find(level_s=5.0))
@@ -262,10 +218,13 @@ def metrics(settings: RecoverySettings) -> dict[str, Metric]:
 
 
 def test_a_record_survives_its_document() -> None:
-    """A bundle rebuilds every table and picture without a cluster."""
-    record = hpa_record()
+    """A bundle rebuilds every table and picture; nobody has to write all settings."""
+    record, few = hpa_record(), {"hold": {"window_s": 2.0}, "timing": {"sync_s": 1}}
 
     assert HpaRecord.of(json.loads(json.dumps(record.document()))) == record
+    assert RecoverySettings.of(few) == replace(
+        FULL, hold=Hold(window_s=2.0), timing=Timing(resolution_s=15, sync_s=1)
+    )
 
 
 def test_a_recovery_is_measured_from_the_start_of_hold() -> None:
@@ -347,10 +306,10 @@ def test_segments_cover_the_span_without_gaps() -> None:
     """Each second of a window has its replicas."""
     counts = [PodCount(-1.0, 3, 3), PodCount(2.0, 7, 3), PodCount(4.0, 7, 7)]
 
-    assert segments(counts, 0.0, 10.0) == (
-        Segment(2.0, 3), Segment(2.0, 3), Segment(6.0, 7),
-    )  # fmt: skip
-    assert segments(counts, 5.0, 6.0) == (Segment(1.0, 7),)
+    found = segments(counts, 1.0, 6.0)
+
+    assert found == (Segment(1.0, 3), Segment(2.0, 3), Segment(2.0, 7))
+    assert segments(counts, 0.0, 2.0) == (Segment(2.0, 3),)
     assert segments([], 0.0, 1.0) == (Segment(1.0, 0),)
 
 

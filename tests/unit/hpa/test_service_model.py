@@ -104,31 +104,26 @@ def test_the_paper_s_load_breaks_its_sla_at_3_replicas_and_not_at_20() -> None:
 
 def test_a_window_is_the_mixture_of_its_requests() -> None:
     """A tenth of the time with 3 replicas decides the percentile of the whole."""
-    parts = [Segment(3.0, 3), Segment(27.0, 20)]
+    parts = [Segment(1.0, 3), Segment(27.0, 20), Segment(2.0, 3)]
     found = load_window(SERVICE, Sla(), 10, 100.0, parts)
 
     assert window(10, 20).p99_s < found.p99_s < window(10, 3).p99_s
     assert (found.start_s, found.end_s) == (100.0, 130.0)
     expected = 3 * 12.5 + 27 * steady_state(SERVICE, 10, 20).requests_per_s
     assert found.requests == round(expected)
+    gone = load_window(SERVICE, Sla(), 10, 0.0, [Segment(3.0, 0), Segment(30.0, 100)])
+    kept = 30 * steady_state(SERVICE, 10, 100).requests_per_s
+    assert gone.errors == pytest.approx(10 / (10 + kept), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"limit_milli": 1500},
-        {"request_milli": 600},
-        {"request_milli": 0},
-        {"cpu_s": 0.0},
-        {"timeout_s": 0.0},
-    ],
-)
-def test_a_service_that_the_model_does_not_cover_is_refused(
-    wrong: dict[str, float],
-) -> None:
+def test_a_service_that_the_model_does_not_cover_is_refused() -> None:
     """Its answers would be wrong without a word."""
-    with pytest.raises(ValueError, match="must be above 0"):
-        WebService(**wrong)  # type: ignore[arg-type]
+    for wrong in ({"limit_milli": 1500}, {"request_milli": 600}, {"request_milli": 0}):
+        with pytest.raises(ValueError, match="must be above 0"):
+            WebService(**wrong)
+    for zero in ({"cpu_s": 0.0}, {"timeout_s": 0.0}):
+        with pytest.raises(ValueError, match="must be above 0"):
+            WebService(**zero)
     for mean_s, stages in ((0.0, 1), (-1.0, 1), (0.2, 0), (0.2, 501)):
         with pytest.raises(ValueError, match="above 0 s and 1 to 500 stages"):
             ServiceTime(mean_s, stages)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass
-from email.message import Message
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,17 +35,17 @@ class RecordingPlans:
         self.done.append(("abort", name))
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
     """A whole answer."""
 
-    status: int
-    headers: Message
-    body: bytes
+    def __init__(self, response: HTTPResponse) -> None:
+        self.status, self.headers = response.status, response.headers
+        self.body = response.read()
+        packed = self.headers["Content-Encoding"] == "gzip"
+        self.text = (gzip.decompress(self.body) if packed else self.body).decode()
 
     def json(self) -> Any:
-        packed = self.headers["Content-Encoding"] == "gzip"
-        return json.loads(gzip.decompress(self.body) if packed else self.body)
+        return json.loads(self.text)
 
 
 class Browser:
@@ -62,26 +60,20 @@ class Browser:
     def listening(
         self, path: str, method: str = "GET", **headers: str
     ) -> Iterator[HTTPResponse]:
+        """Ask for a path below that of the address, or for a whole one."""
         named = {key.replace("_", "-"): value for key, value in headers.items()}
+        whole = path if path.startswith("/") else f"{self.path}{path}"
         with closing(HTTPConnection(self.host, timeout=HANG_S)) as connection:
-            connection.request(method, path, headers={"Host": self.host, **named})
+            connection.request(method, whole, headers={"Host": self.host, **named})
             with connection.getresponse() as response:
                 yield response
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
         with self.listening(path, method, **headers) as response:
-            return Answer(response.status, response.headers, response.read())
-
-    def get(self, path: str) -> Answer:
-        return self.ask(f"{self.path}{path}")
+            return Answer(response)
 
     def post(self, path: str) -> Answer:
-        return self.ask(f"{self.path}{path}", "POST", Origin=f"http://{self.host}")
-
-    def events(
-        self, after: int, **headers: str
-    ) -> AbstractContextManager[HTTPResponse]:
-        return self.listening(f"{self.path}events?after={after}", **headers)
+        return self.ask(path, "POST", Origin=f"http://{self.host}")
 
 
 @pytest.fixture
@@ -104,20 +96,20 @@ def browser(watch: LiveWatch, plans: RecordingPlans) -> Iterator[Browser]:
 
 def test_the_address_leads_to_the_page_and_what_is_now(browser: Browser) -> None:
     """Whoever has it needs nothing else; fifty thousand pods are a megabyte packed."""
-    answer = browser.get("")
+    answer = browser.ask("")
 
-    text = answer.body.decode()
+    text = answer.text
     assert answer.status == 200
     assert "<h1>c</h1>" in text
     assert "default-src &#39;none&#39;" in text
     assert "connect-src &#39;self&#39;" in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in text
-    now = browser.get("now").json()
+    now = browser.ask("now").json()
     assert (now["nodeNames"], now["entries"]) == ([], [0, 0])
     # Nobody may frame or keep it, nor may the token go out as a referrer.
     for path in ("", "now", "nothing"):
-        headers = browser.get(path).headers
+        headers = browser.ask(path).headers
         assert headers["Content-Security-Policy"] == "frame-ancestors 'none'"
         assert headers["Cache-Control"] == "no-store"
         assert headers["Referrer-Policy"] == "no-referrer"
@@ -157,7 +149,7 @@ def test_only_who_was_given_the_address_is_told_anything(
     """The token may have leaked, and names of machines can be made up."""
     port = browser.host.partition(":")[2]
     sent = {key: value.replace("PORT", port) for key, value in headers.items()}
-    answer = browser.ask(path.replace("OURS", browser.path.removesuffix("/")), **sent)
+    answer = browser.ask(path.replace("OURS/", ""), **sent)
     assert answer.status == status
     assert status != 403 or b"nodes" not in answer.body
     assert status != 400 or "number" in answer.json()["said"]
@@ -167,18 +159,18 @@ def test_messages_arrive_as_they_come(browser: Browser, watch: LiveWatch) -> Non
     """A page that asks again would be late; after a cut it says what it has."""
     watch.messages.put(1, b'{"seq":1}')
 
-    with browser.events(0) as stream:
+    with browser.listening("events?after=0") as stream:
         assert stream.headers["Content-Type"].startswith("text/event-stream")
         assert _next_message(stream) == (1, {"seq": 1})
         watch.messages.put(2, b'{"seq":2}')
         assert _next_message(stream) == (2, {"seq": 2})
     watch.messages.put(3, b'{"seq":3}')
-    with browser.events(0, Last_Event_ID="2") as stream:
+    with browser.listening("events?after=0", Last_Event_ID="2") as stream:
         assert _next_message(stream) == (3, {"seq": 3})
     # One that missed too much begins anew, or it would show a state that never was.
     for sequence in range(4, 2000):
         watch.messages.put(sequence, b"{}")
-    assert b"event: again" in browser.get("events?after=5").body
+    assert b"event: again" in browser.ask("events?after=5").body
 
 
 @pytest.mark.parametrize(
@@ -195,14 +187,25 @@ def test_the_page_is_read_only_unless_it_was_asked_for_and_the_cluster_agrees(
     control = Control(plans, lambda: False) if asked_for else None
     with serving(LiveServer(watch, "c", control)) as address:
         reader = Browser(address)
-        assert reader.get("rights").json() == {"change": False, "why": why}
+        assert reader.ask("rights").json() == {"change": False, "why": why}
         if not asked_for:
             assert reader.post("plans/one/approve").status == 403
     assert plans.done == []
 
 
-def test_plans_are_changed_by_name(browser: Browser, plans: RecordingPlans) -> None:
-    """As the command line does it, and refusals are told in the cluster's own words."""
+def test_plans_are_changed_by_name_and_by_the_page_alone(
+    browser: Browser, plans: RecordingPlans
+) -> None:
+    """Refusals are told in the cluster's words; no form or link elsewhere may."""
+    for method, headers in (
+        ("POST", {}),
+        ("POST", {"Origin": "https://evil.example"}),
+        ("POST", {"Origin": "null"}),
+        ("GET", {}),
+    ):
+        answer = browser.ask("plans/one/approve", method, **headers)
+        assert answer.status in {403, 405}
+    assert plans.done == []
     assert browser.post("plans/one/approve").status == 200
     assert browser.post("plans/two/abort").status == 200
     assert browser.post("plans/two/delete").status == 404
@@ -212,39 +215,17 @@ def test_plans_are_changed_by_name(browser: Browser, plans: RecordingPlans) -> N
     assert plans.done == [("approve", "one"), ("abort", "two")]
 
 
-@pytest.mark.parametrize(
-    ("method", "headers"),
-    [
-        ("POST", {}),
-        ("POST", {"Origin": "https://evil.example"}),
-        ("POST", {"Origin": "null"}),
-        ("GET", {}),
-    ],
-)
-def test_only_the_page_itself_changes_plans(
-    browser: Browser, plans: RecordingPlans, method: str, headers: dict[str, str]
+def test_a_port_that_is_taken_is_named_and_browsers_that_listen_hold_none(
+    watch: LiveWatch,
 ) -> None:
-    """A form or a link on another page must not be able to."""
-    answer = browser.ask(f"{browser.path}plans/one/approve", method, **headers)
-    assert answer.status in {403, 405}
-    assert plans.done == []
-
-
-def test_a_port_that_is_taken_is_named(watch: LiveWatch, browser: Browser) -> None:
-    """And another one is suggested."""
-    taken = int(browser.host.partition(":")[2])
-    with (
-        pytest.raises(InputError, match=f"port {taken} cannot be had"),
-        serving(LiveServer(watch, "c"), taken),
-    ):
-        pass
-
-
-def test_the_server_ends_while_browsers_listen(watch: LiveWatch) -> None:
     """Ctrl-C must not wait for a page that somebody forgot."""
     with ExitStack() as stack:
         address = stack.enter_context(serving(LiveServer(watch, "c")))
-        with Browser(address).events(0) as stream:
+        taken = urlsplit(address).port
+        assert taken is not None
+        with pytest.raises(InputError, match=f"port {taken} cannot be had"):
+            stack.enter_context(serving(LiveServer(watch, "c"), taken))
+        with Browser(address).listening("events?after=0") as stream:
             stack.close()
             assert stream.read() == b"retry: 1000\n\n"
 

@@ -184,24 +184,20 @@ def test_the_log_has_a_limit_and_stays_whole() -> None:
     assert list(pods_of(pods, now["podNames"])) == ["default/stays"]
 
 
-def test_what_a_new_list_lacks_has_gone() -> None:
-    """A watch that was away too long has not told of it."""
+def test_a_lost_watch_is_told_and_what_a_new_list_lacks_has_gone() -> None:
+    """A picture that stands still must not look like a cluster that does."""
     nodes = (("Node", a_node("n1")), ("Node", a_node("n2")))
     pods = (("Pod", a_pod("web-1", "n1")), ("Pod", a_pod("web-2", "n2")))
     state = begun(*nodes, *pods)
-    state.drop_missing("Node", [changed("Node", a_node("n1"))])
-    state.drop_missing("Pod", [changed("Pod", a_pod("web-1", "n1"))])
-    message = told(state)
-    assert (message["nodes"], message["pods"]) == ([1, -1], [1, 0, 1, GONE, -1])
-
-
-def test_a_lost_watch_is_told_and_so_is_its_return() -> None:
-    """A picture that stands still must not look like a cluster that does."""
-    state = begun(("Node", a_node("n1")))
     for why, lost in (("refused", "Pod: refused"), ("", "")):
         state.lose("Pod", why)
         assert told(state)["lost"] == lost
     assert state.flush(300) is None
+
+    state.drop_missing("Node", [changed("Node", a_node("n1"))])
+    state.drop_missing("Pod", [changed("Pod", a_pod("web-1", "n1"))])
+    message = told(state)
+    assert (message["nodes"], message["pods"]) == ([1, -1], [1, 0, 1, GONE, -1])
 
 
 def test_too_many_messages_lose_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +273,10 @@ def test_a_plan_is_told_with_its_bounds_and_what_was_protected() -> None:
 
 
 def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:
-    """The slider shows it as it was; a new list may lack it."""
+    """The slider shows it as it was; a new list may lack it.
+
+    What was before the beginning is forgotten, but for what still held then.
+    """
     log = PlanLog()
     log.take("one", see_plan(a_plan()))
     log.take("two", see_plan(a_plan("two")))
@@ -296,6 +295,8 @@ def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:
         (20, "one", "Executing"), (20, "two", None), (30, "one", None),
     ]  # fmt: skip
     assert log.now() == []
+    log.forget_before(25)
+    assert [at for at, *_ in versions(log)] == [20, 20, 30]
 
 
 def test_old_versions_go_when_there_is_no_more_room() -> None:
@@ -311,13 +312,3 @@ def test_old_versions_go_when_there_is_no_more_room() -> None:
     assert len(kept) < 8
     assert kept[-1][2]["phase"] == "step 49"
     assert "other" in [name for _, name, _ in kept]
-
-
-def test_what_was_before_the_beginning_is_forgotten() -> None:
-    """But for what still held then."""
-    log = PlanLog()
-    for at, phase in ((10, "Pending"), (20, "Solving"), (30, "Proposed")):
-        log.take("one", see_plan(a_plan(phase=phase)))
-        log.take_new(at)
-    log.forget_before(25)
-    assert [at for at, *_ in versions(log)] == [20, 30]

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from amounts import taken
-from run_records import GB, a_node, a_record, by_name, pod_on
+from run_records import a_node, a_record, by_name, pod_on
 
 from stowage_testbed.metrics.catalogue import metrics_of
-from stowage_testbed.metrics.distribution import jain_index
-from stowage_testbed.metrics.fragmentation import (
-    compute_fragmentation,
-    find_free_room,
-    find_largest_fit,
-)
 from stowage_testbed.metrics.inversions import count_inversions
 from stowage_testbed.metrics.metric import Metric
-from stowage_testbed.metrics.over_time import StepLine, count_waiting
 from stowage_testbed.metrics.record import (
     PodRecord,
     RunRecord,
@@ -34,7 +25,6 @@ WORKED_OUT = yaml.safe_load(
     Path(__file__).with_name("worked_out.yaml").read_text("utf-8")
 )
 TWO_NODES = [{"name": "a"}, {"name": "b"}]
-SMALL, LARGE = taken(500, GB), taken(2000, 2 * GB)
 
 
 def pods_of(rows: Iterable[dict[str, Any]]) -> Iterable[PodRecord]:
@@ -109,48 +99,3 @@ def test_a_record_survives_its_own_document() -> None:
     record = a_record([pod_on("a", created=0.5, bound=1.0)], cpu_s=1.5, warm=True)
 
     assert read_record(write_record(record)) == record
-
-
-def test_jain_of_known_loads() -> None:
-    """(1+2+3)^2 / (3 * 14) = 6/7; all on one of four is 1/4."""
-    assert jain_index([1, 2, 3]) == Fraction(6, 7)
-    assert jain_index([0, 0, 9, 0]) == Fraction(1, 4)
-
-
-def test_waiting_pods_are_counted_from_creation_to_binding() -> None:
-    """Three pods for 1, 2 and 1 seconds, the last of them without a node to the end."""
-    spans = [pod_on("a", created=0.0, bound=1.0), pod_on("a", created=0.5, bound=2.5)]
-    line = count_waiting(a_record([*spans, pod_on(created=3.0)], window_s=4.0))
-
-    assert line == StepLine((0.0, 0.5, 1.0, 2.5, 3.0, 4.0), (1, 2, 1, 0, 1, 0))
-    assert (line.mean(4.0), line.peak) == (1.0, 2)
-
-
-def test_free_room_is_what_bound_pods_leave() -> None:
-    """Overcommitted is no negative room: nothing fits, and nothing is owed."""
-    record = a_record(
-        [pod_on("a", cpu=4500), pod_on("b", gone=1.0), pod_on("b", cpu=1000)]
-    )
-
-    room = find_free_room(record)
-    assert {name: list(amounts) for name, amounts in room.free.items()} == {
-        "cpu": [0, 3000], "memory": [3 * GB, 3 * GB], "pods": [109, 109],
-    }  # fmt: skip
-
-
-def test_fragmented_is_what_the_next_pod_cannot_use() -> None:
-    """Free are 1 core and 4 GB on a, 3 cores and 3 GB on b; one pod in four is large.
-
-    The large one fits only b: it cannot use a's core of the 4 that are free.
-    """
-    pods = [pod_on("a", cpu=3000, memory=0), pod_on("b", cpu=1000, memory=GB)]
-    room, weights = find_free_room(a_record(pods)), {SMALL: 3, LARGE: 1}
-
-    assert compute_fragmentation(room, weights, "cpu") == Fraction(1, 4 * 4)
-    assert compute_fragmentation(room, weights, "memory") == Fraction(4, 4 * 7)
-    assert find_largest_fit(room, [SMALL, LARGE]) == LARGE
-    assert find_largest_fit(room, [SMALL, taken(3500, GB)]) == SMALL
-    assert find_largest_fit(room, [taken(3500, GB)]) is None
-    # Of 8 cores and 8 GB, 3 GB are more than 2 cores.
-    more = taken(1000, 3 * GB)
-    assert find_largest_fit(find_free_room(a_record()), [LARGE, more]) == more

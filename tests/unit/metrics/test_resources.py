@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from amounts import GPU
 
+from stowage_testbed.amounts.message import message_of, resources_of
 from stowage_testbed.amounts.quantity import (
     QuantityError,
     format_cpu,
@@ -12,7 +13,14 @@ from stowage_testbed.amounts.quantity import (
     parse_cpu,
     parse_memory,
 )
-from stowage_testbed.amounts.resources import Resources, parse, parse_all, spell
+from stowage_testbed.amounts.resources import (
+    Resources,
+    add_up,
+    names_of,
+    parse,
+    parse_all,
+    spell,
+)
 
 
 def test_each_resource_is_spelt_in_its_own_units() -> None:
@@ -39,6 +47,31 @@ def test_what_is_not_asked_for_does_not_matter() -> None:
         assert not Resources(more, cpu=1).fits(left)
 
 
+def test_equal_amounts_are_one_and_can_be_added_up_and_sent() -> None:
+    """Equal pods are one kind, wherever and in whatever order they were read."""
+    one = Resources({GPU: 2, "hugepages-2Mi": 2**21}, cpu=1500, memory=10**9)
+    again = Resources({"memory": 10**9, "x.io/none": 0, GPU: 2, "cpu": 1500})
+    again += Resources({"hugepages-2Mi": 2**21})
+    whole = add_up([one, again, Resources(pods=1)])
+
+    assert one == again
+    assert hash(one) == hash(again)
+    assert list(again) == ["cpu", "memory", "hugepages-2Mi", GPU]
+    assert whole == one + again + Resources(pods=1)
+    assert (whole[GPU], whole["pods"], whole["x.io/none"]) == (4, 1, 0)
+    assert whole - one - Resources(pods=1) == one
+    assert (Resources(cpu=1) - one)["memory"] == -(10**9)
+    assert set(names_of([whole])) == {*one}
+    assert set(names_of([])) == {"cpu", "memory"}
+    spelt = {name: spell(name, amount) for name, amount in one.items()}
+    for read in (
+        Resources.of_list(one.quantities()),
+        parse_all(spelt),
+        resources_of(message_of(one)),
+    ):
+        assert read == one
+
+
 def test_lists_of_the_api_are_read_with_parts_as_whole_ones() -> None:
     """As the scheduler does: a tenth of a milli-CPU is one."""
     found = Resources.of_list({"cpu": "0.1m", "memory": "1500m", GPU: "2", "pods": 0})
@@ -63,43 +96,22 @@ def test_an_amount_of_a_file_is_exact(name: str, quantity: str, message: str) ->
         parse_all({name: quantity})
 
 
-@pytest.mark.parametrize(
-    ("quantity", "cpu_milli"),
-    [("4", 4000), ("100m", 100), ("0.5", 500), (0.1, 100), (2, 2000)],
-)
-def test_cpu_is_read_as_exact_milli_cpu(quantity: str | float, cpu_milli: int) -> None:
-    """Kubernetes counts CPU in thousandths; floats would drift from that."""
-    assert parse_cpu(quantity) == cpu_milli
+def test_quantities_are_read_exactly_or_refused_with_the_suffixes() -> None:
+    """Kubernetes counts CPU in thousandths, and G and Gi differ by 7 %.
 
+    The commonest mistake is a unit that Kubernetes does not know: GB.
+    """
+    cpu = {"4": 4000, "100m": 100, "0.5": 500, 0.1: 100, 2: 2000}
+    memory = {
+        "4G": 4_000_000_000, "4Gi": 4_294_967_296, "1.5Ki": 1536, "128e6": 128_000_000,
+        "1E3": 1000, "2E": 2 * 10**18, 343966759: 343966759, "1k": 1000,
+    }  # fmt: skip
 
-@pytest.mark.parametrize(
-    ("quantity", "memory_bytes"),
-    [
-        ("4G", 4_000_000_000),
-        ("4Gi", 4_294_967_296),
-        ("1.5Ki", 1536),
-        ("128e6", 128_000_000),
-        ("1E3", 1000),
-        ("2E", 2 * 10**18),
-        (343966759, 343966759),
-        ("1k", 1000),
-    ],
-)
-def test_memory_is_read_as_exact_bytes(
-    quantity: str | float, memory_bytes: int
-) -> None:
-    """G and Gi differ by 7 %."""
-    assert parse_memory(quantity) == memory_bytes
-
-
-@pytest.mark.parametrize(
-    "text", ["", "4 G", "G", "4GB", "1mi", "1ni", "--1", "1e", "x"]
-)
-def test_what_is_no_quantity_is_refused_with_the_suffixes(text: str) -> None:
-    """The commonest mistake is a unit that Kubernetes does not know: GB."""
-    refused = "is not a quantity; write a number and one"
-    with pytest.raises(QuantityError, match=refused):
-        parse_memory(text)
+    assert {one: parse_cpu(one) for one in cpu} == cpu
+    assert {one: parse_memory(one) for one in memory} == memory
+    for text in ("", "4 G", "G", "4GB", "1mi", "1ni", "--1", "1e", "x"):
+        with pytest.raises(QuantityError, match="is not a quantity; write a number"):
+            parse_memory(text)
 
 
 def test_an_amount_is_written_as_the_shortest_exact_quantity() -> None:

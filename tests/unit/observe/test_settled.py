@@ -64,38 +64,20 @@ def test_a_state_is_at_rest_when_nothing_more_becomes_of_it(
     assert condition(state_of(*objects)).holds is holds
 
 
-def test_a_pod_not_yet_tried_is_named() -> None:
-    """The time-out must say who it was."""
-    result = pods_decided("ns", 2)(state_of(placed("a"), fresh("b")))
-
-    assert "ns/b: not tried by a scheduler yet" in result.state
-
-
-def test_a_failed_plan_ends_the_wait() -> None:
-    """Nothing will come of it, and its message is the explanation."""
-    result = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
-
-    assert "p: Failed" in result.error
-    assert "so it is" in result.error
-
-
-def test_objects_gone_names_what_is_left() -> None:
-    """A clean-up that hangs must say on what."""
-    node = {"metadata": {"uid": "u", "name": "n1"}}
-
-    result = objects_gone("Node", ["n1", "n2"])(state_of(("Node", node)))
-
-    assert not result.holds
-    assert result.state == "Node still there: n1"
-
-
-def test_a_state_in_words_has_bounded_length() -> None:
+def test_a_state_in_words_names_what_is_waited_for_within_bounds() -> None:
     """It is written after every look, and 50,000 names stand in no error message."""
     names = [f"p{number:03}" for number in range(100)]
     state = state_of(*map(placed, names))
+    untried = pods_decided("ns", 2)(state_of(placed("a"), fresh("b")))
+    # Nothing will come of it, and its message is the explanation.
+    failed = packed("ns", 1)(state_of(refused("b"), plan("p", "Failed")))
 
     for result in (
         objects_gone("Pod", names)(state),
         object_there("Pod", "ns", "other")(state),
     ):
+        assert not result.holds
         assert result.state.endswith(": p000, p001, p002, p003, p004, and 95 more")
+    assert "ns/b: not tried by a scheduler yet" in untried.state
+    assert "p: Failed" in failed.error
+    assert "so it is" in failed.error

@@ -77,19 +77,16 @@ def test_a_bundle_shows_steps_and_window_and_holds_the_trace(tmp_path: Path) -> 
     path.write_text("name: burst/small\n")
     outcome = a_stepped_outcome(facts={"pods": 2}, path=path)
     replay = replace(outcome.scenario.steps[0], action=Replay("trace.csv", ()))
-    scenario = replace(outcome.scenario, steps=(replay,))
+    replayed = replace(outcome, scenario=replace(outcome.scenario, steps=(replay,)))
     bundle = Bundle(tmp_path / "results", "run-1", {})
 
-    bundle.scenario_finished(
-        replace(outcome, scenario=scenario), a_material(tmp_path / "audit.log")
-    )
+    bundle.scenario_finished(replayed, a_material(tmp_path / "audit.log"))
 
     folder = bundle.folder / "burst-small" / "round-1"
     assert (folder / "trace.csv").read_text() == trace.read_text()
     document = json.loads((folder / "outcome.json").read_text())
-    (end,) = document["checkpoints"]
+    (end,), (step,) = document["checkpoints"], document["steps"]
     assert (end["name"], end["placements"]) == ("end", {"web": ["n1"]})
-    (step,) = document["steps"]
     assert "create 2 pods like web's" in step.pop("what")
     assert step == {
         "number": 1, "kind": "burst", "line": 12, "duration_s": 0.5,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+import yaml
 from outcomes import FAILED, a_run, a_stepped_outcome, an_outcome, saved_bundle
 from rich.console import Console
 from typer.testing import CliRunner
@@ -19,10 +21,16 @@ from stowage_testbed.report.junit import make_junit
 from stowage_testbed.report.limits import MOST_CHARACTERS, MOST_LINES
 from stowage_testbed.report.progress import LiveProgress
 from stowage_testbed.report.saved import make_saved_run, read_run
-from stowage_testbed.report.showing import write_markdown, write_screen
+from stowage_testbed.report.showing import (
+    make_placement_table,
+    write_markdown,
+    write_screen,
+)
+from stowage_testbed.report.tables import make_tables
 from stowage_testbed.run.outcome import RunOutcome, ScenarioOutcome
 from stowage_testbed.scenario.check import CheckResult
 
+RUNS = yaml.safe_load(Path(__file__).with_name("runs.yaml").read_text("utf-8"))
 ENVIRONMENT = {"source": {"commit": "0123456789abcdef", "modified": True}}
 
 
@@ -48,76 +56,39 @@ def stowage(*arguments: str | Path) -> str:
     return found.stdout
 
 
-def test_a_run_that_passed_says_so_in_its_heading() -> None:
-    """A reader with twenty open pull requests reads one line of each."""
-    text = markdown_of(an_outcome(after={"a": ["n1"], "b": ["n1"]}))
-
-    assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed\n")
-    assert "commit 0123456789ab, with changes" in text
-    assert (
-        "| paper/figure-1 | passed | 2 → 2 | 0 → 0 | 0 | 0 | - | "
-        "10.0 → 10.0 (+0.0) | 50.0 → 50.0 (+0.0) | 5/9/- | 10 |" in text
-    )
-    assert "Failed checks" not in text
-    assert "Evidence" not in text
+def outcome_of(row: Mapping[str, Any]) -> ScenarioOutcome:
+    plain = {name: value for name, value in row.items() if name != "step"}
+    if "checks" in row:
+        plain["checks"] = tuple(CheckResult(*one) for one in row["checks"])
+    return a_stepped_outcome(**plain) if "step" in row else an_outcome(**plain)
 
 
-REPEATING = CheckResult("moves", False, "1", "2", "moves: expected 1, found 2")
-UNSETTLED = an_outcome(settled=False, error="no pod settled within 60 s")
-STOPPED = a_stepped_outcome(error="step 1 failed: nobody came")
-DIFFERS = an_outcome(repeat=2, nodes={"a": ["n2"], "b": ["n2"]})
-
-
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        (
-            a_run(an_outcome(checks=(FAILED,)), an_outcome(name="b/c")),
-            [
-                "# Stowage: FAILED, 1 of 2 scenario runs passed\n",
-                "| paper/figure-1 | 1 | placed | 3 | 2 | pod c is pending |",
-                "| paper/figure-1 | FAILED (1) |",
-            ],
-        ),
-        # Saying everything twice makes the reader look for the difference.
-        (a_run(an_outcome(checks=(REPEATING,))), ["figure-1 | 1 | moves | 1 | 2 |\n"]),
-        # It has no failed check, and all the same did not pass.
-        (
-            a_run(UNSETTLED, STOPPED),
-            [
-                "## Not carried through",
-                "| paper/figure-1 | 1 | no pod settled within 60 s |",
-                "| burst/small | 1 | step 1 failed: nobody came |",
-                "| paper/figure-1 | ERROR | - | - |",
-            ],
-        ),
-        # A scheduler that places otherwise each time passes every single check.
-        (
-            a_run(an_outcome(), DIFFERS),
-            [
-                "# Stowage: FAILED, 2 of 2 scenario runs passed\n",
-                "| paper/figure-1 | 2 | a | n1 | n2 |",
-                "passed 2/2",
-                "2 differ",
-            ],
-        ),
-        # Nothing failed, only nothing was run.
-        (
-            a_run(error="the cluster did not come up"),
-            [
-                "# Stowage: FAILED, 0 of 0 scenario runs passed\n",
-                "the run ended early: the cluster did not come up",
-            ],
-        ),
-    ],
-)
-def test_what_went_wrong_stands_there(run: RunOutcome, said: list[str]) -> None:
+@pytest.mark.parametrize("what", RUNS)
+def test_reports_say_what_came_of_a_run(what: str) -> None:
     """The way to the cause begins with the difference, not with a log."""
-    text = write_markdown(make_saved_run(run, ENVIRONMENT))
-    assert text.startswith("# Stowage: FAILED, ")
-    assert [one for one in said if one not in text] == []
-    # A heading with nothing under it looks like a fault of the page.
-    assert ("##" in text) == bool(run.outcomes)
+    case = RUNS[what]
+    run = a_run(*map(outcome_of, case["outcomes"]), error=case.get("error", ""))
+    saved_run = make_saved_run(run, ENVIRONMENT)
+    text = write_markdown(saved_run)
+    junit = ET.fromstring(make_junit(run))[0]  # noqa: S314 - our own
+
+    assert [one for one in case.get("markdown", ()) if one not in text] == []
+    assert [one for one in case.get("lacks", ()) if one in text] == []
+    said = dict(case.get("junit", {}))
+    assert said.pop("said", "") in "".join(junit.itertext())
+    assert said.items() <= junit.attrib.items()
+    if "cases" in case:
+        names = [f"{one.get('classname')} {one.get('name')}" for one in junit]
+        assert names == case["cases"]
+    if "cells" in case:
+        table = make_tables(saved_run)[-1]
+        for row, cells in zip(table.rows, case["cells"], strict=True):
+            assert cells.items() <= dict(zip(table.headers, row, strict=True)).items()
+        notes = "\n".join(table.notes)
+        assert [one for one in case.get("notes", ()) if one not in notes] == []
+    if "placements" in case:
+        lines = make_placement_table(run.outcomes[0]).splitlines()[3:]
+        assert [line.split() for line in lines] == case["placements"]
 
 
 def test_the_evidence_is_where_the_summary_says(tmp_path: Path) -> None:
@@ -138,22 +109,6 @@ def test_what_was_skipped_has_not_passed(tmp_path: Path) -> None:
     assert text.startswith("# Stowage: passed, 1 of 1 scenario runs passed, 1 skipped")
     assert "| b/c | 1 | no usage is measured on kind |" in text
     assert "| b/c | skipped | - |" in text
-
-
-def test_names_and_messages_cannot_break_the_table_or_the_page() -> None:
-    """They come from whoever wrote the scenario, or from a cluster's messages."""
-    check = CheckResult(
-        "a|b", False, "<img src=x onerror=alert(1)>", "one\ntwo", "*[x](http://y)*`~`"
-    )
-
-    text = markdown_of(an_outcome(name="x/<b>|y", checks=(check,)))
-
-    assert (
-        "| x/&lt;b&gt;\\|y | 1 | a\\|b | &lt;img src=x onerror=alert(1)&gt; | "
-        "one<br>two | \\*\\[x\\](http://y)\\*\\`\\~\\` |" in text
-    )
-    assert "<img" not in text
-    assert "<b>" not in text
 
 
 def test_a_run_says_the_same_from_memory_and_from_its_folder(tmp_path: Path) -> None:

@@ -50,19 +50,29 @@ def outcomes(now: Baseline) -> dict[str, str]:
     return {one.verdict.name: one.verdict.outcome for one in found.checked}
 
 
-def test_a_baseline_is_read_as_it_was_saved(tmp_path: Path) -> None:
-    """It lies in a repository between one release and the next."""
-    save_baseline(BEFORE, tmp_path / "baseline.json")
+def test_a_baseline_is_read_as_it_was_saved_and_nothing_else_is(tmp_path: Path) -> None:
+    """It lies in a repository between releases; the arguments are easily swapped."""
+    file = tmp_path / "baseline.json"
+    save_baseline(BEFORE, file)
 
-    assert load_baseline(tmp_path / "baseline.json") == BEFORE
+    assert load_baseline(file) == BEFORE
     assert {one.name for one in BEFORE.series} == {
         "t_sched_mean_s", "t_sched_p99_s", "throughput_pods_per_s", "placed_pods",
         "jain_pods",
     }  # fmt: skip
+    for content in ("", "{}", '{"format": "other"}'):
+        file.write_text(content)
+        with pytest.raises(InputError, match="stowage baseline save"):
+            load_baseline(file)
+    with pytest.raises(InputError):
+        load_baseline(tmp_path)
 
 
 def test_a_slower_scheduler_is_worse_also_on_a_slower_machine() -> None:
-    """What the machine does not account for is the scheduler's."""
+    """What the machine does not account for is the scheduler's, and nothing else is.
+
+    A laptop's baseline must not fail on CI, nor hide that nothing was gained.
+    """
     both_slower = a_baseline(2, speed=0.5, service_s=0.024)
     unknown_machine = replace(a_baseline(2, speed=0.5), speed=None)
 
@@ -73,31 +83,18 @@ def test_a_slower_scheduler_is_worse_also_on_a_slower_machine() -> None:
     }
     assert check(FILE, BEFORE, both_slower).worse
     assert check(FILE, BEFORE, unknown_machine).worse
+    for speed, never in ((1.0, "worse"), (0.5, "worse"), (2.0, "better")):
+        assert never not in outcomes(a_baseline(2, speed=speed)).values()
 
 
-@pytest.mark.parametrize(
-    ("speed", "never"), [(1.0, "worse"), (0.5, "worse"), (2.0, "better")]
-)
-def test_another_machine_alone_is_neither_worse_nor_better(
-    speed: float, never: str
-) -> None:
-    """A laptop's baseline must not fail on CI, nor hide that nothing was gained."""
-    assert never not in outcomes(a_baseline(2, speed=speed)).values()
-
-
-def test_machines_too_far_apart_leave_times_unjudged() -> None:
-    """A queue's times do not grow in proportion; spread and counts are judged."""
+def test_machines_too_far_apart_leave_times_unjudged_and_the_table_says_so() -> None:
+    """A queue's times do not grow in proportion; a scaled figure must be told."""
     found = outcomes(a_baseline(2, speed=0.3, service_s=0.04))
-
-    assert found["t_sched_mean_s"] == found["throughput_pods_per_s"] == "not judged"
-    assert found["jain_pods"] == "no difference shown"
-
-
-def test_the_table_says_how_it_was_scaled() -> None:
-    """A scaled figure that does not say so is a false one."""
     scaled = check_table(check(FILE, BEFORE, a_baseline(2, speed=0.5)))
     plain = check_table(check(FILE, BEFORE, replace(a_baseline(2), speed=None)))
 
+    assert found["t_sched_mean_s"] == found["throughput_pods_per_s"] == "not judged"
+    assert found["jain_pods"] == "no difference shown"
     assert any("2.00 times slower" in note for note in scaled.notes)
     assert any("nothing is scaled" in note for note in plain.notes)
 
@@ -142,20 +139,6 @@ def test_what_is_not_alike_is_not_compared(other: dict[str, Any], said: str) -> 
     """A verdict on two different questions answers neither."""
     with pytest.raises(InputError, match=said):
         check(FILE, BEFORE, replace(BEFORE, **other))
-
-
-@pytest.mark.parametrize("content", ["", "{}", '{"format": "other"}'])
-def test_a_file_that_is_no_baseline_is_a_clear_issue(
-    tmp_path: Path, content: str
-) -> None:
-    """The arguments are easily swapped."""
-    file = tmp_path / "baseline.json"
-    file.write_text(content)
-
-    with pytest.raises(InputError, match="stowage baseline save"):
-        load_baseline(file)
-    with pytest.raises(InputError):
-        load_baseline(tmp_path)
 
 
 def test_welchs_interval_is_that_of_the_textbook() -> None:

@@ -9,28 +9,22 @@ import re
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
-from importlib.resources import files
 from typing import Any
 
 import pytest
 from burst_runs import BurstArm, burst_rounds
-from colours import contrast
 from comparisons import a_comparison, a_result
 from hpa_records import hpa_record
 from run_records import GB, a_node, a_record, pod_on
 
 from stowage_testbed.compare.html.curves import RECOVERY_LOADS, loads_of, thinned
 from stowage_testbed.compare.html.data import latency_lines, load_lines, placements
-from stowage_testbed.compare.html.page import PACKAGE, SCRIPTS, WIDTH, forest, page
+from stowage_testbed.compare.html.page import WIDTH, forest, page
 from stowage_testbed.compare.result import Result
 from stowage_testbed.hpa.settings import FULL, Find
-from stowage_testbed.page.offline import PACKAGE as SHARED
 
 ARMS = (BurstArm("default"), BurstArm("stowage", service_s=0.002))
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
-ASSETS = [files(package) / "assets" for package in (PACKAGE, SHARED)]
-TEXT = ("ink", "quiet", "accent", "good", "bad")
-LINES = (*(f"series-{number}" for number in range(8)), "series-other")
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +32,16 @@ def result() -> Result:
     return a_result(burst_rounds(1, ARMS, 3))
 
 
-def elements_of(text: str) -> list[tuple[str, dict[str, str | None]]]:
-    """Return every element with its attributes."""
-    found: list[tuple[str, dict[str, str | None]]] = []
+class Parts(HTMLParser):
+    """Every element with its attributes."""
 
-    class Parts(HTMLParser):
-        def handle_starttag(
-            self, tag: str, attrs: list[tuple[str, str | None]]
-        ) -> None:
-            found.append((tag, dict(attrs)))
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
 
-    Parts().feed(text)
-    return found
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -63,7 +55,7 @@ def test_a_page_refers_to_nothing_outside(result: Result) -> None:
     """It is read in trains, in ten years, and from an archive."""
     text = page(result)
 
-    for tag, attributes in elements_of(text):
+    for tag, attributes in Parts(text).found:
         assert tag not in {"link", "iframe", "object", "embed", "img", "base"}
         assert not attributes.keys() & {"src", "srcset", "data", "action"}
         assert (attributes.get("href") or "#").startswith("#")
@@ -83,7 +75,7 @@ def test_only_the_pages_own_script_and_style_may_run(result: Result) -> None:
         assert f"'sha256-{digest}'" in policy
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert not any("style" in attributes for _, attributes in elements_of(text))
+    assert not any("style" in attributes for _, attributes in Parts(text).found)
 
 
 def test_hostile_names_stay_text(result: Result) -> None:
@@ -100,7 +92,7 @@ def test_hostile_names_stay_text(result: Result) -> None:
 
     text = page(a_result([hostile, failed], comparison))
 
-    assert [tag for tag, _ in elements_of(text)].count("script") == 2
+    assert [tag for tag, _ in Parts(text).found].count("script") == 2
     assert "<img" not in text
     assert data_of(text)["runs"][0]["names"][0] == HOSTILE
 
@@ -118,31 +110,23 @@ def test_a_page_holds_who_stood_where_and_when(result: Result) -> None:
 
 
 def test_large_comparisons_show_whole_rounds_and_count_the_rest(result: Result) -> None:
-    """Arms of one round are looked at side by side, or not at all."""
+    """Arms of one round are looked at side by side; half of a burst is none at all."""
     found = placements(result, most_pods=700)
+    first, *others = result.records
+    failed = placements(a_result([replace(first, error="ended"), *others]))
 
     assert [(run["round"], run["arm"]) for run in found.runs] == [(1, 0), (1, 1)]
     assert found.left_out == 4
     assert len(placements(result, most_pods=1).runs) == 2
-
-
-def test_failed_runs_have_no_placements(result: Result) -> None:
-    """Half of a burst is not shown as if it were one."""
-    first, *others = result.records
-
-    found = placements(a_result([replace(first, error="ended"), *others]))
-
-    assert (0, 1) not in {(run["arm"], run["round"]) for run in found.runs}
-    assert found.left_out == 0
+    assert (0, 1) not in {(run["arm"], run["round"]) for run in failed.runs}
+    assert failed.left_out == 0
 
 
 def test_an_interval_is_drawn_between_half_and_twice(result: Result) -> None:
     """What goes beyond the picture is marked, not hidden."""
-    verdict = result.verdicts[0].verdicts[0]
+    verdict = replace(result.verdicts[0].verdicts[0], scale="ratio")
 
-    drawn = forest(
-        replace(verdict, scale="ratio", low=0.1, estimate=1.0, high=2.0**0.5)
-    )
+    drawn = forest(replace(verdict, low=0.1, estimate=1.0, high=2.0**0.5))
 
     assert drawn is not None
     assert (drawn.low, drawn.cut_low) == (0.0, True)
@@ -157,44 +141,17 @@ def test_a_page_of_an_interrupted_comparison_says_so(result: Result) -> None:
     assert "did not come to its end" not in page(result)
 
 
-def test_text_and_lines_stand_out_from_the_paper() -> None:
-    """WCAG 2.2: 4.5 to 1 for text (1.4.3), 3 to 1 for what carries meaning (1.4.11)."""
-    style = (ASSETS[1] / "base.css").read_text(encoding="utf-8")
-    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
-    light, dark, printed = (
-        dict(re.findall(r"--([\w-]+): (#\w{6})", block)) for block in blocks
-    )
-
-    for colours in (light, {**light, **dark}, {**light, **printed}):
-        pairs = [
-            *((name, "paper", 4.5) for name in TEXT),
-            *((name, "paper", 3) for name in LINES),
-            *((name, f"{name}-back", 4.5) for name in ("good", "bad")),
-        ]
-        for name, behind, least in pairs:
-            assert contrast(colours[name], colours[behind]) >= least, name
-
-
-def test_every_script_of_the_folder_is_on_the_page() -> None:
-    """A file that is forgotten in the list is a page that does not start."""
-    names = {file.name for folder in ASSETS for file in folder.iterdir()}
-
-    assert {name for name in names if name.endswith(".js")} == set(SCRIPTS)
-
-
 def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
     """Without those that never end, the scheduler that drops pods would look best."""
     nodes = [a_node("a", memory=5 * GB), a_node("b", memory=5 * GB)]
-    first = a_record(
-        [
-            pod_on("a", created=0.0, bound=1.0, memory=GB),
-            pod_on("b", created=0.0, bound=3.0, gone=5.0, memory=GB),
-            pod_on(created=0.0),
-        ],
-        nodes=nodes,
-    )
+    pods = [
+        pod_on("a", created=0.0, bound=1.0),
+        pod_on("b", created=0.0, bound=3.0, gone=5.0),
+        pod_on(created=0.0),
+    ]
     second = a_record([pod_on("a", created=0.0, bound=2.0)], nodes=nodes)
-    result = a_result([first, replace(second, round_number=2)])
+    both = [a_record(pods, nodes=nodes), replace(second, round_number=2)]
+    result = a_result(both)
 
     together, alone, _ = latency_lines(result)["t_sched"]
     memory, waiting = (load_lines(result)[name][0] for name in ("memory", "waiting"))
@@ -206,17 +163,16 @@ def test_lines_of_a_burst_are_its_latencies_and_loads() -> None:
     assert not latency_lines(result)["t_ready"][0]["x"]
     assert (memory["x"], memory["y"]) == ([0, 1, 3, 5, 10], [0, 0.1, 0.2, 0.1, 0.1])
     assert (waiting["x"], waiting["y"]) == ([0, 0, 1, 3, 10], [0, 3, 2, 1, 1])
-
-
-def test_a_thinned_line_keeps_its_ends() -> None:
-    """The last point is where the line ends, and the first where it begins."""
+    # The first point of a long line is where it begins, and the last where it ends.
     line = thinned(range(1000), range(1000), most=7)
-
     assert (len(line.x), line.x[0], line.x[-1]) == (7, 0, 999)
 
 
-def test_a_recovery_is_drawn_from_the_start_of_hold() -> None:
-    """FIND ends before the autoscaler has moved, HOLD sees it reach 7, 14, 20."""
+def test_a_recovery_is_drawn_from_the_start_of_hold(result: Result) -> None:
+    """FIND ends before the autoscaler has moved, HOLD sees it reach 7, 14, 20.
+
+    An empty plot to choose, where there is no service, would look like a fault.
+    """
     found = hpa_record(replace(FULL, find=Find(level_s=5.0)))
     window_s = found.hold[-1].end_s - found.hold_start_s
     record = a_record(window_s=window_s, recovery=found)
@@ -227,12 +183,5 @@ def test_a_recovery_is_drawn_from_the_start_of_hold() -> None:
     assert (ready.x[-1], ready.y[-1]) == (record.window_s, found.pods[-1].ready)
     assert [x for x, y in zip(ready.x, ready.y, strict=True) if y == 7] == [10.0]
     assert latency.y[1:-1] == tuple(window.p99_s for window in found.hold)
-
-
-def test_only_a_recovery_has_lines_of_its_service() -> None:
-    """An empty plot to choose would look like a fault."""
-    (burst,) = burst_rounds(1, (BurstArm(),), 1)
-
-    assert loads_of(a_result([burst])).keys() == {"cpu", "memory", "waiting"}
-    overloaded = a_result([replace(burst, recovery=hpa_record())])
-    assert loads_of(overloaded).keys() > RECOVERY_LOADS.keys()
+    assert loads_of(result).keys() == {"cpu", "memory", "waiting"}
+    assert loads_of(a_result([record])).keys() > RECOVERY_LOADS.keys()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from stowage_testbed.compare.session.beginning import (
 from stowage_testbed.compare.session.request import (
     CompareListener,
     CompareRequest,
+    Turn,
     choose_scenario,
     make_default_folder_name,
     make_turns,
@@ -38,6 +40,7 @@ from stowage_testbed.compare.session.session import (
     list_turns,
     select_remaining,
 )
+from stowage_testbed.metrics.record import RunRecord
 from stowage_testbed.run.arm import Arm, ArmSettings, ClientLimits
 from stowage_testbed.scenario.model import Scenario
 
@@ -83,18 +86,12 @@ def request_(tmp_path: Path) -> CompareRequest:
 
 
 def test_words_of_the_command_line_are_read_in_their_order() -> None:
-    """A time has its unit: a bare number is minutes to one and seconds to another."""
-    limits = read_limits("equal,own", 500)
+    """A time has its unit; a name means the scenario without its variants."""
+    limits, small = read_limits("equal,own", 500), scenario(BURST, "small")
 
     assert split_words(" default, stowage,,") == ["default", "stowage"]
     assert [read_time(text) for text in ("90s", "20m", "1h")] == [90, 1200, 3600]
     assert list(limits.items()) == [("equal", ClientLimits(500, 500)), ("own", None)]
-
-
-def test_a_name_means_the_scenario_without_its_variants() -> None:
-    """They are other worlds: nobody means all of them at once."""
-    small = scenario(BURST, "small")
-
     assert scenario(BURST).scenario_id == BURST
     assert small.scenario_id == f"{BURST}@small"
     assert make_default_folder_name(small).name == "burst-deployment-200-small"
@@ -109,11 +106,9 @@ def test_a_name_means_the_scenario_without_its_variants() -> None:
         ([BURST, "--arms", "default,default"], "default"),
         ([BURST, "--arms", ""], "nothing to compare"),
         ([BURST, "--limits", "mine"], "neither `own`"),
-        ([BURST, "--limits", ""], "neither `own`"),
         ([BURST, "--limits", ","], "neither `own`"),
         ([BURST, "--arm-file", "mine.yaml"], "mine.yaml"),
         ([BURST, "--variant", "huge"], "huge"),
-        ([BURST, "--until-decided", "soon"], "20m"),
         ([BURST, "--until-decided", "0m"], "20m"),
         ([BURST, "--until-decided", "1h", "--repeat", "3"], "exclude each other"),
     ],
@@ -132,47 +127,24 @@ THREE, BOTH = ["default", "stowage", "koordinator"], ["own", "equal"]
 def test_every_arm_runs_once_a_round_and_none_has_a_place_of_its_own() -> None:
     """Rounds are pairs, and whoever always came first would find the quiet machine."""
     found = list(make_turns(BOTH, THREE, 4, seed=1))
-    numbers = [turn.round_number for turn in found]
-    places = Counter(
-        (number % 3, turn.arm)
-        for number, turn in enumerate(make_turns(["own"], THREE, 3, seed=1))
-    )
+    turns = list(make_turns(["own"], THREE, 3, seed=1))
+    places = {(number % 3, turn.arm) for number, turn in enumerate(turns)}
     orders = {seed: list(make_turns(BOTH, THREE, 2, seed)) for seed in range(20)}
 
     assert len({turn.key for turn in found}) == len(found) == 24
-    assert numbers == sorted(numbers)
-    assert len(places) == 9
-    assert set(places.values()) == {1}
+    assert found == sorted(found, key=lambda turn: turn.round_number)
+    assert len(places) == len(turns) == 9
     # An interrupted comparison is resumed as it would have gone on.
     assert orders[3] == list(make_turns(BOTH, THREE, 2, 3))
     assert {order[0].arm for order in orders.values()} == set(THREE)
 
 
-SAME = ArmSettings(
-    version="v1",
-    qps=50,
-    burst=100,
-    parallelism=16,
-    sampled_percent=None,
-    feature_gates={"Batching": False},
-)
+SAME = ArmSettings("v1", 50, 100, 16, None, {"Batching": False})
 
 
 def preflight(**changes: Any) -> tuple[PreflightRow, ...]:
     """Check an arm and one that differs in some settings."""
     return compare_settings({"a": SAME, "b": replace(SAME, **changes)})
-
-
-def test_equal_arms_are_a_fair_comparison() -> None:
-    """Versions are what is compared, and who cannot be given a setting has none."""
-    other, without = preflight(version="v2"), preflight(parallelism=None)
-
-    assert not any(row.differs for row in preflight())
-    # An arm against itself is how the statistics are tried.
-    for rows in (preflight(), compare_settings({"a": SAME}), other, without):
-        assert not explain_refusal(rows)
-    assert other[0].differs
-    assert {row.setting: row.values["b"] for row in without}["parallelism"] == "-"
 
 
 @pytest.mark.parametrize(
@@ -191,10 +163,20 @@ def test_equal_arms_are_a_fair_comparison() -> None:
 def test_a_difference_that_could_explain_a_result_is_refused(
     row: str, changes: dict[str, Any], a: str, b: str
 ) -> None:
-    """Each of them alone can outweigh what the schedulers differ by."""
+    """Each of them alone can outweigh what the schedulers differ by.
+
+    Versions are what is compared, and who cannot be given a setting has none. An arm
+    against itself is how the statistics are tried.
+    """
     (unfair,) = (one for one in preflight(**changes) if not one.fair)
+    other, without = preflight(version="v2"), preflight(parallelism=None)
 
     assert (unfair.setting, unfair.values) == (row, {"a": a, "b": b})
+    assert not any(one.differs for one in preflight())
+    for rows in (preflight(), compare_settings({"a": SAME}), other, without):
+        assert not explain_refusal(rows)
+    assert other[0].differs
+    assert {one.setting: one.values["b"] for one in without}["parallelism"] == "-"
 
 
 def test_a_refusal_names_each_difference_and_the_ways_out(
@@ -202,13 +184,8 @@ def test_a_refusal_names_each_difference_and_the_ways_out(
 ) -> None:
     """What is allowed all the same is in the table of settings for ever."""
     words = explain_refusal(preflight(qps=1000, burst=2000))
-    for said in (
-        "client QPS: a 50, b 1000",
-        "client burst: a 100, b 2000",
-        "--limits equal",
-        "--allow-unfair",
-    ):
-        assert said in words
+    said = ("client QPS: a 50, b 1000", "client burst: a 100, b 2000")
+    assert all(one in words for one in (*said, "--limits equal", "--allow-unfair"))
     own = read_limits("own", 1000)
     unfair = replace(request_, arms=arms(tmp_path, qps=1000), limits=own)
 
@@ -229,25 +206,33 @@ def test_a_scenario_must_have_a_window_or_an_overload(request_: CompareRequest) 
         begin_bundle(replace(request_, scenario=scenario("nodes/replacement")))
 
 
+def a_run(rng: np.random.Generator, turn: Turn, slow_s: float, pods: int) -> RunRecord:
+    """Return the record of a turn; the second arm takes so long for a pod."""
+    arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == ARMS[0] else slow_s)
+    record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=pods)
+    return replace(record, scenario_id=f"{BURST}@small")
+
+
 def fill(bundle: BundleFolder, rounds: int) -> None:
     """Add the records of a comparison's runs as they would come."""
     rng = np.random.default_rng(1)
     for turn in make_turns(["equal"], ARMS, rounds, seed=1):
-        arm = BurstArm(turn.arm, service_s=0.004 if turn.arm == ARMS[0] else 0.02)
-        record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=40)
-        bundle.add(replace(record, scenario_id=f"{BURST}@small"))
+        bundle.add(a_run(rng, turn, 0.02, pods=40))
 
 
 def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
     request_: CompareRequest,
 ) -> None:
-    """One that was killed between its last run and its verdicts is only judged."""
-    fill(begin_bundle(request_), request_.rounds)
+    """One that was killed before its verdicts is only judged.
 
-    result = compare(request_, CompareListener())
+    Three rounds show little: more may be asked for later, and those there are kept.
+    """
+    fill(begin_bundle(replace(request_, rounds=2)), 3)
+
+    result = compare(replace(request_, rounds=3), CompareListener())
 
     assert result.complete
-    assert len(result.records) == 6
+    assert (result.comparison.rounds, len(result.records)) == (3, 6)
     (judged,) = result.verdicts
     found = {verdict.name: verdict.outcome for verdict in judged.verdicts}
     assert found["t_sched_mean_s"] == "worse"
@@ -262,32 +247,25 @@ def test_a_comparison_whose_runs_are_all_there_needs_no_cluster(
         ({"warm_up": 0}, "pods for warming up"),
         # The error of the first look is spent: more rounds until it shows would cheat.
         ({"time_s": 60.0}, "looks at the rounds"),
+        # The first arm is the baseline.
+        ({"arms": ARMS[::-1]}, "arms"),
+        ({"arms": ARMS, "build": "another build"}, "builds of the arms"),
     ],
 )
 def test_another_comparison_in_the_folder_is_left_alone(
-    request_: CompareRequest, changed: dict[str, Any], differs: str
+    request_: CompareRequest, tmp_path: Path, changed: dict[str, Any], differs: str
 ) -> None:
     """Runs of two worlds in one table would be worth nothing."""
     begin_bundle(request_)
     before = (request_.folder / "compare.json").read_bytes()
+    if "arms" in changed:
+        (tmp_path / "scheduler").write_text(changed.get("build", "one build"))
+        changed = {"arms": arms(tmp_path, changed["arms"])}
 
     with pytest.raises(InputError, match=differs):
         compare(replace(request_, **changed), CompareListener())
 
     assert (request_.folder / "compare.json").read_bytes() == before
-
-
-def test_other_arms_and_builds_are_another_comparison(
-    request_: CompareRequest, tmp_path: Path
-) -> None:
-    """The first arm is the baseline; a scheduler that has changed is another one."""
-    begin_bundle(request_)
-    with pytest.raises(InputError, match="arms"):
-        begin_bundle(replace(request_, arms=arms(tmp_path, ARMS[::-1])))
-    (tmp_path / "scheduler").write_text("another build")
-
-    with pytest.raises(InputError, match="builds of the arms"):
-        begin_bundle(request_)
 
 
 def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> None:
@@ -306,32 +284,13 @@ def test_a_round_that_is_not_whole_is_run_again(request_: CompareRequest) -> Non
     assert select_remaining(todo, frozenset(turn.key for turn in todo)) == []
 
 
-def test_more_rounds_may_be_asked_for_later(request_: CompareRequest) -> None:
-    """Three rounds show little; the first three are kept."""
-    fill(begin_bundle(replace(request_, rounds=2)), 3)
-
-    result = compare(replace(request_, rounds=3), CompareListener())
-
-    assert result.comparison.rounds == 3
-    assert len(result.records) == 6
-
-
-class CountedClock:
-    """A clock that goes on by a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        self.seconds += 1.0
-        return self.seconds
-
-    def pause(self, seconds: float) -> None:
-        raise AssertionError(seconds)
+def counted_clock() -> Any:
+    """Return a clock that goes on by a second whenever it is asked."""
+    return SimpleNamespace(now=count(1.0).__next__)
 
 
 def begun_rounds(
-    request: CompareRequest, service_s: float = 0.004, error: str = ""
+    request: CompareRequest, slow_s: float = 0.004, error: str = ""
 ) -> list[int]:
     """Return the rounds that are begun, each run there as soon as it is asked for.
 
@@ -339,13 +298,10 @@ def begun_rounds(
     """
     bundle, rng = begin_bundle(request), np.random.default_rng(1)
     begun = []
-    for turn in list_turns(request, bundle, CompareListener(), CountedClock()):
+    for turn in list_turns(request, bundle, CompareListener(), counted_clock()):
         begun.append(turn.round_number)
-        is_first = turn.arm == ARMS[0]
-        arm = BurstArm(turn.arm, 0.004 if is_first else service_s)
-        record = a_burst_run(rng, arm, turn.round_number, limits="equal", pods=120)
-        record = replace(record, scenario_id=f"{BURST}@small")
-        bundle.add(record if is_first else replace(record, error=error))
+        record = a_run(rng, turn, slow_s, pods=120)
+        bundle.add(replace(record, error=error if turn.arm != ARMS[0] else ""))
     return begun
 
 
@@ -356,7 +312,7 @@ def test_rounds_end_when_every_headline_is_decided(request_: CompareRequest) -> 
     begun = begun_rounds(asked, 0.2)
 
     assert 4 <= max(begun) < 50
-    result = compare(asked, CompareListener(), CountedClock())
+    result = compare(asked, CompareListener(), counted_clock())
     assert result.comparison.rounds == max(begun)
     (judged,) = result.verdicts
     assert judged.open == ()
