@@ -194,6 +194,7 @@ def test_a_plan_that_fails_checks_never_leaves(solve: Solve, service: Service) -
     assert (only.end_reason, only.HasField("plan")) == (pb.END_REASON_ERROR, False)
     assert "capacity" in only.message
     assert counted(service, "verify_failures_total") == failures + 1
+    assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
 
 
 def test_every_issue_of_a_snapshot_is_reported_at_once(solve: Solve) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from brute_force import plan_to
 from certified_plans import ReducedSnapshot, reduced_snapshot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -16,13 +16,9 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.verify.anti_affinity import check_anti_affinity
-from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
-from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 from stowage_optimizer.verify.certificate.pods import claims
-from stowage_optimizer.verify.places import check_ports
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
@@ -225,71 +221,88 @@ def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
             one.pod += change
 
 
-@st.composite
-def classes(draw: st.DrawFn, *, apart: bool) -> SnapshotBuilder:
-    """Up to 3 classes of up to 2 waiting pods, on a node with or without its name."""
+def two_tiers() -> tuple[pb.Snapshot, pb.Plan]:
+    """Return two tiers on two nodes, both full, with a priced limit for each."""
     builder = SnapshotBuilder()
-    builder.node("n", labels=draw(st.sampled_from([{}, {"host": "n"}])))
-    names = [f"c{index}" for index in range(draw(st.integers(1, 3)))]
-    for name in names:
-        one = builder.pod_class(name)
-        one.labels["class"] = name
-        for _ in range(draw(st.integers(0, 2))):
-            if apart:
-                _keep_apart(one, draw(st.sampled_from(["", *names])))
-            else:
-                _listen(one, draw)
-        for index in range(draw(st.integers(1, 2))):
-            builder.pod(f"{name}-{index}", of=name)
-    return builder
+    builder.node("n1", cpu_milli=5).node("n2", cpu_milli=5)
+    builder.pod("high", cpu_milli=3, priority=1, node="n1")
+    builder.pod("upper", cpu_milli=4, priority=1)
+    builder.pod("run", cpu_milli=2, node="n1")
+    builder.pod("wait", cpu_milli=2).pod("late", cpu_milli=2)
+    builder.pod("fixed", cpu_milli=1, node="n2", movable=False)
+    reduced = reduced_snapshot(builder.message)
+    return reduced.message, reduced.plan((0, 1, 0, None, None), Policy.STRICT)
 
 
-def _case(builder: SnapshotBuilder, data: st.DataObject) -> tuple[Case, bool]:
-    """Return pods on one node, and whether amounts say that they are too many."""
-    comes = {pod.uid: "n" for pod in builder.message.pods if data.draw(st.booleans())}
-    plan = plan_to(builder.message, comes)
-    case = Case(builder.message, plan, pb.POLICY_STRICT)
-    amounts = Amounts(case)
-    left = amounts.offered("n")
-    for uid in comes:
-        left.subtract(amounts.taken(uid))
-    return case, min(left.values(), default=0) < 0
+def refusals(
+    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy = pb.POLICY_STRICT
+) -> list[str]:
+    found = verify_certificates(snapshot, plan, policy).violations
+    return [str(violation) for violation in found]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(builder=classes(apart=False), data=st.data())
-def test_ports_overflow_exactly_where_they_clash(
-    builder: SnapshotBuilder, data: st.DataObject
-) -> None:
-    """Too strict an amount certifies what is false, too lax a one refuses truth."""
-    case, overflows = _case(builder, data)
-
-    assert overflows == any(check_ports(case))
+RuleChange = Callable[[pb.DualBound], object]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(builder=classes(apart=True), data=st.data())
-def test_who_keeps_apart_overflows_a_node_together(
-    builder: SnapshotBuilder, data: st.DataObject
-) -> None:
-    """Only of two groups that may each be large, but never meet, is nothing said."""
-    case, overflows = _case(builder, data)
-
-    met = any(check_anti_affinity(case))
-
-    assert met or not overflows
-    assert overflows or not met or _one_sided(builder.message)
-
-
-def _one_sided(snapshot: pb.Snapshot) -> bool:
-    """Tell whether a class of two keeps away from another one only."""
-    number = [pod.class_id for pod in snapshot.pods].count
-    return any(
-        number(one.id) > 1 and "" != other != one.id and number(other) > 1
-        for one in snapshot.pod_classes
-        for term in one.required_pod_anti_affinity
-        for other in [term.label_selector.match_labels.get("class", "")]
+def _require(priority: int, phase: pb.Phase, price: int) -> RuleChange:
+    return lambda dual: dual.requirements.add(
+        priority=priority, phase=phase, price=price
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda dual: setattr(dual.pods[0], "pod", -1), "is negative"),
+        (lambda dual: setattr(dual.pods[0], "run", -1), "is negative"),
+        (_require(1, pb.PHASE_PLACE, -1), "is negative"),
+        (_require(0, pb.PHASE_PLACE, 1), "not settled before"),
+        (_require(0, pb.PHASE_DISRUPT, 1), "not settled before"),
+        (_require(-1, pb.PHASE_PLACE, 1), "there is no tier -1"),
+        (lambda dual: setattr(dual, "scale", 0), "scale is not positive"),
+        (lambda dual: dual.pods[0].pod_uids.append("nobody"), "unknown pod"),
+        (lambda dual: dual.pods.add(pod_uids=["wait"]), "priced 2 times"),
+        (lambda dual: dual.pods.add(pod_uids=["fixed"]), "stays in any case"),
+        (lambda dual: dual.pods.add(pod_uids=["high"]), "stays in any case"),
+        (lambda dual: dual.pods.add(pod_uids=["late", "upper"]), "are not equal"),
+    ],
+)
+def test_prices_that_may_not_be_are_refused(change: RuleChange, said: str) -> None:
+    """Each of these would let prices prove what is not true."""
+    snapshot, plan = two_tiers()
+    assert refusals(snapshot, plan) == []
+
+    change(plan.tiers[-1].place.dual_bound)
+
+    assert said in "\n".join(refusals(snapshot, plan))
+
+
+def test_what_only_the_strict_policy_keeps_is_no_ground_under_the_papers() -> None:
+    """Under the paper's policy a plan may trade running pods of one priority."""
+    snapshot, plan = two_tiers()
+
+    _require(0, pb.PHASE_KEEP, 1)(plan.tiers[-1].place.dual_bound)
+
+    assert "strict policy only" in refusals(snapshot, plan, pb.POLICY_PAPER)[-1]
+
+
+def test_whom_a_budget_holds_stays_where_they_are() -> None:
+    """No plan may disrupt them, so that nothing need be said of their prices."""
+    builder = SnapshotBuilder()
+    builder.node("n1", cpu_milli=3).pod("run", cpu_milli=3, node="n1")
+    builder.pod("wait", cpu_milli=1).pod("late", cpu_milli=1)
+    budgets = builder.message.disruption_budgets
+    budgets.add(namespace="default", name="all", selector=pb.LabelSelector())
+    reduced = reduced_snapshot(builder.message)
+    plan = reduced.plan((None, None), Policy.STRICT)
+    prices = plan.tiers[0].place.dual_bound.pods
+    priced = [uid for one in prices for uid in one.pod_uids]
+    assert (plan.tiers[0].upper_bound, "run" in priced) == (1, False)
+
+    assert refusals(reduced.message, plan) == []
+
+    del reduced.message.disruption_budgets[:]
+    assert "its prices prove" in refusals(reduced.message, plan)[0]
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)
