@@ -81,18 +81,6 @@ def test_nothing_pending_is_certified_without_solving(
     assert answer.plan.optimal
 
 
-def test_the_plan_is_empty_when_phase_2_timed_out_and_nothing_was_gained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Running pods must not be moved for nothing."""
-    without(monkeypatch, "disrupt")
-    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
-    builder.pod("a", cpu_milli=3, node="n1").pod("b", cpu_milli=3, node="n2")
-
-    answer = answer_to(builder.pod("c", cpu_milli=2).message)
-
-    assert answer.solution.empty
-    assert answer.plan.optimal
 
 
 def test_no_time_at_all_keeps_the_current_placement() -> None:

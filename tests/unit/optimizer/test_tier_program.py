@@ -59,22 +59,6 @@ def _home(packing: Packing) -> np.ndarray:
     return np.array([-1 if one.home is None else one.home for one in items_of(packing)])
 
 
-def test_steps_down_the_slope_bring_patterns_before_the_first_program_is_solved(
-    packing: Packing,
-) -> None:
-    """Else a program over many unlike nodes needs twice the rounds."""
-    question = _question(packing, Phase.PLACE)
-    program = TierProgram(question)
-    program.run_until(1.0, lambda: 0.0)
-    program.prepare()
-    first = program.bound
-
-    while program.descending:
-        program.prepare()
-
-    assert first is not None
-    assert program.bound is not None
-    assert program.bound < first
 
 
 def test_what_one_phase_found_is_known_to_the_next(packing: Packing) -> None:
@@ -128,15 +112,6 @@ def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(
     assert first.bound.value == 4
 
 
-def test_without_time_nothing_is_proved_and_nothing_is_lost(packing: Packing) -> None:
-    """Slices are short in the beginning: a step that had no time is made later."""
-    question = _question(packing, Phase.PLACE)
-    search = DualSearch(question, _home(packing), lambda: 5.0)
-
-    assert search.run(4.0) is None
-    assert not search.finished
-
-    assert search.run(6.0, rounds=400) is not None
 
 
 def _ready(packing: Packing) -> TierProgram:
