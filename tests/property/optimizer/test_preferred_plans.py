@@ -7,7 +7,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from brute_force import Where, outcome, value_of
+from brute_force import Where, outcome
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import budget_of, decoded, finished_answer_to
 
@@ -21,6 +21,7 @@ from stowage_optimizer.verify import verify_plan
 from tests.differential.related_pods import crowded_pods
 
 APPS = ["a", "b"]
+SEEDS = 20
 ASKED = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
 
 
@@ -141,55 +142,33 @@ def redirected(plan: pb.Plan, where: Where) -> pb.Plan:
 
 
 @pytest.mark.parametrize("demanding", [False, True])
-@pytest.mark.parametrize("first", range(0, 30, 10))
-def test_no_pod_that_goes_elsewhere_would_be_better_for_all(
-    first: int, demanding: bool
+def test_no_pod_would_be_better_elsewhere_and_the_plan_is_worth_as_much_without(
+    demanding: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor two that change places; the checker says which of these plans are good."""
-    for seed in range(first, first + 10):
-        snapshot = pods_with_preferences(seed, demanding=demanding)
+    """Same pods placed, moved and evicted, and the same claims; only nodes differ.
 
-        plan = finished_answer_to(snapshot, ASKED).plan
-
-        assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
-        mine = preference_value(snapshot, outcome(snapshot, plan))
-        for where in neighbours(snapshot, plan):
-            if preference_value(snapshot, where) > mine:
-                other = redirected(plan, where)
-                assert verify_plan(snapshot, other, pb.POLICY_STRICT) != []
-
-
-def _placed(plan: pb.Plan) -> set[str]:
-    return {one.pod_uid for one in plan.placements}
-
-
-def _moved(plan: pb.Plan) -> set[str]:
-    return {one.pod_uid for one in plan.moves}
-
-
-def test_preferences_change_nothing_that_a_plan_is_worth(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Same pods placed, moved and evicted, and the same claims; only nodes differ."""
+    The checker says which plans that send one pod elsewhere, or two to each other's
+    nodes, are good.
+    """
     gained = 0
-    for seed in range(30):
-        snapshot = pods_with_preferences(seed, demanding=bool(seed % 2))
+    for seed in range(SEEDS):
+        snapshot = pods_with_preferences(seed, demanding=demanding)
         plan = finished_answer_to(snapshot, ASKED).plan
         with monkeypatch.context() as patched:
             patched.setattr(pipeline, "has_preferences", lambda _snapshot: False)
-            found = finished_answer_to(snapshot, ASKED).plan
+            without = finished_answer_to(snapshot, ASKED).plan
 
-        assert _placed(plan) == _placed(found)
-        assert _moved(plan) == _moved(found)
-        assert (plan.evictions, plan.tiers) == (found.evictions, found.tiers)
-        where, before = outcome(snapshot, plan), outcome(snapshot, found)
-        assert value_of(snapshot, where, pb.POLICY_STRICT) == value_of(
-            snapshot, before, pb.POLICY_STRICT
-        )
-        gain = preference_value(snapshot, where) - preference_value(snapshot, before)
-        assert gain >= 0
-        gained += gain > 0
-    assert gained > 5
+        assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
+        where, before = outcome(snapshot, plan), outcome(snapshot, without)
+        mine = preference_value(snapshot, where)
+        for other in neighbours(snapshot, plan):
+            if preference_value(snapshot, other) > mine:
+                changed = redirected(plan, other)
+                assert verify_plan(snapshot, changed, pb.POLICY_STRICT) != []
+        assert redirected(plan, before) == without
+        assert mine >= preference_value(snapshot, before)
+        gained += mine > preference_value(snapshot, before)
+    assert gained > SEEDS // 6
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,17 @@ def test_a_relation_that_is_broken_already_gets_no_worse_and_stops_nobody_else(
             assert len(placed(plan)) == (2 if demand == "spread" else len(nodes))
 
 
+def test_where_there_is_no_time_for_them_pods_with_demands_wait() -> None:
+    """The answer is there within the limit, whatever it leaves undone."""
+    builder = cluster(2, 2, 2, demand="spread").pod("w0", of="web")
+    asked = pb.SolveOptions(strategy="first-fit-decreasing", time_limit_s=1e-6)
+
+    answer = finished_answer_to(builder.message, asked)
+
+    assert answer.solution.empty
+    assert [one.reason for one in answer.refusals] == ["topology-spread"]
+
+
 def _unheard(_solution: Solution) -> None:
     """Take no notice."""
 
