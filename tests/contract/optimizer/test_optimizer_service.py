@@ -187,6 +187,31 @@ def test_a_killed_child_leaves_its_plan(channel: grpc.Channel, solve: Solve) -> 
     assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
 
 
+@pytest.mark.parametrize("fork_server", [False, True])
+def test_whatever_is_killed_while_nobody_calls_is_replaced(
+    solve: Solve, fork_server: bool
+) -> None:
+    """The kernel's memory killer may take it; the service heals itself.
+
+    Every call gets a child of its own: nothing of one solve reaches the next.
+    """
+    solve(request())
+    spare = await_one_ready()
+    killed = spare.parent() if fork_server else spare
+    assert killed is not None
+
+    killed.kill()
+    wait_until(
+        "whatever was killed to be gone",
+        lambda: {status(one) for one in (killed, spare)},
+        lambda found: found <= {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD},
+        timeout_s=HANG_S,
+    )
+
+    assert solve(request())[-1].end_reason == pb.END_REASON_OPTIMAL
+    assert await_one_ready().pid != spare.pid
+
+
 def test_a_plan_that_fails_checks_never_leaves(solve: Solve, service: Service) -> None:
     """Wrong answers of the solver must not reach a cluster (R12)."""
     failures = counted(service, "verify_failures_total")

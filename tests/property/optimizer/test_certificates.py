@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
+from brute_force import plan_to
 from certified_plans import ReducedSnapshot, reduced_snapshot
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,13 @@ from snapshot_builder import SnapshotBuilder
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
+from stowage_optimizer.verify.anti_affinity import check_anti_affinity
+from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
+from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 from stowage_optimizer.verify.certificate.pods import claims
+from stowage_optimizer.verify.places import check_ports
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
@@ -219,6 +224,67 @@ def _alter(dual: pb.DualBound, data: st.DataObject) -> None:
             one.run += change
         else:
             one.pod += change
+
+
+@st.composite
+def classes(draw: st.DrawFn, *, apart: bool) -> SnapshotBuilder:
+    """Up to 3 classes of up to 2 waiting pods, on a node with or without its name."""
+    builder = SnapshotBuilder()
+    builder.node("n", labels=draw(st.sampled_from([{}, {"host": "n"}])))
+    names = [f"c{index}" for index in range(draw(st.integers(1, 3)))]
+    for name in names:
+        one = builder.pod_class(name)
+        one.labels["class"] = name
+        for _ in range(draw(st.integers(0, 2))):
+            if apart:
+                _keep_apart(one, draw(st.sampled_from(["", *names])))
+            else:
+                _listen(one, draw)
+        for index in range(draw(st.integers(1, 2))):
+            builder.pod(f"{name}-{index}", of=name)
+    return builder
+
+
+def _case(builder: SnapshotBuilder, data: st.DataObject) -> tuple[Case, bool]:
+    """Return pods on one node, and whether amounts say that they are too many."""
+    comes = {pod.uid: "n" for pod in builder.message.pods if data.draw(st.booleans())}
+    plan = plan_to(builder.message, comes)
+    case = Case(builder.message, plan, pb.POLICY_STRICT)
+    amounts = Amounts(case)
+    left = amounts.offered("n")
+    for uid in comes:
+        left.subtract(amounts.taken(uid))
+    return case, min(left.values(), default=0) < 0
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_who_clashes_or_keeps_apart_overflows_a_node_together(
+    apart: bool, data: st.DataObject
+) -> None:
+    """Too strict an amount certifies what is false, too lax a one refuses truth.
+
+    Only of two groups that may each be large, but never meet, is nothing said.
+    """
+    builder = data.draw(classes(apart=apart))
+    case, overflows = _case(builder, data)
+
+    met = any(check_ports(case)) or any(check_anti_affinity(case))
+
+    assert met or not overflows
+    assert overflows or not met or _one_sided(builder.message)
+
+
+def _one_sided(snapshot: pb.Snapshot) -> bool:
+    """Tell whether a class of two keeps away from another one only."""
+    number = [pod.class_id for pod in snapshot.pods].count
+    return any(
+        number(one.id) > 1 and "" != other != one.id and number(other) > 1
+        for one in snapshot.pod_classes
+        for term in one.required_pod_anti_affinity
+        for other in [term.label_selector.match_labels.get("class", "")]
+    )
 
 
 def two_tiers() -> tuple[pb.Snapshot, pb.Plan]:

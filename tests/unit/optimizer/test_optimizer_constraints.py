@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from packing_oracle import items_of
-from snapshot_builder import GB, SnapshotBuilder, figure_1
+from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import answer_to, decoded, empty, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
@@ -17,6 +17,8 @@ from stowage_optimizer.model.snapshot import Refusal
 from stowage_optimizer.verify import verify_plan
 
 EVERY_POD = pb.LabelSelector()
+OF_EVERY_NODE = 4
+"""Dimensions of every packing: CPU, memory, storage and pods."""
 GPU = {"example.com/gpu": 1}
 
 
@@ -99,34 +101,6 @@ def test_a_running_pod_may_stay_where_it_could_no_longer_come() -> None:
     assert plan.optimal
 
 
-def test_units_are_the_largest_exact_ones() -> None:
-    """Coefficients of 10^9 slow the solver down and mean nothing."""
-    builder = SnapshotBuilder().node("n", memory_bytes=7 * GB + 1)
-    builder.pod("a", memory_bytes=2 * GB).pod("b", memory_bytes=3 * GB)
-
-    packing = packing_of(builder.message)
-
-    memory = 1
-    assert [item.demand[memory] for item in items_of(packing)] == [2, 3]
-    assert packing.room[0][memory] == 7
-
-
-def dimensions(builder: SnapshotBuilder) -> int:
-    """Return how many dimensions there are besides the four of every node."""
-    return len(packing_of(builder.message).room[0]) - 4
-
-
-def test_ports_that_the_same_pods_take_are_one_dimension() -> None:
-    """Every dimension costs every strategy time."""
-    builder = SnapshotBuilder().node("n")
-    web = builder.pod_class("web")
-    for port in (80, 443):
-        web.host_ports.add(port=port)
-
-    assert dimensions(builder.pod("p", of="web")) == 0
-    assert dimensions(builder.pod("q", of="web")) == 1
-
-
 def test_two_pods_that_have_the_same_port_already_may_stay() -> None:
     """Bound by hand, past the filters: no reason to give up the whole snapshot."""
     builder = SnapshotBuilder().node("n")
@@ -152,13 +126,19 @@ def hosts(*carriers: tuple[str, str]) -> SnapshotBuilder:
 
 
 def test_two_revisions_that_keep_apart_are_one_dimension() -> None:
-    """The template hash makes two classes of one Deployment that is rolled out."""
+    """The template hash makes two classes of one Deployment that is rolled out.
+
+    Every dimension costs every strategy time.
+    """
     builder = hosts(("old", "web"), ("new", "web"))
     for one in builder.message.pod_classes:
         one.labels["app"] = "web"
         builder.pod(f"{one.id}-1", of=one.id).pod(f"{one.id}-2", of=one.id)
 
-    assert dimensions(builder) == 1
+    assert (
+        len(packing_of(builder.message).room[0])
+        == len(("cpu", "memory", "storage", "pods")) + 1
+    )
     assert len(placed(builder)) == 2
 
 
@@ -227,17 +207,6 @@ def test_a_budget_counts_over_the_whole_plan_but_not_those_who_are_exempt(
         assert answer.plan.optimal
         assert name == "second" or allowed == 0 or not answer.refusals
         assert verify_plan(builder.message, answer.plan, asked.policy, asked) == []
-
-
-def test_of_equal_pods_those_go_that_are_exempt() -> None:
-    """Which replica leaves is no matter of taste then: the other is refused."""
-    builder = replicas(1, exempt="w1").pod("new", cpu_milli=1)
-    add_budget(builder, "budget", 0)
-
-    plan = finished_answer_to(builder.message, pb.SolveOptions()).plan
-
-    assert [one.pod_uid for one in plan.moves] == ["w1"]
-    assert plan.optimal
 
 
 ZONE = {"zone": "z"}
@@ -330,18 +299,6 @@ def test_whom_the_snapshot_or_a_spent_budget_holds_stays(
     add_budget(builder, "budget", allowed)
 
     assert answer_to(builder.message).solution.empty is stays
-
-
-def test_preferences_are_no_reason_to_refuse() -> None:
-    """ScheduleAnyway and PreferNoSchedule never forbid anything."""
-    snapshot = figure_1()
-    snapshot.pod_classes[2].topology_spread.add(
-        max_skew=1, topology_key="zone", when_unsatisfiable="ScheduleAnyway"
-    )
-    for node in snapshot.nodes:
-        node.taints.add(key="k", effect="PreferNoSchedule")
-
-    assert answer_to(snapshot).plan.placements
 
 
 def test_a_refusal_fits_into_an_answer_whatever_it_names() -> None:

@@ -206,32 +206,11 @@ def test_only_those_who_ask_for_most_are_left_out_of_the_sum() -> None:
     assert unsupported == {message.pod_classes[0].id}
 
 
-def test_those_who_ask_for_most_of_several_resources_are_left_out_once() -> None:
-    """Who is left out for one resource is not missed in the sum of another."""
-    builder = SnapshotBuilder().node("n")
-    for name in ("a", "b"):
-        builder.pod_class(name, cpu_milli=2**59, memory_bytes=2**59)
-        for index in range(3):
-            builder.pod(f"{name}{index}", of=name)
-
-    classes = decoded(builder.message)[0].classes.values()
-
-    assert sum(bool(found.unsupported) for found in classes) == 2
-
-
 @pytest.mark.parametrize("text", ["9" * 5000, "9223372036854775808", "1_0", "", "x"])
 def test_what_go_reads_as_no_number_is_none(text: str) -> None:
     """The longest label decides nothing, and crashes nothing."""
     assert parse_integer(text) is None
     assert parse_integer("-0" + "0" * 30 + "12") == -12
-
-
-def test_a_class_without_pods_is_fine() -> None:
-    """The scheduler need not sort them out."""
-    builder = SnapshotBuilder().node("n")
-    builder.pod_class("unused")
-
-    assert decoded(builder.message)[1:] == ([], [])
 
 
 def options_of(message: pb.SolveOptions) -> tuple[SolveOptions, list[str]]:

@@ -22,15 +22,6 @@ from stowage_optimizer.strategies.portfolio import Portfolio
 from stowage_optimizer.strategies.thesis import SymmetryFormulation
 
 
-def test_every_strategy_of_the_issue_is_there() -> None:
-    """Users name them on the command line and in the chart."""
-    names = (
-        "paper cpsat-aggregated cpsat-items cpsat-items-symmetry milp z3 z3-symmetry "
-        "boreas first-fit-decreasing portfolio"
-    )
-    assert registry.shipped_strategies().keys() >= set(names.split())
-
-
 def test_z3_is_missing_where_its_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is an optional dependency: without it everything else must work."""
     monkeypatch.setattr(registry, "find_spec", lambda _name: None)
@@ -112,11 +103,6 @@ def test_heuristics_place_pods_in_an_order_that_leaves_room(
     plan = answer_to(builder.message, strategy=strategy).plan
 
     assert {one.pod_uid: one.node for one in plan.placements} == where
-
-
-def test_boreas_moves_nobody() -> None:
-    """It places pending pods next to running ones."""
-    assert answer_to(figure_1(), strategy="boreas").solution.empty
 
 
 def broken() -> None:

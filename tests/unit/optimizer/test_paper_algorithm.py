@@ -81,8 +81,6 @@ def test_nothing_pending_is_certified_without_solving(
     assert answer.plan.optimal
 
 
-
-
 def test_no_time_at_all_keeps_the_current_placement() -> None:
     """The current placement is always there to fall back on."""
     published: list[Solution] = []

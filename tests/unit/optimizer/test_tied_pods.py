@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from snapshot_builder import SnapshotBuilder
@@ -19,7 +18,6 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import EndReason, NodesInUse, Publish, Solution
 from stowage_optimizer.stages import pipeline
-from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.verify import verify_plan
 
 WEB = pb.LabelSelector(match_labels={"app": "web"})
@@ -132,20 +130,6 @@ def test_a_budget_that_no_plan_can_keep_to_is_why_a_pod_waits_and_that_is_proved
 
     assert limits(plan) == (2, 2, True)
     assert plan.tiers[0].place.method == pb.PROOF_METHOD_CP_SAT
-
-
-def test_pods_of_lower_priority_count_too_where_a_budget_holds_them() -> None:
-    """Both would have to go for the large pod, and only one may."""
-    builder = cluster(4, 0, demand="none")
-    builder.pod("w0", of="web", node="a").pod("w1", of="web", node="a")
-    builder.pod("urgent", cpu_milli=2, priority=9).pod("wide", cpu_milli=4, priority=9)
-    budget_over_web(builder, 1)
-
-    plan = answer_to(builder, "lexicographic").plan
-
-    assert placed(plan) == {"urgent": "a"}
-    assert len(plan.evictions) == 1
-    assert plan.optimal
 
 
 def test_a_budget_is_kept_to_where_nodes_are_emptied() -> None:
@@ -291,34 +275,6 @@ def _unheard(_solution: Solution) -> None:
     """Take no notice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chatty:
-    """Has plans on the way to its last one, if ``talks``: equal ones, elsewhere."""
-
-    talks: bool
-
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        found = FirstFitDecreasing().solve(packing, budget, _unheard)
-        for node in ("c", "b") if self.talks else ():
-            elsewhere = packing.node_names.index(node)
-            publish(replace(found, assignment=(elsewhere,) * len(packing.current)))
-        return found
-
-
-def test_what_is_heard_on_the_way_changes_no_answer_where_steps_are_counted() -> None:
-    """A strategy with threads of its own tells of more or fewer plans each time."""
-    builder = cluster(4, 4, 4, demand="apart").pod("w0", of="web")
-    packings = pipeline.Packings(decoded(builder.message))
-    budget = budget_of(SolveOptions(deterministic=True, workers=1))
-
-    silent, talkative = (
-        placed(encode_plan(pipeline.solve(Chatty(talks), packings, budget, _unheard)))
-        for talks in (False, True)
-    )
-
-    assert talkative == silent != {}
-
-
 @dataclass(frozen=True)
 class FindsNothing:
     """A strategy that has run out of time."""
@@ -369,28 +325,6 @@ def test_in_a_hurry_pods_with_demands_stay_and_nothing_is_called_proved(
 
     assert limits(answer.plan) == (3, 4, False)
     assert not any(one.optimal for one in seen)
-
-
-def test_repairs_that_would_take_too_long_are_not_begun(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A longer limit must not choose the stage that cannot keep its promise."""
-    packings = pipeline.Packings(decoded(in_the_way().message))
-    budget = budget_of(SolveOptions(time_limit_s=60.0))
-    assert not packings.hurried(budget)
-
-    monkeypatch.setattr(pipeline, "repairing_s", lambda _packing: 30.0)
-
-    assert packings.hurried(budget)
-
-
-def test_the_curve_says_what_fits_without_a_move() -> None:
-    """Who pays for moves wants to know what they buy."""
-    snapshot = in_the_way().pod("tiny").message
-
-    plan = finished_answer_to(snapshot, pb.SolveOptions()).plan
-
-    assert [(one.moves, one.placed) for one in plan.gain_by_moves] == [(0, 4), (1, 5)]
 
 
 def shop(nodes: int, *, near: bool = True) -> SnapshotBuilder:
@@ -447,32 +381,3 @@ def test_as_few_nodes_are_used_as_relations_allow_or_the_batch_stays_pending_who
 ) -> None:
     """Empty ones are for others; two nodes cannot keep three frontends apart."""
     assert len(set(placed_by_boreas(shop(nodes)).values())) == used
-
-
-@pytest.mark.parametrize(("skew", "pods"), [(1, 4), (2, 6)])
-def test_spread_is_kept_by_whole_batches(skew: int, pods: int) -> None:
-    """The operator that the paper names as left for later."""
-    builder = cluster(3, 3, 3, demand="spread", web=1)
-    builder.message.pod_classes[0].topology_spread[0].max_skew = skew
-    for number in range(pods):
-        builder.pod(f"web-{number}", of="web")
-
-    where = placed_by_boreas(builder)
-
-    counts = Counter("y" if node == "c" else "x" for node in where.values())
-    assert counts.total() == pods
-    assert abs(counts["x"] - counts["y"]) <= skew
-
-
-def test_those_who_run_count_for_relations() -> None:
-    """A backend goes to the frontend that is there, though another node is empty."""
-    builder = SnapshotBuilder()
-    for name in ("empty", "taken"):
-        builder.node(name, cpu_milli=900, labels={"host": name})
-    builder.pod_class("frontend", cpu_milli=300).labels["app"] = "frontend"
-    backend = builder.pod_class("backend", cpu_milli=300)
-    _term(backend.required_pod_affinity.add(), "frontend")
-    builder.pod("frontend-0", of="frontend", node="taken")
-    builder.pod("backend-0", of="backend")
-
-    assert placed_by_boreas(builder) == {"backend-0": "taken"}

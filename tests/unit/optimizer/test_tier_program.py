@@ -59,8 +59,6 @@ def _home(packing: Packing) -> np.ndarray:
     return np.array([-1 if one.home is None else one.home for one in items_of(packing)])
 
 
-
-
 def test_what_one_phase_found_is_known_to_the_next(packing: Packing) -> None:
     """The patterns are the same; only what they are worth changes."""
     program = TierProgram(_question(packing, Phase.PLACE))
@@ -110,8 +108,6 @@ def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(
 
     assert first is not None
     assert first.bound.value == 4
-
-
 
 
 def _ready(packing: Packing) -> TierProgram:
