@@ -23,7 +23,7 @@ from packing_oracle import (
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch
-from stowage_optimizer.bounds.enumeration import Enumeration, recombine
+from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
@@ -46,7 +46,6 @@ MANY = settings(
 )
 BRIEF = settings(MANY, max_examples=100)
 every_policy = pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
-PRICED = pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 
 
 def _nowhere(packing: Packing) -> Ints:
@@ -195,24 +194,6 @@ def test_enumeration_from_any_aim_ends_at_the_true_best_or_above(
                     asked.answered_by(packing, found.nodes, policy)
                 break
             aim = found.bound.value
-
-
-@PRICED
-@BRIEF
-@given(packing=packings().filter(lambda one: not overcommitted(one)), data=st.data())
-def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
-    phase: Phase, packing: Packing, data: st.DataObject
-) -> None:
-    """An infeasible assignment would be thrown away, and the time with it."""
-    for asked in _asked(packing, data, phases=(phase,)):
-        start = _nowhere(packing)
-        search = DualSearch(asked.question, start, lambda: 0.0)
-        search.run(LONG_S)
-
-        nodes = recombine(search, start, asked.best, clock=lambda: 0.0, deadline=LONG_S)
-
-        if nodes is not None:
-            asked.answered_by(packing, nodes, Policy.STRICT)
 
 
 def _waiting(room: tuple[int, int], nodes: int, sizes: Sizes) -> Packing:

@@ -9,14 +9,10 @@ from random import Random
 import pytest
 from brute_force import Where, outcome
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import budget_of, decoded, finished_answer_to
+from solving_in_process import finished_answer_to
 
-from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.options import SolveOptions
-from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.stages import pipeline
-from stowage_optimizer.stages.preferring import Prefer
 from stowage_optimizer.verify import verify_plan
 from tests.differential.related_pods import crowded_pods
 
@@ -198,20 +194,3 @@ def test_a_pod_goes_where_it_would_rather_be(
 
     assert not plan.moves
     assert {one.pod_uid: one.node for one in plan.placements} == placed
-
-
-def test_no_pod_is_left_evicted_for_a_preference() -> None:
-    """Making room on the preferred node would be another plan."""
-    builder = SnapshotBuilder()
-    builder.node("a", cpu_milli=2, labels={"disk": "hdd"}).node("b", cpu_milli=2)
-    builder.pod_class("low", cpu_milli=2).node_selector["disk"] = "hdd"
-    one = builder.pod_class("high", cpu_milli=2, priority=1)
-    term = one.preferred_node_affinity.add(weight=1)
-    term.term.match_expressions.add(key="disk", operator="DoesNotExist")
-    builder.pod("low", of="low", node="a").pod("high", of="high")
-    packing = reduce_snapshot(decoded(builder.message), relations=True)
-    solution = Solution(packing, (None, 0))
-
-    stage, budget = Prefer(packing), budget_of(SolveOptions())
-
-    assert stage.improve(solution, budget, lambda _found: None) == solution

@@ -16,7 +16,6 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.solution import EndReason, NodesInUse, Solution
-from stowage_optimizer.stages.consolidate import fleet as fleet_of_kinds
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.verify import verify_plan
 
@@ -165,21 +164,6 @@ def test_a_node_that_cannot_be_read_costs_what_the_checker_counts(micros: int) -
     assert _answer(snapshot).plan.nodes_in_use.price_after_micros == 3
 
 
-def test_where_nodes_are_of_too_many_kinds_alike_ones_are_one(
-    fleet: pb.Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Limits take them for the roomiest of them, and plans for the tightest."""
-    for number, node in enumerate(fleet.nodes):
-        node.allocatable.cpu_milli += number % 4
-    exactly = finished_answer_to(fleet, _asked()).plan.nodes_in_use
-    monkeypatch.setattr(fleet_of_kinds, "MANY_CELLS", 5 * len(DEMANDS))
-
-    found = _answer(fleet, _asked()).plan.nodes_in_use
-
-    assert found.lower_bound <= exactly.lower_bound
-    assert exactly.after <= found.after < 1.1 * exactly.after
-
-
 def test_nearly_all_of_the_price_is_saved_that_can_be() -> None:
     """And more than by having as few nodes as possible, whatever these cost."""
     fleet = _spread(nodes=81, pods=300, unlike=KINDS)
@@ -222,16 +206,6 @@ def test_where_work_is_counted_time_does_not_matter(fleet: pb.Snapshot) -> None:
     assert (one.assignment, one.nodes_in_use) == (other.assignment, other.nodes_in_use)
     assert one.nodes_in_use is not None
     assert one.nodes_in_use.after < EMPTYING_LEAVES
-
-
-def test_pods_stay_of_which_only_some_may_move(fleet: pb.Snapshot) -> None:
-    """The others are packed around them."""
-    for one in fleet.pod_classes[1:]:
-        one.owner.uid = ""
-
-    plan = _answer(fleet, _asked(max_disruptions_per_owner=2)).plan
-
-    assert plan.nodes_in_use.after < EMPTYING_LEAVES
 
 
 @pytest.mark.parametrize(("most", "short"), [(5, 0), (20, 1), (60, 2)])

@@ -46,38 +46,6 @@ def two_moves() -> pb.Snapshot:
     return builder.message
 
 
-@pytest.mark.parametrize(
-    ("limits", "moves"),
-    [
-        ({"max_moves": 0}, 0),
-        ({"max_moves": 1}, 1),
-        ({"max_moves": 2}, 2),
-        ({"max_disruptions_per_owner": 1}, 1),
-        ({}, 2),
-    ],
-)
-def test_a_limit_leaves_the_part_of_the_plan_that_it_pays_for(
-    limits: dict[str, float], moves: int
-) -> None:
-    """Half the moves place half of the pods; a limit that does not bind proves as much.
-
-    Unset means no limit, zero means none at all. Both pairs' pods are of one owner.
-    """
-    plan = plan_for(two_moves(), **limits)
-
-    assert (len(plan.placements), len(plan.moves)) == (moves, moves)
-    assert plan.optimal is (moves == 2)
-
-
-def test_nobody_is_evicted_where_no_eviction_is_allowed() -> None:
-    """The pod of high priority waits then."""
-    builder = SnapshotBuilder().node("n", cpu_milli=4)
-    builder.pod("low", cpu_milli=4, node="n").pod("high", cpu_milli=4, priority=1)
-
-    assert len(plan_for(builder.message).evictions) == 1
-    assert empty(plan_for(builder.message, max_evictions=0))
-
-
 def test_moves_that_gain_too_little_are_not_made() -> None:
     """One pod for two moves is less than one for each."""
     builder = SnapshotBuilder()
@@ -88,20 +56,6 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
     assert len(plan_for(builder.message).moves) == 1
     assert empty(plan_for(builder.message, min_gain_per_move=1.5))
-
-
-def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:
-    """The whole plan fills the node that ``low`` could go to; its part does not."""
-    builder = SnapshotBuilder()
-    builder.node("n1", cpu_milli=2).node("n2", cpu_milli=4).node("n3", cpu_milli=2)
-    builder.pod("low", cpu_milli=2, node="n1")
-    builder.pod("mover", cpu_milli=2, priority=1, node="n2")
-    builder.pod("small", cpu_milli=2, priority=1).pod("big", cpu_milli=4, priority=1)
-    for name, node in (("low", "n3"), ("small", "n2"), ("small", "n3")):
-        builder.message.forbidden_pairs.add(class_id=f"class-{name}", node=node)
-
-    assert len(plan_for(builder.message).evictions) == 1
-    assert not plan_for(builder.message, max_moves=0).evictions
 
 
 def test_the_curve_tells_what_each_move_gains() -> None:

@@ -7,14 +7,13 @@ from collections.abc import Callable
 import pytest
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
-from solving_in_process import answer_to, decoded, empty, finished_answer_to
+from solving_in_process import answer_to, decoded, empty
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import LONGEST_DETAIL, encode_refusals
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Refusal
-from stowage_optimizer.verify import verify_plan
 
 EVERY_POD = pb.LabelSelector()
 OF_EVERY_NODE = 4
@@ -101,6 +100,32 @@ def test_a_running_pod_may_stay_where_it_could_no_longer_come() -> None:
     assert plan.optimal
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        (pb.HostPort(port=80), pb.HostPort(port=80, protocol="TCP"), False),
+        (pb.HostPort(port=80), pb.HostPort(port=80, host_ip="10.0.0.1"), False),
+        (pb.HostPort(port=80), pb.HostPort(port=81), True),
+        (pb.HostPort(port=80), pb.HostPort(port=80, protocol="UDP"), True),
+        (
+            pb.HostPort(port=80, host_ip="10.0.0.2"),
+            pb.HostPort(port=80, host_ip="10.0.0.1"),
+            True,
+        ),
+    ],
+)
+def test_ports_clash_by_number_protocol_and_address(
+    one: pb.HostPort, other: pb.HostPort, together: bool
+) -> None:
+    """TCP and every address, where nothing else is said."""
+    builder = SnapshotBuilder().node("n")
+    for name, port in (("a", one), ("b", other)):
+        builder.pod_class(name).host_ports.append(port)
+        builder.pod(name, of=name)
+
+    assert len(placed(builder)) == 1 + together
+
+
 def test_two_pods_that_have_the_same_port_already_may_stay() -> None:
     """Bound by hand, past the filters: no reason to give up the whole snapshot."""
     builder = SnapshotBuilder().node("n")
@@ -135,10 +160,7 @@ def test_two_revisions_that_keep_apart_are_one_dimension() -> None:
         one.labels["app"] = "web"
         builder.pod(f"{one.id}-1", of=one.id).pod(f"{one.id}-2", of=one.id)
 
-    assert (
-        len(packing_of(builder.message).room[0])
-        == len(("cpu", "memory", "storage", "pods")) + 1
-    )
+    assert len(packing_of(builder.message).room[0]) == OF_EVERY_NODE + 1
     assert len(placed(builder)) == 2
 
 
@@ -162,51 +184,6 @@ def add_budget(builder: SnapshotBuilder, name: str, allowed: int) -> None:
         selector=EVERY_POD,
         disruptions_allowed=allowed,
     )
-
-
-def replicas(free: int, *, exempt: str) -> SnapshotBuilder:
-    """Return three replicas on a full node, and another node with some room."""
-    builder = SnapshotBuilder().node("full", cpu_milli=3).node("free", cpu_milli=free)
-    builder.pod_class("web", cpu_milli=1)
-    for index in range(3):
-        builder.pod(f"w{index}", of="web", node="full")
-        pod = builder.message.pods[-1]
-        pod.exempt_from_budget, pod.age_s = f"w{index}" in exempt.split(), index
-    builder.message.forbidden_pairs.add(class_id="class-new", node="free")
-    return builder
-
-
-@pytest.mark.parametrize(
-    ("exempt", "allowed", "moves"),
-    [
-        ("", 0, 0),
-        ("", 1, 0),
-        ("", 2, 0),
-        ("", 3, 3),
-        ("w0", 0, 0),
-        ("w0 w1 w2", 0, 3),
-        ("w1 w2", 0, 0),
-        ("w1 w2", 1, 3),
-        ("w2", 1, 0),
-    ],
-)
-def test_a_budget_counts_over_the_whole_plan_but_not_those_who_are_exempt(
-    exempt: str, allowed: int, moves: int
-) -> None:
-    """The executor could not go on halfway, where all three would have to move."""
-    builder = replicas(3, exempt=exempt).pod("new", cpu_milli=3)
-    builder.pod("fixed", node="free", movable=False)
-    # Two budgets keep every pod, and the Eviction API says so.
-    for name, expected in (("budget", moves), ("second", 0)):
-        add_budget(builder, name, allowed)
-        asked = pb.SolveOptions()
-
-        answer = finished_answer_to(builder.message, asked)
-
-        assert len(answer.plan.moves) == expected
-        assert answer.plan.optimal
-        assert name == "second" or allowed == 0 or not answer.refusals
-        assert verify_plan(builder.message, answer.plan, asked.policy, asked) == []
 
 
 ZONE = {"zone": "z"}

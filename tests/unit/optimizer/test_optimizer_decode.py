@@ -160,17 +160,6 @@ def test_an_object_that_cannot_be_read_is_told_and_spoils_nobody_elses_plan(
     assert len(snapshot.pods) == len(message.pods)
 
 
-def test_every_issue_is_reported_at_once() -> None:
-    """One round trip, not one for each issue."""
-    message = figure_1()
-    chosen = [*OF_THE_WHOLE[:3], *OF_ONE[:3]]
-
-    for spoil, _ in chosen:
-        spoil(message)
-
-    assert len(decoded(message)[1]) >= len(chosen)
-
-
 def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
     """Running pods there still take their room."""
     message = figure_1()

@@ -16,10 +16,8 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.programs.program import total
 from stowage_optimizer.strategies import registry
 from stowage_optimizer.strategies.portfolio import Portfolio
-from stowage_optimizer.strategies.thesis import SymmetryFormulation
 
 
 def test_z3_is_missing_where_its_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,29 +154,6 @@ def two_alike(*, home: str = "") -> pb.Snapshot:
     builder.pod_class("web", memory_bytes=2 * GB)
     builder.pod("first", of="web", node=home).pod("second", of="web")
     return builder.message
-
-
-@pytest.mark.parametrize(
-    ("home", "nodes", "met"),
-    [
-        ("", (2, 2), True),
-        ("", (None, 2), True),
-        ("", (None, 0), False),
-        ("a", (0, None), False),
-        ("a", (0, 1), False),
-    ],
-)
-def test_the_later_of_two_equal_nodes_has_the_more_memory_in_use(
-    home: str, nodes: tuple[int | None, ...], met: bool
-) -> None:
-    """A pod on the first node may not stay: its like would have to be on all behind."""
-    packing = reduce_snapshot(decoded(two_alike(home=home)))
-    formulation = SymmetryFormulation(packing, len(packing.tiers))
-    values = formulation.values(nodes)
-
-    rows = formulation.program.rows
-
-    assert all(total(row.terms, values) <= row.upper for row in rows) is met
 
 
 @pytest.mark.parametrize("strategy", ["cpsat-items-symmetry", "z3-symmetry"])

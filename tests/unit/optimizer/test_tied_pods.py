@@ -16,7 +16,7 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import EndReason, NodesInUse, Publish, Solution
+from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
 from stowage_optimizer.stages import pipeline
 from stowage_optimizer.verify import verify_plan
 
@@ -157,39 +157,6 @@ def test_that_pods_with_demands_stay_is_no_limit_on_nodes_in_use() -> None:
     assert answer.solution.nodes_in_use == NodesInUse(2, 1, 1, 1)
 
 
-@pytest.mark.parametrize("demand", ["spread", "apart"])
-def test_a_running_pod_moves_within_what_it_demands_and_within_limits(
-    demand: str,
-) -> None:
-    """Zone x has room for the large pod if the web pod there takes the other node."""
-    builder = cluster(4, 2, 2, demand=demand).pod("large", cpu_milli=4)
-    builder.pod("w0", of="web", node="a").pod("w1", of="web", node="c")
-
-    answer = answer_to(builder)
-
-    assert moved(answer.plan) == {"w0": "b"}
-    assert placed(answer.plan) == {"large": "a"}
-    assert answer.plan.optimal
-    assert answer.end_reason is EndReason.OPTIMAL
-    assert answer.refusals == ()
-    assert answer_to(builder, max_moves=0).solution.empty
-
-
-def test_others_make_room_where_a_pod_with_demands_must_be() -> None:
-    """The pod that it needs is in zone x, only zone y has room.
-
-    Without what it demands no move would be needed; that one is, is proved with it.
-    """
-    builder = cluster(2, 2, 2, demand="near").pod("w1", of="web")
-    builder.pod("w0", of="web", node="a").pod("plain", cpu_milli=2, node="b")
-
-    plan = answer_to(builder).plan
-
-    assert (moved(plan), placed(plan)) == ({"plain": "c"}, {"w1": "b"})
-    assert limits(plan) == (3, 3, True)
-    assert plan.tiers[0].disruption == plan.tiers[0].disruption_lower_bound == 2
-
-
 def test_what_demands_cost_is_proved_too() -> None:
     """Both zones have room, but pods that keep apart by zone can be only two."""
     builder = cluster(2, 2, 2, demand="apart")
@@ -226,40 +193,6 @@ def test_who_has_affinity_to_itself_starts_in_one_domain_only(
     assert limits(answer_to(builder, strategy).plan) == known
 
 
-@pytest.mark.parametrize(
-    ("demand", "other", "nodes"),
-    [
-        ("spread", "b", {"c"}),
-        ("apart", "b", {"c"}),
-        ("near", "b", set()),
-        ("apart by host", "a", {"b", "c"}),
-        ("port", "a", {"b", "c"}),
-    ],
-)
-def test_a_relation_that_is_broken_already_gets_no_worse_and_stops_nobody_else(
-    demand: str, other: str, nodes: set[str]
-) -> None:
-    """Who runs may stay, and more may come only where the scheduler would let them."""
-    for waiting in ("plain", "web"):
-        builder = cluster(4, 8, 8, demand=demand)
-        for term in builder.message.pod_classes[0].required_pod_affinity:
-            term.label_selector.match_labels["app"] = "gone"
-        builder.pod("w0", of="web", node="a").pod("w1", of="web", node=other)
-        if waiting == "plain":
-            builder.pod("plain", cpu_milli=8)
-        else:
-            builder.pod("w2", of="web").pod("w3", of="web")
-
-        plan = answer_to(builder).plan
-
-        assert not plan.moves
-        if waiting == "plain":
-            assert (set(placed(plan)), plan.optimal) == ({"plain"}, True)
-        else:
-            assert set(placed(plan).values()) == nodes
-            assert len(placed(plan)) == (2 if demand == "spread" else len(nodes))
-
-
 def test_where_there_is_no_time_for_them_pods_with_demands_wait() -> None:
     """The answer is there within the limit, whatever it leaves undone."""
     builder = cluster(2, 2, 2, demand="spread").pod("w0", of="web")
@@ -269,10 +202,6 @@ def test_where_there_is_no_time_for_them_pods_with_demands_wait() -> None:
 
     assert answer.solution.empty
     assert [one.reason for one in answer.refusals] == ["topology-spread"]
-
-
-def _unheard(_solution: Solution) -> None:
-    """Take no notice."""
 
 
 @dataclass(frozen=True)
