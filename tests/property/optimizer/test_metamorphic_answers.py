@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 from brute_force import Value, outcome, value_of
+from checked_indices import run_with_checked_indices
 from crowded_clusters import crowded_cluster
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
@@ -70,6 +71,24 @@ def test_what_is_claimed_with_prices_alone_holds_for_the_independent_checker(
     monkeypatch.setattr(MoveSearch, "run", lambda *_: None)
 
     assert sum(solved(CLUSTERS[cluster](seed), policy)[1] for seed in SEEDS)
+
+
+def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
+    """Compiled code reads and writes outside its tables without an error.
+
+    With few kinds of pods, with many, and where a search is cut off.
+    """
+    assert pytestconfig.cache is not None
+    run_with_checked_indices(
+        "import test_bounds_against_brute_force as bounds\n"
+        "import test_metamorphic_answers as answers\n"
+        "bounds.test_no_content_of_a_node_is_worth_more_than_its_limit()\n"
+        "answers.MoveSearch.run = lambda *_: None\n"
+        "for cluster in answers.CLUSTERS.values():\n"
+        "    answers.solved(cluster(0))\n",
+        __file__,
+        pytestconfig.cache,
+    )
 
 
 def in_other_units(snapshot: pb.Snapshot, _random: Random) -> None:

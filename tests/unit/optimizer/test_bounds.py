@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checked_indices import run_with_checked_indices
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
-from stowage_optimizer.bounds.listing import list_patterns
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
@@ -54,47 +52,6 @@ def test_amounts_beyond_what_doubles_hold_stay_safe() -> None:
     huge = 2**55 + 1
 
     assert _limit(_packing(room=3 * huge, nodes=2, demand=huge, items=9)) >= 6
-
-
-MANY, SOME, FEW = 24, 6, 1
-"""Kinds: so many that parts of them are sorted apart, so few that heavy ones are set
-aside where the search is cut off, and so few that none are."""
-
-
-def best_content(kinds: int, dimensions: int, seed: int, budget: int = 10**5) -> int:
-    """Find the best pattern of a random node, list all as good; return how many."""
-    random = np.random.default_rng(seed)
-    demand = random.integers(0, 5, (kinds, dimensions))
-    room = random.integers(0, 12, (1, dimensions))
-    stay, come = random.integers(0, 3, (2, 1, kinds), np.int32)
-    value, bonus = random.integers(-1, 5, kinds), np.ones(kinds, np.int64)
-    mixes, worth = mixes_of(demand, room), np.zeros(1, np.int64)
-    best, found = np.zeros((2, 50, kinds, 2), np.int32)
-
-    alike, mix_of = np.zeros(1, np.int32), np.full(1, -1, np.int64)
-    best_patterns(
-        demand, room, stay, come, value, bonus, mixes, alike, mix_of, 0, budget, worth,
-        best[:1],
-    )  # fmt: skip
-    return list_patterns(
-        demand, room[0], stay[0], come[0], value, bonus, mixes, int(worth[0]), 1,
-        10**5, found,
-    )  # fmt: skip
-
-
-def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes outside its tables without an error."""
-    assert pytestconfig.cache is not None
-    run_with_checked_indices(
-        "from test_bounds import FEW, MANY, SOME, best_content\n"
-        "for seed in range(4):\n"
-        "    for kinds in (FEW, MANY):\n"
-        "        best_content(kinds, 1 + seed, seed)\n"
-        "    for budget in (10, 100, 1000):\n"
-        "        best_content(SOME, 1 + seed, seed, budget)\n",
-        __file__,
-        pytestconfig.cache,
-    )
 
 
 ROOM = np.array([[4800, 3900, 800]])

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checked_indices import run_with_checked_indices
 
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.objective import value_of
@@ -121,18 +120,6 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
     mended = Mender(packing.problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
 
     assert mended.tolist() == [0, 1]
-
-
-def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes outside its arrays without an error."""
-    assert pytestconfig.cache is not None
-    run_with_checked_indices(
-        "from test_local_search import random_packing, searched\n"
-        "for seed in range(4):\n"
-        "    searched(random_packing(seed).problem, strict=seed % 2 == 0)\n",
-        __file__,
-        pytestconfig.cache,
-    )
 
 
 def test_compiled_code_goes_beside_its_source_where_that_is_writable(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.packing import Item, packing_of
 from stowage_optimizer.model.pods import Pods
@@ -13,7 +11,6 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution, TierResult
 from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.updates import progress_line, progress_of
 from stowage_testbed.base.wait import HANG_S
 
 
@@ -79,37 +76,3 @@ def test_a_plan_that_is_better_proved_is_told_as_progress_only() -> None:
     assert first.plan.tiers[0].upper_bound == 9
     assert not second.HasField("plan")
     assert (second.progress.priority, second.progress.upper_bound) == (7, 5)
-
-
-def an_update(*proved: bool) -> pb.SolveUpdate:
-    update = pb.SolveUpdate()
-    for index, optimal in enumerate(proved):
-        update.plan.tiers.add(
-            priority=9 - index, placed=10 + index, upper_bound=20, optimal=optimal
-        )
-    return update
-
-
-@pytest.mark.parametrize(
-    ("proved", "at_work"),
-    [((True, False, False), (8, 11)), ((True, True), (8, 11)), ((), None)],
-    ids=["the first that is not proved", "the last if all are", "none there are"],
-)
-def test_progress_is_of_the_tier_at_work(
-    proved: tuple[bool, ...], at_work: tuple[int, int] | None
-) -> None:
-    """Tiers above it are settled, those below wait for it; a refusal has none."""
-    progress = progress_of(an_update(*proved))
-
-    assert (progress and (progress.priority, progress.placed)) == at_work
-
-
-def test_what_the_solver_says_itself_goes_before_its_newest_plan() -> None:
-    """It knows of more than that."""
-    update = an_update(False)
-    update.progress.stage = "dual bound"
-
-    progress = progress_of(update)
-
-    assert progress is not None
-    assert progress_line(progress, 1.5).endswith(", dual bound")
