@@ -6,19 +6,23 @@ related must get related answers, and no proof of the one may deny the other.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from random import Random
 
 import pytest
 from brute_force import Value, outcome, value_of
-from checked_indices import run_with_checked_indices
 from crowded_clusters import crowded_cluster
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.search.cache import VARIABLE
 from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
@@ -76,19 +80,27 @@ def test_what_is_claimed_with_prices_alone_holds_for_the_independent_checker(
 def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
     """Compiled code reads and writes outside its tables without an error.
 
-    With few kinds of pods, with many, and where a search is cut off.
+    With few kinds of pods, with many, and where a search is cut off. Compiling takes
+    long, so that what was compiled with checks is kept until a source changes.
     """
     assert pytestconfig.cache is not None
-    run_with_checked_indices(
+    script = (
         "import test_bounds_against_brute_force as bounds\n"
         "import test_metamorphic_answers as answers\n"
         "bounds.test_no_content_of_a_node_is_worth_more_than_its_limit()\n"
+        "answers.solved(answers.crowded_cluster(0))\n"
         "answers.MoveSearch.run = lambda *_: None\n"
         "for cluster in answers.CLUSTERS.values():\n"
-        "    answers.solved(cluster(0))\n",
-        __file__,
-        pytestconfig.cache,
+        "    answers.solved(cluster(0))\n"
     )
+    environment = {
+        **os.environ,
+        "NUMBA_BOUNDSCHECK": "1",
+        VARIABLE: str(pytestconfig.cache.mkdir("checked-indices")),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+    }
+
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment)
 
 
 def in_other_units(snapshot: pb.Snapshot, _random: Random) -> None:

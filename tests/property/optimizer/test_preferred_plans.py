@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 from brute_force import Where, outcome
-from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -165,32 +164,3 @@ def test_no_pod_would_be_better_elsewhere_and_the_plan_is_worth_as_much_without(
         assert mine >= preference_value(snapshot, before)
         gained += mine > preference_value(snapshot, before)
     assert gained > SEEDS // 6
-
-
-@pytest.mark.parametrize(
-    ("of", "runs_on", "weight", "placed"),
-    [
-        pytest.param("plain", "", 1, {"other": "a", "picky": "b"}, id="where it likes"),
-        pytest.param("picky", "a", 100, {"picky": "b"}, id="nobody is moved for it"),
-    ],
-)
-def test_a_pod_goes_where_it_would_rather_be(
-    of: str, runs_on: str, weight: int, placed: dict[str, str]
-) -> None:
-    """A preference is no demand: the second pod takes what room is left.
-
-    Moves are counted before preferences are. Node ``b`` has the disk that the class
-    ``picky`` prefers; each takes two pods.
-    """
-    builder = SnapshotBuilder()
-    builder.node("a", cpu_milli=2).node("b", cpu_milli=2, labels={"disk": "ssd"})
-    builder.pod_class("plain", cpu_milli=2)
-    picky = builder.pod_class("picky", cpu_milli=1)
-    term = picky.preferred_node_affinity.add(weight=weight)
-    term.term.match_expressions.add(key="disk", operator="Exists")
-    builder.pod("other", of=of, node=runs_on).pod("picky", of="picky")
-
-    plan = finished_answer_to(builder.message, ASKED).plan
-
-    assert not plan.moves
-    assert {one.pod_uid: one.node for one in plan.placements} == placed

@@ -107,14 +107,6 @@ def consolidated(
     return finished_answer_to(builder.message, asked), builder
 
 
-def test_consolidation_empties_a_node() -> None:
-    """Two half-empty nodes make one full one."""
-    answer, _ = consolidated(("a", "n1", 2), ("b", "n2", 2))
-
-    assert len(answer.plan.moves) == 1
-    assert answer.message.startswith("1 nodes in use, 2 before: proved fewest")
-
-
 @pytest.mark.parametrize("reason", ["daemonset", "mirror", "static", "singleton"])
 def test_what_is_there_for_its_node_does_not_keep_it_in_use(reason: str) -> None:
     """It would go with the node; every other pod that may not move keeps it."""

@@ -16,11 +16,8 @@ from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, as_nodes, packing_of
 from stowage_optimizer.model.solution import EndReason, Solution
-from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
@@ -106,37 +103,3 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
     publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
 
     assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]
-
-
-@pytest.mark.parametrize(
-    ("presumed", "before", "after"),
-    [
-        # Who moves a pod to place one more above may place more below as well.
-        pytest.param(TierScore(1, 1, 0), 2, 3, id="void once a plan reaches less"),
-        pytest.param(ANYTHING, 2, 2, id="of every plan"),
-        # A proof may be of better plans than the one that there is when it is done.
-        pytest.param(TierScore(1, 2, -2), 3, 2, id="counts once a plan reaches it"),
-    ],
-)
-def test_a_limit_holds_as_long_as_the_plan_reaches_what_it_presumes(
-    presumed: TierScore, before: int, after: int
-) -> None:
-    """A pod runs where one that waits would fit, another waits too."""
-    packing = packing_of(
-        ("large", "small"),
-        ((4,), (2,)),
-        (
-            Item("runs", 1, (2,), (0, 1), 0),
-            Item("important", 1, (4,), (0,), None),
-            Item("waits", 0, (2,), (0, 1), None),
-        ),
-        (1, 0),
-    )
-    shared = SharedState(packing.problem, strict=True, bounds=trivial_bounds(packing))
-
-    proof = Proof(ProofMethod.DUAL_BOUND)
-    shared.limit(Limit(1, Phase.PLACE, (presumed, ANYTHING), 2, proof))
-    assert shared.bounds[1].placed == before
-
-    assert shared.offer(as_nodes((1, 0, None)), Mender(shared.problem, strict=True))
-    assert shared.bounds[1].placed == after

@@ -289,20 +289,12 @@ TOO_FULL = cluster({"full": 1, "free": 4}, a=(2, 0, "full"), b=(1, 0, ""))
             {"policy"}, set(), id="a gain above is no licence to trade below",
         ),
         pytest.param(
-            ROOMY, {"low": ""}, [tier(1, 1, 1), tier(0, 2, 1, 3)],
-            {"policy", "worth"}, {"worth"}, id="loses a pod",
-        ),
-        pytest.param(
             ROOMY, {"wait": "a", "high": "b"}, [tier(1, 1, 1, 2), tier(0, 2, 3, 2)],
             {"worth"}, {"worth"}, id="moves a higher pod for a lower one",
         ),
         pytest.param(
             TOO_FULL, {"b": "free"}, [tier(0, 1, 2)],
             set(), set(), id="who is on an overcommitted node may stay",
-        ),
-        pytest.param(
-            TOO_FULL, {"b": "full"}, [tier(0, 1, 2)],
-            {"capacity"}, {"capacity"}, id="who comes to an overcommitted node",
         ),
     ],
 )  # fmt: skip
