@@ -11,11 +11,10 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 NODES = 6
 PODS = 36
 SIZE = 3300
-GRID_SIZE = 3400
 
 
 def crowded_cluster(
-    seed: int, priorities: int, *, constrained: bool = False
+    seed: int, priorities: int = 2, nodes: int = NODES, *, constrained: bool = False
 ) -> pb.Snapshot:
     """Return a full cluster, filled in order of arrival, with some pods waiting.
 
@@ -23,18 +22,18 @@ def crowded_cluster(
     ----------
     seed
         Of everything that is drawn.
-    priorities
+    priorities, nodes
         How many there are.
     constrained
         Whether some pods want labelled nodes, listen on a port or keep apart.
     """
     random = Random(seed)  # noqa: S311 - the same instances each time
     builder = SnapshotBuilder()
-    room = {f"n{at}": [SIZE, SIZE] for at in range(NODES)}
+    room = {f"n{at}": [SIZE, SIZE] for at in range(nodes)}
     for at, name in enumerate(room):
         labels = {"host": name, "disk": "ssd" if at % 2 else "hdd"}
         builder.node(name, cpu_milli=SIZE, memory_bytes=SIZE, labels=labels)
-    for at in range(0, PODS, 2):
+    for at in range(0, nodes * PODS // NODES, 2):
         wanted = (random.randint(100, 1000), random.randint(100, 1000))
         one = builder.pod_class(
             f"c{at}",
@@ -55,31 +54,6 @@ def crowded_cluster(
             if one.host_ports or one.required_pod_anti_affinity:
                 homes = [name for name in homes if name != node]
             builder.pod(f"p{pod}", of=f"c{at}", node=node)
-    return builder.message
-
-
-def crowded(seed: int, nodes: int = NODES) -> pb.Snapshot:
-    """Return a cluster as in the paper's grid: two priorities, and pods that wait."""
-    draw = Random(seed)  # noqa: S311 - not for secrets
-    builder = SnapshotBuilder()
-    left = {f"n{index}": [GRID_SIZE, GRID_SIZE] for index in range(nodes)}
-    for name in left:
-        builder.node(name, cpu_milli=GRID_SIZE, memory_bytes=GRID_SIZE)
-    for index in range(nodes * PODS // NODES):
-        asked = [draw.randint(100, 1000), draw.randint(100, 1000)]
-        name = max(left, key=lambda node: min(left[node]))
-        home = (
-            name if all(a <= b for a, b in zip(asked, left[name], strict=True)) else ""
-        )
-        if home:
-            left[home] = [b - a for a, b in zip(asked, left[home], strict=True)]
-        builder.pod(
-            f"p{index}",
-            cpu_milli=asked[0],
-            memory_bytes=asked[1],
-            priority=draw.randint(0, 1),
-            node=home,
-        )
     return builder.message
 
 

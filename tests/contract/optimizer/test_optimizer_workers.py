@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
-import subprocess
 import threading
-from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import psutil
 import pytest
@@ -20,82 +14,8 @@ from stowage_optimizer.search.cache import BACKGROUND_PARTS, VARIABLE
 from stowage_optimizer.search.warmup import PARTS
 from stowage_optimizer.service.errors import WorkerStartError
 from stowage_optimizer.service.settings import WorkerSettings
-from stowage_optimizer.service.workers import ChildProcess, ForkServer, Workers
+from stowage_optimizer.service.workers import ChildProcess, Workers
 from stowage_testbed.base.wait import HANG_S, wait_until
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    workers = Workers(WorkerSettings())
-    workers.warm()
-    yield workers
-    workers.close()
-
-
-def wait_for_end(pid: int) -> None:
-    wait_until(
-        f"process {pid} to have ended",
-        lambda: (
-            psutil.Process(pid).status() if psutil.pid_exists(pid) else "no process"
-        ),
-        lambda status: status in (psutil.STATUS_ZOMBIE, "no process"),
-        timeout_s=HANG_S,
-    )
-
-
-@pytest.mark.parametrize("ready", [True, False])
-def test_a_spare_child_that_died_is_replaced(workers: Workers, *, ready: bool) -> None:
-    """The kernel's memory killer may take it, also before its first word."""
-    workers.take().close()
-    spare = workers.prepare()
-    assert spare is not None
-    if ready:
-        workers.warm()
-    spare.kill()
-    wait_for_end(spare.pid)
-
-    # Every call gets a child of its own: nothing of one solve reaches the next.
-    children = [workers.take(), workers.take()]
-
-    assert len({spare.pid, *(child.pid for child in children)}) == 3
-    for child in children:
-        child.close()
-
-
-def fork_server_of(workers: Workers) -> psutil.Process:
-    spare = workers.prepare()
-    assert spare is not None
-    parent = psutil.Process(spare.pid).parent()
-    assert parent is not None
-    return parent
-
-
-def test_a_fork_server_that_was_killed_is_replaced(workers: Workers) -> None:
-    """The service heals itself, without a restart of the pod."""
-    fork_server = fork_server_of(workers)
-    fork_server.kill()
-    wait_for_end(fork_server.pid)
-    child = workers.take()
-    assert psutil.pid_exists(child.pid)
-    child.close()
-
-
-def test_a_child_of_a_killed_fork_server_is_reported_at_once(workers: Workers) -> None:
-    """Its end must not wait for a start, or be asked of another fork server."""
-    child = workers.take()
-    first = psutil.Process(child.pid).parent()
-    assert first is not None
-    first.kill()
-    wait_for_end(first.pid)
-    workers.take().close()
-    second = fork_server_of(workers)
-
-    assert child.wait() == -signal.SIGKILL
-
-    child.close()
-    another = workers.take()
-    assert psutil.Process(another.pid).ppid() == second.pid
-    another.close()
 
 
 @pytest.mark.parametrize(
@@ -138,54 +58,6 @@ def test_a_start_without_compiled_code_gets_ready_and_later_ones_load_it(
 
     assert any("explore" in file for file in written[0])
     assert written[0] == written[1]
-
-
-class LateForkServer:
-    """A fork server that answers ``wait`` only once nobody waits for it any more."""
-
-    def __init__(self) -> None:
-        ours, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.child = subprocess.Popen(["sleep", "60"])
-        # The parent of the child is this process.
-        itself = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
-        process = cast("subprocess.Popen[bytes]", itself)
-        self.server = ForkServer(process, ours, reply_limit_s=0.2)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        late: list[bytes] = []
-        while packet := self._control.recv(1024):
-            number, verb, *_ = packet.decode().split(" ")
-            if verb == "wait":
-                late.append(f"{number} 0".encode())
-                continue
-            for answer in late:
-                self._control.send(answer)
-            self._control.send(f"{number} {self.child.pid}".encode())
-
-    def close(self) -> None:
-        self.server.interrupt()
-        self._thread.join(HANG_S)
-        self._control.close()
-        self.server.control.close()
-        self.child.kill()
-        self.child.wait()
-
-
-@pytest.fixture
-def late() -> Iterator[LateForkServer]:
-    late = LateForkServer()
-    yield late
-    late.close()
-
-
-def test_a_late_answer_is_not_taken_for_another(late: LateForkServer) -> None:
-    """An exit code taken for a process id: the service would kill its own group."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert late.server.exit_code(12345) == -signal.SIGKILL
-        assert late.server.fork(theirs.fileno()) == late.child.pid
 
 
 @pytest.mark.parametrize("pid", [0, -9, 1, "parent"])

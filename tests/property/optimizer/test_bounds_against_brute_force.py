@@ -23,7 +23,7 @@ from packing_oracle import (
 
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch
-from stowage_optimizer.bounds.enumeration import Enumeration, recombine
+from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
@@ -46,7 +46,6 @@ MANY = settings(
 )
 BRIEF = settings(MANY, max_examples=100)
 every_policy = pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
-PRICED = pytest.mark.parametrize("phase", [Phase.PLACE, Phase.DISRUPT])
 
 
 def _nowhere(packing: Packing) -> Ints:
@@ -135,126 +134,66 @@ def test_no_assignment_beats_the_dual_bound(
 ) -> None:
     """The strongest limits, and the ones most likely to be wrong by a rounding.
 
-    Prices at which the search is broken off early prove something too.
+    Phases share a program and have turns in any order; while the search goes on more
+    is reached, and prices are kept to begin with. Those at which a search is broken off
+    early prove something too.
     """
-    rounds = data.draw(st.sampled_from([1, 2, 100]))
-    for asked in _asked(packing, data, policy):
-        search = DualSearch(asked.question, _nowhere(packing), lambda: 0.0)
-
-        asked.not_beyond_the_best(search.run(1.0, rounds=rounds))
-
-
-@every_policy
-@BRIEF
-@given(packing=packings(), data=st.data())
-def test_phases_that_share_a_program_prove_nothing_false(
-    policy: Policy, packing: Packing, data: st.DataObject
-) -> None:
-    """Each has requirements of its own, and they have turns in any order."""
     scores = feasible_scores(packing, policy)
-    reached = data.draw(st.sampled_from(sorted(scores)))
     phases = [Phase.PLACE, Phase.DISRUPT, *[Phase.KEEP] * (policy is Policy.STRICT)]
-    for tier in range(len(packing.tiers)):
-        asked = [_about(packing, scores, reached, tier, phase) for phase in phases]
-        program = TierProgram(asked[0].question)
-        nowhere = _nowhere(packing)
-        searches = [
-            DualSearch(one.question, nowhere, lambda: 0.0, program) for one in asked
-        ]
-        for turn in data.draw(st.lists(st.integers(0, len(asked) - 1), max_size=6)):
-            asked[turn].not_beyond_the_best(searches[turn].run(LONG_S, rounds=2))
-
-
-@PRICED
-@BRIEF
-@given(packing=packings(), data=st.data())
-def test_prices_of_an_earlier_question_prove_nothing_false_of_a_later_one(
-    phase: Phase, packing: Packing, data: st.DataObject
-) -> None:
-    """While the search goes on more is reached, and prices are kept to begin with."""
-    scores = feasible_scores(packing, Policy.STRICT)
+    nowhere = np.full(len(packing.current), -1)
     for tier in range(len(packing.tiers)):
         program = None
-        for _ in range(2):
+        for _ in range(data.draw(st.integers(1, 2))):
             reached = data.draw(st.sampled_from(sorted(scores)))
-            asked = _about(packing, scores, reached, tier, phase)
-            program = TierProgram(asked.question, program)
-            nowhere = _nowhere(packing)
-            search = DualSearch(asked.question, nowhere, lambda: 0.0, program)
-
-            asked.not_beyond_the_best(search.run(LONG_S, rounds=20))
+            asked = [_about(packing, scores, reached, tier, phase) for phase in phases]
+            program = TierProgram(asked[0].question, program)
+            searches = [
+                DualSearch(one.question, nowhere, lambda: 0.0, program) for one in asked
+            ]
+            turns = st.lists(
+                st.tuples(
+                    st.integers(0, len(asked) - 1), st.sampled_from([1, 2, 20, 100])
+                ),
+                min_size=1,
+                max_size=6,
+            )
+            for turn, rounds in data.draw(turns):
+                bound = searches[turn].run(LONG_S, rounds=rounds)
+                asked[turn].not_beyond_the_best(bound)
 
 
 @every_policy
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=200)
 @given(packing=packings(), data=st.data())
-def test_enumeration_ends_at_the_true_best_or_above(
+def test_enumeration_from_any_aim_ends_at_the_true_best_or_above(
     policy: Policy, packing: Packing, data: st.DataObject
 ) -> None:
     """It claims that nothing better exists, which no later stage would question.
 
-    Where no node is overcommitted, its limit is the best there is, and the assignment
-    that it returns reaches it.
+    From the limit of prices each step claims that a value cannot be; a wrong one would
+    pass the best by. Where no node is overcommitted, the last limit is the best there
+    is, and the assignment that is returned reaches it.
     """
     for asked in _asked(packing, data, policy):
         question = asked.question
-        dual = DualSearch(question, _nowhere(packing), lambda: 0.0).run(1.0)
+        dual = DualSearch(question, _nowhere(packing), lambda: 0.0).run(LONG_S)
         if dual is None or dual.prices is None:
             continue
         known = number_of(tuple(question.reached), question.tier, question.phase)
-
-        found = Enumeration(question, dual.prices).reach(
-            known, clock=lambda: 0.0, deadline=LONG_S
-        )
-
-        if found is None or found.bound is None:
-            continue
-        # What was reached is a floor only if it reaches the earlier phases.
-        asked.not_beyond_the_best(found.bound)
-        if not overcommitted(packing) and found.nodes is not None:
-            assert found.bound.value == asked.best
-            asked.answered_by(packing, found.nodes, policy)
-
-
-@PRICED
-@BRIEF
-@given(packing=packings().filter(lambda one: not overcommitted(one)), data=st.data())
-def test_going_from_the_limit_to_the_worse_ends_at_the_true_best(
-    phase: Phase, packing: Packing, data: st.DataObject
-) -> None:
-    """Every step claims that a value cannot be; a wrong one would pass the best by."""
-    for asked in _asked(packing, data, phases=(phase,)):
-        dual = DualSearch(asked.question, _nowhere(packing), lambda: 0.0).run(LONG_S)
-        if dual is None or dual.prices is None:
-            continue
-        aim, enumeration = dual.value, Enumeration(asked.question, dual.prices)
+        aim = data.draw(st.sampled_from([known, dual.value]))
+        enumeration = Enumeration(question, dual.prices)
         while True:
             found = enumeration.reach(aim, clock=lambda: 0.0, deadline=LONG_S)
             if found is None or found.bound is None:
                 break
-            if found.nodes is not None:
-                assert aim == found.bound.value == asked.best
-                asked.answered_by(packing, found.nodes, Policy.STRICT)
+            # What was reached is a floor only if it reaches the earlier phases.
+            asked.not_beyond_the_best(found.bound)
+            if found.nodes is not None or aim == found.bound.value:
+                if not overcommitted(packing) and found.nodes is not None:
+                    assert found.bound.value == asked.best
+                    asked.answered_by(packing, found.nodes, policy)
                 break
             aim = found.bound.value
-
-
-@PRICED
-@BRIEF
-@given(packing=packings().filter(lambda one: not overcommitted(one)), data=st.data())
-def test_recombined_patterns_are_an_assignment_as_good_as_was_asked_for(
-    phase: Phase, packing: Packing, data: st.DataObject
-) -> None:
-    """An infeasible assignment would be thrown away, and the time with it."""
-    for asked in _asked(packing, data, phases=(phase,)):
-        start = _nowhere(packing)
-        search = DualSearch(asked.question, start, lambda: 0.0)
-        search.run(LONG_S)
-
-        nodes = recombine(search, start, asked.best, clock=lambda: 0.0, deadline=LONG_S)
-
-        if nodes is not None:
-            asked.answered_by(packing, nodes, Policy.STRICT)
 
 
 def _waiting(room: tuple[int, int], nodes: int, sizes: Sizes) -> Packing:

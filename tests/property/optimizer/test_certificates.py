@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -41,7 +42,8 @@ SLOW = settings(
 def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
     """Up to 3 nodes and 5 pods of 3 tiers; replicas, and pods that stay.
 
-    Some pods are not let in somewhere, some clash by a port, some keep apart.
+    Some pods are not let in somewhere, some clash by a port, some keep apart, and some
+    are held by a budget.
     """
     builder = SnapshotBuilder()
     names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
@@ -65,6 +67,9 @@ def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
         if draw(st.integers(0, 3)) == 0:
             shut = draw(st.sampled_from(names))
             builder.message.forbidden_pairs.add(class_id=name, node=shut)
+        if draw(st.integers(0, 4)) == 0:
+            held = pb.LabelSelector(match_labels={"class": name})
+            builder.message.disruption_budgets.add(namespace="default", selector=held)
         if draw(st.integers(0, 2)) == 0:
             for _ in range(draw(st.integers(1, 2))):
                 _listen(one, draw)
@@ -256,26 +261,20 @@ def _case(builder: SnapshotBuilder, data: st.DataObject) -> tuple[Case, bool]:
     return case, min(left.values(), default=0) < 0
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @settings(max_examples=300, deadline=None, derandomize=True)
-@given(builder=classes(apart=False), data=st.data())
-def test_ports_overflow_exactly_where_they_clash(
-    builder: SnapshotBuilder, data: st.DataObject
+@given(data=st.data())
+def test_who_clashes_or_keeps_apart_overflows_a_node_together(
+    apart: bool, data: st.DataObject
 ) -> None:
-    """Too strict an amount certifies what is false, too lax a one refuses truth."""
+    """Too strict an amount certifies what is false, too lax a one refuses truth.
+
+    Only of two groups that may each be large, but never meet, is nothing said.
+    """
+    builder = data.draw(classes(apart=apart))
     case, overflows = _case(builder, data)
 
-    assert overflows == any(check_ports(case))
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(builder=classes(apart=True), data=st.data())
-def test_who_keeps_apart_overflows_a_node_together(
-    builder: SnapshotBuilder, data: st.DataObject
-) -> None:
-    """Only of two groups that may each be large, but never meet, is nothing said."""
-    case, overflows = _case(builder, data)
-
-    met = any(check_anti_affinity(case))
+    met = any(check_ports(case)) or any(check_anti_affinity(case))
 
     assert met or not overflows
     assert overflows or not met or _one_sided(builder.message)
@@ -290,6 +289,71 @@ def _one_sided(snapshot: pb.Snapshot) -> bool:
         for term in one.required_pod_anti_affinity
         for other in [term.label_selector.match_labels.get("class", "")]
     )
+
+
+def two_tiers() -> tuple[pb.Snapshot, pb.Plan]:
+    """Return two tiers on two nodes, both full, with a priced limit for each."""
+    builder = SnapshotBuilder()
+    builder.node("n1", cpu_milli=5).node("n2", cpu_milli=5)
+    builder.pod("high", cpu_milli=3, priority=1, node="n1")
+    builder.pod("upper", cpu_milli=4, priority=1)
+    builder.pod("run", cpu_milli=2, node="n1")
+    builder.pod("wait", cpu_milli=2).pod("late", cpu_milli=2)
+    builder.pod("fixed", cpu_milli=1, node="n2", movable=False)
+    reduced = reduced_snapshot(builder.message)
+    return reduced.message, reduced.plan((0, 1, 0, None, None), Policy.STRICT)
+
+
+def refusals(
+    snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy = pb.POLICY_STRICT
+) -> list[str]:
+    found = verify_certificates(snapshot, plan, policy).violations
+    return [str(violation) for violation in found]
+
+
+RuleChange = Callable[[pb.DualBound], object]
+
+
+def _require(priority: int, phase: pb.Phase, price: int) -> RuleChange:
+    return lambda dual: dual.requirements.add(
+        priority=priority, phase=phase, price=price
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda dual: setattr(dual.pods[0], "pod", -1), "is negative"),
+        (lambda dual: setattr(dual.pods[0], "run", -1), "is negative"),
+        (_require(1, pb.PHASE_PLACE, -1), "is negative"),
+        (_require(0, pb.PHASE_PLACE, 1), "not settled before"),
+        (_require(0, pb.PHASE_DISRUPT, 1), "not settled before"),
+        (_require(-1, pb.PHASE_PLACE, 1), "there is no tier -1"),
+        (lambda dual: setattr(dual, "scale", 0), "scale is not positive"),
+        (lambda dual: dual.pods[0].pod_uids.append("nobody"), "unknown pod"),
+        (lambda dual: dual.pods.add(pod_uids=["wait"]), "priced 2 times"),
+        (lambda dual: dual.pods.add(pod_uids=["fixed"]), "stays in any case"),
+        (lambda dual: dual.pods.add(pod_uids=["high"]), "stays in any case"),
+        (lambda dual: dual.pods.add(pod_uids=["late", "upper"]), "are not equal"),
+    ],
+)
+def test_prices_that_may_not_be_are_refused(change: RuleChange, said: str) -> None:
+    """Each of these would let prices prove what is not true."""
+    snapshot, plan = two_tiers()
+    assert refusals(snapshot, plan) == []
+
+    change(plan.tiers[-1].place.dual_bound)
+
+    assert said in "\n".join(refusals(snapshot, plan))
+
+
+def test_what_only_the_strict_policy_keeps_is_no_ground_under_the_papers() -> None:
+    """Under the paper's policy a plan may trade running pods of one priority."""
+    snapshot, plan = two_tiers()
+
+    _require(0, pb.PHASE_KEEP, 1)(plan.tiers[-1].place.dual_bound)
+
+    assert "strict policy only" in refusals(snapshot, plan, pb.POLICY_PAPER)[-1]
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)

@@ -39,7 +39,9 @@ def test_nearly_every_answer_is_the_best_plan() -> None:
     assert len(worse) <= (1 - BEST) * PIECES * PIECE
 
 
-@pytest.mark.parametrize("strategy", ["paper", "first-fit-decreasing", "milp"])
+@pytest.mark.parametrize(
+    "strategy", ["cpsat-aggregated", "paper", "first-fit-decreasing", "milp"]
+)
 def test_no_strategy_claims_what_is_false(strategy: str) -> None:
     """Strategies know nothing of what ties pods; what comes after them does."""
     assert measure(0, strategy).faults == ()

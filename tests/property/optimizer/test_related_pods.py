@@ -1,4 +1,4 @@
-"""Pods with relations, placed in addition to any plan."""
+"""Rows about relations deny nothing that can be carried out."""
 
 from __future__ import annotations
 
@@ -8,117 +8,15 @@ import pytest
 from brute_force import Where, feasible
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import Answer, decoded, finished_answer_to
+from solving_in_process import decoded
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
-from stowage_optimizer.assignments.repair import make_whole
-from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.encode import encode_plan
-from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import Row, total
 from stowage_optimizer.programs.relations import RelatedFormulation, by_class
-from stowage_optimizer.verify import verify_plan
 from tests.differential.related_pods import crowded_pods
-
-CASES = 100
-STRICT = pb.POLICY_STRICT
-
-
-def answer_to(snapshot: pb.Snapshot, time_limit_s: float = 5.0) -> Answer:
-    asked = pb.SolveOptions(strategy="first-fit-decreasing", time_limit_s=time_limit_s)
-    return finished_answer_to(snapshot, asked)
-
-
-def test_what_is_placed_beside_a_plan_passes_the_checker() -> None:
-    """The checker goes through the arrivals by itself, in its own code (R12)."""
-    for seed in range(CASES):
-        snapshot = crowded_pods(Random(seed))  # noqa: S311
-
-        plan = answer_to(snapshot).plan
-
-        assert (seed, verify_plan(snapshot, plan, STRICT)) == (seed, [])
-
-
-@pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
-def test_any_proposal_becomes_a_plan_that_keeps_every_relation(policy: Policy) -> None:
-    """Strategies may propose what they like; moves and evictions are settled too."""
-    asked = pb.POLICY_STRICT if policy is Policy.STRICT else pb.POLICY_PAPER
-    for seed in range(CASES):
-        rng = Random(seed)  # noqa: S311
-        snapshot = crowded_pods(rng)
-        packing = reduce_snapshot(decoded(snapshot), relations=True)
-        proposal: Assignment = tuple(
-            rng.choice([None, item.home, *item.eligible]) for item in items_of(packing)
-        )
-
-        whole = make_whole(packing, proposal, policy)
-
-        solution = SolutionWriter(packing, policy).write(whole, trivial_bounds(packing))
-        found = verify_plan(snapshot, encode_plan(solution), asked)
-        # A proposal may move pods for nothing; its worth is not checked here.
-        broken = {one.rule for one in found} - {"worth", "policy"}
-        assert (seed, broken) == (seed, set())
-
-
-def spread_over_zones(pods: int) -> SnapshotBuilder:
-    """Return nodes in two zones, and waiting pods that are to be spread over them."""
-    builder = SnapshotBuilder()
-    for name, zone in {"a": "x", "b": "x", "c": "y"}.items():
-        builder.node(name, labels={"zone": zone}, pods=3)
-    one = builder.pod_class("web")
-    one.labels["app"] = "web"
-    one.topology_spread.add(
-        max_skew=1,
-        topology_key="zone",
-        when_unsatisfiable="DoNotSchedule",
-        label_selector=pb.LabelSelector(match_labels={"app": "web"}),
-    )
-    for index in range(pods):
-        builder.pod(f"p{index}", of="web")
-    return builder
-
-
-@pytest.mark.parametrize(("room", "placed"), [(3, 4), (1, 3)])
-def test_replicas_are_spread_evenly_and_the_answer_is_known_to_be_best(
-    room: int, placed: int
-) -> None:
-    """Where zone y has room for one, a third pod in zone x would be one too many."""
-    builder = spread_over_zones(pods=4)
-    builder.message.nodes[2].allocatable.pods = room
-
-    plan = answer_to(builder.message).plan
-
-    in_y = sum(one.node == "c" for one in plan.placements)
-    assert (len(plan.placements), in_y) == (placed, placed - 2)
-    assert plan.tiers[0].upper_bound == placed
-    assert plan.optimal
-    assert verify_plan(builder.message, plan, STRICT) == []
-
-
-def test_where_there_is_no_time_for_them_such_pods_wait() -> None:
-    """The answer is there within the limit, whatever it leaves undone."""
-    builder = spread_over_zones(pods=4)
-
-    answer = answer_to(builder.message, time_limit_s=1e-6)
-
-    assert answer.solution.empty
-    assert [one.reason for one in answer.refusals] == ["topology-spread"]
-
-
-def test_counted_work_gives_the_same_plan_again() -> None:
-    """Domains are drawn from the seed, and no clock says how many rounds there are."""
-    asked = pb.SolveOptions(strategy="cpsat-aggregated", seed=1, deterministic=True)
-    for seed in range(5):
-        snapshot = crowded_pods(Random(seed))  # noqa: S311
-
-        one, other = (finished_answer_to(snapshot, asked).plan for _ in range(2))
-
-        assert one == other
-
 
 TRIES = 150
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
-from math import prod
-from random import Random
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from brute_force import Where, best_value, feasible, outcome, value_of
+from brute_force import best_value, outcome, value_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_snapshots import small_snapshots, tight_snapshots
@@ -20,7 +18,6 @@ from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.registry import shipped_strategies
 from stowage_optimizer.verify import verify_plan
-from tests.differential.related_pods import crowded_pods
 
 POLICIES = [pb.POLICY_STRICT, pb.POLICY_PAPER]
 EVERY = sorted(shipped_strategies())
@@ -145,10 +142,11 @@ def test_the_same_seed_and_steps_give_the_same_answer(
     strategy: str, snapshot: pb.Snapshot
 ) -> None:
     """Work is counted in steps there, so that the machine's load does not matter."""
-    one, other = (
-        answer_to(snapshot, deterministic=True, seed=7, strategy=strategy)
-        for _ in range(2)
+    asked = pb.SolveOptions(
+        strategy=strategy, deterministic=True, seed=7, workers=1, max_moves=1
     )
+
+    one, other = (finished_answer_to(snapshot, asked) for _ in range(2))
 
     assert (one.plan, one.message) == (other.plan, other.message)
 
@@ -216,60 +214,3 @@ def test_a_node_is_filled_whatever_it_has(
         placed = 0
     assert [one.node for one in plan.placements] == ["a"] * placed
     assert verify_plan(builder.message, plan, pb.POLICY_STRICT) == []
-
-
-MOST_ASSIGNMENTS = 1_100
-
-
-def small(seed: int) -> pb.Snapshot:
-    """Return three nodes and a few pods, of which not all find room."""
-    snapshot = crowded_pods(Random(seed), waiting=2)  # noqa: S311
-    gone = snapshot.nodes.pop().name
-    kept = [pod for pod in snapshot.pods if pod.node != gone]
-    del snapshot.pods[:]
-    snapshot.pods.extend(kept)
-    for node in snapshot.nodes:
-        node.allocatable.pods = min(3, node.allocatable.pods)
-    return snapshot
-
-
-def assignments(snapshot: pb.Snapshot) -> list[Where]:
-    """Return every assignment, or none if there are too many."""
-    names = ["", *(node.name for node in snapshot.nodes)]
-    choices = [
-        [pod.node] if pod.node and not pod.movable else names for pod in snapshot.pods
-    ]
-    if prod(map(len, choices)) > MOST_ASSIGNMENTS:
-        return []
-    uids = [pod.uid for pod in snapshot.pods]
-    return [dict(zip(uids, nodes, strict=True)) for nodes in product(*choices)]
-
-
-@pytest.mark.parametrize("strategy", ["cpsat-aggregated", "first-fit-decreasing"])
-@pytest.mark.parametrize("first", range(0, 40, 10))
-def test_what_is_called_optimal_of_related_pods_is_beaten_by_no_assignment(
-    first: int, strategy: str
-) -> None:
-    """Limits come from the problem without demands; so they are never too low."""
-    asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True)
-    for seed in range(first, first + 10):
-        snapshot = small(seed)
-        every = assignments(snapshot)
-        if not every:
-            continue
-
-        plan = finished_answer_to(snapshot, asked).plan
-
-        assert verify_plan(snapshot, plan, pb.POLICY_STRICT) == []
-        mine = value_of(snapshot, outcome(snapshot, plan), pb.POLICY_STRICT)
-        proved = sum(tier.optimal for tier in plan.tiers)
-        for where in every:
-            value = value_of(snapshot, where, pb.POLICY_STRICT)
-            better = value[:proved] > mine[:proved]
-            more = (
-                value[:proved] == mine[:proved]
-                and proved < len(value)
-                and value[proved][0] >= mine[proved][0]
-                and value[proved][1] > plan.tiers[proved].upper_bound
-            )
-            assert not ((better or more) and feasible(snapshot, where)), where

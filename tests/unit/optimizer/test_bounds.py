@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checked_indices import run_with_checked_indices
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
-from stowage_optimizer.bounds.listing import list_patterns
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
@@ -50,64 +47,11 @@ def test_the_scarce_resource_decides() -> None:
     assert _limit(_packing(room=10, nodes=2, demand=5, items=30)) == 4
 
 
-def test_a_limit_is_there_even_when_time_is_over() -> None:
-    """The first limit costs one sort; callers rely on having one."""
-    assert _limit(_packing(room=10, nodes=2, demand=5, items=30), deadline=0.0) <= 30
-
-
 def test_amounts_beyond_what_doubles_hold_stay_safe() -> None:
     """Bytes that no unit divides reach 2^55: the limit must not drop below truth."""
     huge = 2**55 + 1
 
     assert _limit(_packing(room=3 * huge, nodes=2, demand=huge, items=9)) >= 6
-
-
-MANY, SOME, FEW = 24, 6, 1
-"""Kinds: so many that parts of them are sorted apart, so few that heavy ones are set
-aside where the search is cut off, and so few that none are."""
-
-
-def best_content(kinds: int, dimensions: int, seed: int, budget: int = 10**5) -> int:
-    """Find the best pattern of a random node, list all as good; return how many."""
-    random = np.random.default_rng(seed)
-    demand = random.integers(0, 5, (kinds, dimensions))
-    room = random.integers(0, 12, (1, dimensions))
-    stay, come = random.integers(0, 3, (2, 1, kinds), np.int32)
-    value, bonus = random.integers(-1, 5, kinds), np.ones(kinds, np.int64)
-    mixes, worth = mixes_of(demand, room), np.zeros(1, np.int64)
-    best, found = np.zeros((2, 50, kinds, 2), np.int32)
-
-    alike, mix_of = np.zeros(1, np.int32), np.full(1, -1, np.int64)
-    best_patterns(
-        demand, room, stay, come, value, bonus, mixes, alike, mix_of, 0, budget, worth,
-        best[:1],
-    )  # fmt: skip
-    return list_patterns(
-        demand, room[0], stay[0], come[0], value, bonus, mixes, int(worth[0]), 1,
-        10**5, found,
-    )  # fmt: skip
-
-
-def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes outside its tables without an error."""
-    assert pytestconfig.cache is not None
-    run_with_checked_indices(
-        "from test_bounds import FEW, MANY, SOME, best_content\n"
-        "for seed in range(4):\n"
-        "    for kinds in (FEW, MANY):\n"
-        "        best_content(kinds, 1 + seed, seed)\n"
-        "    for budget in (10, 100, 1000):\n"
-        "        best_content(SOME, 1 + seed, seed, budget)\n",
-        __file__,
-        pytestconfig.cache,
-    )
-
-
-def test_the_best_content_is_listed_where_it_was_found_in_time() -> None:
-    """Listing starts from what the search says the best is worth."""
-    for seed in range(20):
-        for kinds in (FEW, MANY):
-            assert best_content(kinds, 2, seed) != 0
 
 
 ROOM = np.array([[4800, 3900, 800]])
@@ -158,75 +102,3 @@ def test_fractions_of_pods_that_fill_half_a_node_do_not_count(seed: int) -> None
 
 def _dot(weights: Ints, variables: list[cp_model.IntVar]) -> cp_model.LinearExprT:
     return cp_model.LinearExpr.weighted_sum(variables, weights.tolist())
-
-
-NODES = 4
-SIZES = (3, 4, 5, 7, 8)
-
-
-def _question() -> Question:
-    """Ask how many of 20 pods of 5 sizes fit on 4 nodes."""
-    everywhere = tuple(range(NODES))
-    items = tuple(
-        Item(f"p{size}-{at}", 0, (size, 11 - size), everywhere, None)
-        for size in SIZES
-        for at in range(4)
-    )
-    packing = packing_of(("a", "b", "c", "d"), ((17, 17),) * NODES, items, (0,))
-    return Question(packing.problem, 0, Phase.PLACE, (TierScore(0, 0, 0),))
-
-
-def _nowhere() -> np.ndarray:
-    return np.full(len(SIZES) * 4, -1)
-
-
-def test_slices_end_where_one_long_search_ends() -> None:
-    """What is known is kept between slices, else short slices would get nowhere."""
-    whole = DualSearch(_question(), _nowhere(), lambda: 0.0).run(9.0)
-    search = DualSearch(_question(), _nowhere(), lambda: 0.0)
-    slices = 0
-    bound = None
-    while not search.finished:
-        bound = search.run(9.0, rounds=1)
-        slices += 1
-
-    assert whole is not None
-    assert bound is not None
-    assert bound.value == whole.value
-    assert slices > 1
-
-
-def test_a_search_that_is_late_from_the_start_says_nothing() -> None:
-    """No time is no excuse for a guess."""
-    search = DualSearch(_question(), _nowhere(), lambda: 5.0)
-
-    assert search.run(4.0) is None
-    assert not search.finished
-
-
-def test_what_is_good_enough_ends_the_search() -> None:
-    """A bound that meets what is reached is all that a proof needs."""
-    search = DualSearch(_question(), _nowhere(), lambda: 0.0)
-    first = search.run(9.0)
-
-    bound = search.run(9.0, good_enough=20, polish=True)
-
-    assert first is not None
-    assert bound is not None
-    assert bound.value <= 20
-    assert bound.prices is first.prices
-    assert not search.finished
-
-
-def test_polishing_goes_on_after_the_bound_is_final() -> None:
-    """Enumeration needs tight prices more than a lower whole number."""
-    search = DualSearch(_question(), _nowhere(), lambda: 0.0)
-    first = search.run(9.0)
-    assert search.finished
-
-    second = search.run(9.0, polish=True)
-
-    assert first is not None
-    assert second is not None
-    assert second.value == first.value
-    assert search.finished

@@ -15,11 +15,7 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
-from stowage_optimizer.model.packing import Item, Packing, packing_of
 from stowage_optimizer.model.solution import EndReason, NodesInUse, Solution
-from stowage_optimizer.stages.consolidate import fleet as fleet_of_kinds
-from stowage_optimizer.stages.consolidate.covering import Covering
-from stowage_optimizer.stages.consolidate.fleet import make_fleet
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.verify import verify_plan
 
@@ -91,48 +87,6 @@ def _answer(
     answer = finished_answer_to(snapshot, asked, published=published)
     assert verify_plan(snapshot, answer.plan, asked.policy, asked) == []
     return answer
-
-
-def _covering(packing: Packing) -> Covering:
-    nobody = np.zeros(len(packing.current), np.bool_)
-    nodes = len(packing.room)
-    each = np.ones(nodes, np.int64)
-    fleet = make_fleet(
-        packing.problem, nobody, np.zeros(nodes, np.bool_), each, outer=True
-    )
-    assert fleet is not None
-    options = SolveOptions(time_limit_s=1.0, deterministic=True)
-    return Covering(fleet, Budget.begin(options, time.monotonic))
-
-
-def _one_on_each(room: Sequence[tuple[int, ...]], demand: tuple[int, ...]) -> Packing:
-    every = tuple(range(len(room)))
-    items = [Item(f"pod-{home}", 0, demand, every, home) for home in every]
-    return packing_of(tuple(f"n{node}" for node in every), tuple(room), items, (0,))
-
-
-def test_prices_prove_what_counting_cannot() -> None:
-    """Pods that fill more than half of a node need one each."""
-    covering = _covering(_one_on_each([(10, 10)] * 4, (6, 1)))
-
-    covering.prove()
-    by_fractions = covering.limit
-    list(covering.assignments(5))
-
-    assert (by_fractions, covering.limit) == (3, 4)
-
-
-def test_where_nodes_are_alike_a_limit_is_about_the_roomiest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Two nodes hold two pods each, the others that are nearly as large do not."""
-    monkeypatch.setattr(fleet_of_kinds, "MANY_CELLS", 1)
-    covering = _covering(_one_on_each([(100,), (99,), (100,), (99,)], (50,)))
-
-    covering.prove()
-
-    assert not covering.fleet.exact
-    assert covering.limit == 2
 
 
 def _priced(**nodes: tuple[int, int]) -> SnapshotBuilder:
@@ -210,32 +164,6 @@ def test_a_node_that_cannot_be_read_costs_what_the_checker_counts(micros: int) -
     assert _answer(snapshot).plan.nodes_in_use.price_after_micros == 3
 
 
-def test_where_nodes_are_of_too_many_kinds_alike_ones_are_one(
-    fleet: pb.Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Limits take them for the roomiest of them, and plans for the tightest."""
-    for number, node in enumerate(fleet.nodes):
-        node.allocatable.cpu_milli += number % 4
-    exactly = finished_answer_to(fleet, _asked()).plan.nodes_in_use
-    monkeypatch.setattr(fleet_of_kinds, "MANY_CELLS", 5 * len(DEMANDS))
-
-    found = _answer(fleet, _asked()).plan.nodes_in_use
-
-    assert found.lower_bound <= exactly.lower_bound
-    assert exactly.after <= found.after < 1.1 * exactly.after
-
-
-def test_contents_go_where_their_pods_are(fleet: pb.Snapshot) -> None:
-    """Nobody moves if nothing changes."""
-    contents = _covering(reduce_snapshot(decoded(fleet))).fleet
-    now = list(zip(contents.group.tolist(), contents.home, strict=True))
-
-    nodes = fleet_of_kinds.shared_out(contents, now[::-1])
-
-    assert nodes is not None
-    assert (nodes == contents.problem.home).all()
-
-
 def test_nearly_all_of_the_price_is_saved_that_can_be() -> None:
     """And more than by having as few nodes as possible, whatever these cost."""
     fleet = _spread(nodes=81, pods=300, unlike=KINDS)
@@ -278,16 +206,6 @@ def test_where_work_is_counted_time_does_not_matter(fleet: pb.Snapshot) -> None:
     assert (one.assignment, one.nodes_in_use) == (other.assignment, other.nodes_in_use)
     assert one.nodes_in_use is not None
     assert one.nodes_in_use.after < EMPTYING_LEAVES
-
-
-def test_pods_stay_of_which_only_some_may_move(fleet: pb.Snapshot) -> None:
-    """The others are packed around them."""
-    for one in fleet.pod_classes[1:]:
-        one.owner.uid = ""
-
-    plan = _answer(fleet, _asked(max_disruptions_per_owner=2)).plan
-
-    assert plan.nodes_in_use.after < EMPTYING_LEAVES
 
 
 @pytest.mark.parametrize(("most", "short"), [(5, 0), (20, 1), (60, 2)])

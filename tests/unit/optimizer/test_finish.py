@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder, figure_1
@@ -11,21 +9,13 @@ from solving_in_process import Answer, decoded, empty, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.options import Limits, Policy, SolveOptions
-from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.solution import (
     EndReason,
     GainPoint,
     NodesInUse,
-    Publish,
-    Solution,
 )
-from stowage_optimizer.stages.finish.curve import DrawCurve
 from stowage_optimizer.stages.finish.limits import Trimming
-from stowage_optimizer.stages.finish.trimming import search_within_limits
-from stowage_optimizer.stages.stage import run_stages
-from stowage_optimizer.strategies.strategy import Strategy
 from stowage_optimizer.verify import verify_plan
 
 
@@ -56,38 +46,6 @@ def two_moves() -> pb.Snapshot:
     return builder.message
 
 
-@pytest.mark.parametrize(
-    ("limits", "moves"),
-    [
-        ({"max_moves": 0}, 0),
-        ({"max_moves": 1}, 1),
-        ({"max_moves": 2}, 2),
-        ({"max_disruptions_per_owner": 1}, 1),
-        ({}, 2),
-    ],
-)
-def test_a_limit_leaves_the_part_of_the_plan_that_it_pays_for(
-    limits: dict[str, float], moves: int
-) -> None:
-    """Half the moves place half of the pods; a limit that does not bind proves as much.
-
-    Unset means no limit, zero means none at all. Both pairs' pods are of one owner.
-    """
-    plan = plan_for(two_moves(), **limits)
-
-    assert (len(plan.placements), len(plan.moves)) == (moves, moves)
-    assert plan.optimal is (moves == 2)
-
-
-def test_nobody_is_evicted_where_no_eviction_is_allowed() -> None:
-    """The pod of high priority waits then."""
-    builder = SnapshotBuilder().node("n", cpu_milli=4)
-    builder.pod("low", cpu_milli=4, node="n").pod("high", cpu_milli=4, priority=1)
-
-    assert len(plan_for(builder.message).evictions) == 1
-    assert empty(plan_for(builder.message, max_evictions=0))
-
-
 def test_moves_that_gain_too_little_are_not_made() -> None:
     """One pod for two moves is less than one for each."""
     builder = SnapshotBuilder()
@@ -98,20 +56,6 @@ def test_moves_that_gain_too_little_are_not_made() -> None:
 
     assert len(plan_for(builder.message).moves) == 1
     assert empty(plan_for(builder.message, min_gain_per_move=1.5))
-
-
-def test_who_could_stay_once_others_are_dropped_is_not_evicted() -> None:
-    """The whole plan fills the node that ``low`` could go to; its part does not."""
-    builder = SnapshotBuilder()
-    builder.node("n1", cpu_milli=2).node("n2", cpu_milli=4).node("n3", cpu_milli=2)
-    builder.pod("low", cpu_milli=2, node="n1")
-    builder.pod("mover", cpu_milli=2, priority=1, node="n2")
-    builder.pod("small", cpu_milli=2, priority=1).pod("big", cpu_milli=4, priority=1)
-    for name, node in (("low", "n3"), ("small", "n2"), ("small", "n3")):
-        builder.message.forbidden_pairs.add(class_id=f"class-{name}", node=node)
-
-    assert len(plan_for(builder.message).evictions) == 1
-    assert not plan_for(builder.message, max_moves=0).evictions
 
 
 def test_the_curve_tells_what_each_move_gains() -> None:
@@ -163,14 +107,6 @@ def consolidated(
     return finished_answer_to(builder.message, asked), builder
 
 
-def test_consolidation_empties_a_node() -> None:
-    """Two half-empty nodes make one full one."""
-    answer, _ = consolidated(("a", "n1", 2), ("b", "n2", 2))
-
-    assert len(answer.plan.moves) == 1
-    assert answer.message.startswith("1 nodes in use, 2 before: proved fewest")
-
-
 @pytest.mark.parametrize("reason", ["daemonset", "mirror", "static", "singleton"])
 def test_what_is_there_for_its_node_does_not_keep_it_in_use(reason: str) -> None:
     """It would go with the node; every other pod that may not move keeps it."""
@@ -204,77 +140,6 @@ def test_what_is_proved_of_nodes_in_use_is_proved_within_the_limits(
     assert answer.solution.empty is (disruptions == 0)
     assert (answer.end_reason is EndReason.OPTIMAL) is (disruptions == 1)
     assert answer.message.endswith(": proved fewest, with fewest moves")
-
-
-LIMIT_S = 10.0
-NO_LIMITS = Limits()
-
-
-@dataclass(slots=True)
-class Asked:
-    """Finds nothing, but notes how much time it was given, and publishes a plan."""
-
-    early: bool = False
-    limit_s: list[float] = field(default_factory=list)
-
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
-        """Publish that the first pod moves, and the third comes in its place."""
-        self.limit_s.append(budget.limit_s)
-        if self.early:
-            publish(Solution(packing, (1, 1, 0)))
-        return Solution(packing, packing.current)
-
-
-def run(strategy: Strategy, packing: Packing, options: SolveOptions) -> Solution:
-    """Return what the stages make of it that search, trim and draw the curve."""
-    stages = (
-        *search_within_limits(strategy, packing, options),
-        DrawCurve(len(packing.snapshot.pods)),
-    )
-    known = Solution(packing, packing.current)
-    return run_stages(stages, known, Budget.begin(options, lambda: 0.0), lambda _: None)
-
-
-def given_s(
-    pods: int, limits: Limits = NO_LIMITS, *, deterministic: bool = False
-) -> float:
-    """Return the time left for finding plans of so many pods."""
-    builder = SnapshotBuilder().node("n")
-    builder.pod_class("web")
-    for number in range(pods):
-        builder.pod(f"p{number}", of="web")
-    options = SolveOptions(
-        time_limit_s=LIMIT_S, limits=limits, deterministic=deterministic
-    )
-    strategy = Asked()
-    run(strategy, reduce_snapshot(decoded(builder.message)), options)
-    (given,) = strategy.limit_s
-    return given
-
-
-def test_large_plans_and_those_that_may_be_trimmed_leave_time_to_be_finished() -> None:
-    """Else they come too late, each by as much as it is large.
-
-    Where work is counted, the same is given whatever the size: time must not tell.
-    """
-    small, large = given_s(10), given_s(20_000)
-
-    assert 0.99 * LIMIT_S < small < LIMIT_S
-    assert 0.8 * LIMIT_S < large < small
-    assert given_s(10, Limits(max_moves=3)) < 0.95 * LIMIT_S
-    assert given_s(20_000, deterministic=True) == LIMIT_S
-
-
-def test_counted_work_ends_alike_whatever_was_published_on_the_way() -> None:
-    """Machines differ in what they have time to trim before the last plan."""
-    packing = reduce_snapshot(decoded(figure_1()))
-    options = SolveOptions(
-        time_limit_s=LIMIT_S, limits=Limits(max_moves=1), deterministic=True
-    )
-
-    ends = [run(Asked(early), packing, options) for early in (False, True)]
-
-    assert ends[0].assignment == ends[1].assignment
 
 
 @pytest.mark.parametrize("policy", Policy)

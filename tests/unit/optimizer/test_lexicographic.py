@@ -3,89 +3,53 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from itertools import count
 
 import pytest
-from crowded_clusters import crowded, crowded_cluster
-from solving_in_process import Answer, answer_to
+from crowded_clusters import crowded_cluster
+from snapshot_builder import figure_1
+from solving_in_process import Answer, answer_to, decoded
 
+from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import ProofMethod
-from stowage_optimizer.model.objective import TierScore
-from stowage_optimizer.model.packing import Item, as_nodes, packing_of
-from stowage_optimizer.model.solution import EndReason
-from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.exact import MoveSearch
+from stowage_optimizer.model.options import Policy
+from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies.lexicographic.proving import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
     Limit,
     SharedState,
 )
+from stowage_optimizer.strategies.lexicographic.strategy import (
+    PROOF_INTERVAL_S,
+    _Publisher,
+)
 from stowage_optimizer.verify import verify_plan
-from stowage_optimizer.verify.certificate import verify_certificates
 
 
-def solved(
-    snapshot: pb.Snapshot,
-    time_limit_s: float,
-    *,
-    policy: pb.Policy = pb.POLICY_STRICT,
-    deterministic: bool = False,
-) -> Answer:
-    return answer_to(
-        snapshot,
-        strategy="lexicographic",
-        policy=policy,
-        time_limit_s=time_limit_s,
-        deterministic=deterministic,
-    )
+def solved(snapshot: pb.Snapshot, time_limit_s: float) -> Answer:
+    return answer_to(snapshot, strategy="lexicographic", time_limit_s=time_limit_s)
 
 
 @pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
 def test_a_crowded_cluster_gains_pods(policy: pb.Policy) -> None:
     """The search has to find moves that no single insertion would."""
-    snapshot = crowded(seed=1)
+    snapshot = crowded_cluster(1)
 
-    plan = solved(snapshot, 2.0, policy=policy).plan
+    plan = answer_to(
+        snapshot,
+        strategy="lexicographic",
+        policy=policy,
+        time_limit_s=2.0,
+        deterministic=True,
+    ).plan
 
     assert plan.tiers[-1].placed > plan.tiers[-1].placed_before
     assert verify_plan(snapshot, plan, policy) == []
-
-
-CLUSTERS = [
-    crowded,
-    lambda seed: crowded_cluster(seed, 1),
-    lambda seed: crowded_cluster(seed, 3),
-    lambda seed: crowded_cluster(seed, 3, constrained=True),
-]
-
-
-@pytest.mark.parametrize("prices_only", [False, True])
-@pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_what_is_claimed_with_prices_holds_for_the_independent_checker(
-    cluster: Callable[[int], pb.Snapshot],
-    policy: pb.Policy,
-    prices_only: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A wrong certificate is the worst bug this project can have."""
-    if prices_only:
-        # It is quicker on clusters as small as these, and needs no prices.
-        monkeypatch.setattr(MoveSearch, "run", lambda *_: None)
-    made = 0
-    for seed in range(4):
-        snapshot = cluster(seed)
-        plan = solved(snapshot, 1.0, policy=policy, deterministic=True).plan
-        assert verify_plan(snapshot, plan, policy) == []
-        checked = verify_certificates(snapshot, plan, policy)
-        assert checked.violations == ()
-        made += checked.claims
-
-    assert made or not prices_only
 
 
 def test_a_stage_that_hangs_does_not_hold_up_the_answer(
@@ -96,7 +60,7 @@ def test_a_stage_that_hangs_does_not_hold_up_the_answer(
     monkeypatch.setattr(Prover, "prove", lambda *_: hanging.wait())
 
     try:
-        answer = solved(crowded(seed=3), 0.2)
+        answer = solved(crowded_cluster(3), 0.2)
     finally:
         hanging.set()
 
@@ -113,38 +77,29 @@ def test_a_stage_that_fails_fails_the_solve(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Prover, "prove", fail)
 
     with pytest.raises(ZeroDivisionError):
-        solved(crowded(seed=3), 5.0)
+        solved(crowded_cluster(3), 5.0)
 
 
-@pytest.mark.parametrize(
-    ("presumed", "before", "after"),
-    [
-        # Who moves a pod to place one more above may place more below as well.
-        pytest.param(TierScore(1, 1, 0), 2, 3, id="void once a plan reaches less"),
-        pytest.param(ANYTHING, 2, 2, id="of every plan"),
-        # A proof may be of better plans than the one that there is when it is done.
-        pytest.param(TierScore(1, 2, -2), 3, 2, id="counts once a plan reaches it"),
-    ],
-)
-def test_a_limit_holds_as_long_as_the_plan_reaches_what_it_presumes(
-    presumed: TierScore, before: int, after: int
-) -> None:
-    """A pod runs where one that waits would fit, another waits too."""
-    packing = packing_of(
-        ("large", "small"),
-        ((4,), (2,)),
-        (
-            Item("runs", 1, (2,), (0, 1), 0),
-            Item("important", 1, (4,), (0,), None),
-            Item("waits", 0, (2,), (0, 1), None),
-        ),
-        (1, 0),
+def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
+    """A long proof is seen to go on."""
+    packing = reduce_snapshot(decoded(figure_1()))
+    bounds = trivial_bounds(packing)
+    bounds[-1].placed += 2
+    shared = SharedState(packing.problem, strict=True, bounds=bounds)
+    published: list[Solution] = []
+    moments = count(0.0, PROOF_INTERVAL_S / 10)
+    publisher = _Publisher(
+        shared,
+        SolutionWriter(packing, Policy.STRICT),
+        published.append,
+        lambda: next(moments),
     )
-    shared = SharedState(packing.problem, strict=True, bounds=trivial_bounds(packing))
+    publisher.publish()
+    loose = published[0].tiers[-1].upper_bound
 
-    proof = Proof(ProofMethod.DUAL_BOUND)
-    shared.limit(Limit(1, Phase.PLACE, (presumed, ANYTHING), 2, proof))
-    assert shared.bounds[1].placed == before
+    anything = (ANYTHING,) * len(bounds)
+    proof = Proof(ProofMethod.KNAPSACK)
+    shared.limit(Limit(0, Phase.PLACE, anything, loose - 1, proof))
+    publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
 
-    assert shared.offer(as_nodes((1, 0, None)), Mender(shared.problem, strict=True))
-    assert shared.bounds[1].placed == after
+    assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]

@@ -5,20 +5,15 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from checked_indices import run_with_checked_indices
-from packing_oracle import items_of
 
-from stowage_optimizer.assignments.repair import repair
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.objective import score, value_of
-from stowage_optimizer.model.options import Policy
-from stowage_optimizer.model.packing import Item, Packing, as_assignment, packing_of
-from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, without_slack
+from stowage_optimizer.model.objective import value_of
+from stowage_optimizer.model.packing import Item, Packing, packing_of
+from stowage_optimizer.model.problem import NOWHERE, Indices, Problem
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
@@ -111,38 +106,6 @@ def test_the_value_counted_along_is_that_of_the_best_within_room_and_mask(
         assert keeps_to_room_and_mask(problem, state.best)
 
 
-def test_the_same_seed_finds_the_same_answer() -> None:
-    """A run that cannot be repeated cannot be debugged."""
-    problem = random_packing(3).problem
-
-    first, second = (searched(problem, strict=True, seed=5)[0] for _ in range(2))
-
-    assert (first.items == second.items).all()
-    assert first.rng == second.rng
-
-
-@pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
-def test_nothing_is_left_to_repair_in_a_mended_assignment(policy: Policy) -> None:
-    """The repair of the other strategies says what whole means, item by item."""
-    strict = policy is Policy.STRICT
-    for seed in range(12):
-        packing = random_packing(seed, overcommitted=seed % 2 == 0)
-        problem, draw = packing.problem, np.random.default_rng(seed)
-        wanted = draw.integers(-1, 4, len(packing.current), np.int32)
-        for index, item in enumerate(items_of(packing)):
-            if wanted[index] not in item.eligible:
-                wanted[index] = NOWHERE
-
-        mended = Mender(problem, strict=strict).mend(wanted)
-
-        assignment = as_assignment(mended)
-        assert repair(packing, assignment, policy) == assignment
-        reached = score(packing, assignment, policy)
-        assert value_of(problem, mended, strict=strict) == tuple(
-            (one.kept, one.placed, one.stability) for one in reached
-        )
-
-
 @pytest.mark.parametrize("home", [0, None])
 def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
     home: int | None,
@@ -157,40 +120,6 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
     mended = Mender(packing.problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
 
     assert mended.tolist() == [0, 1]
-
-
-def test_a_dimension_is_left_out_only_where_another_one_is_short_before() -> None:
-    """Bounds are computed without it: a false step here would be a false proof.
-
-    A pod without CPU still counts as a pod, also on a node without CPU.
-    """
-    problem = random_packing(2).problem
-    pods, nodes = len(problem.demand), len(problem.room)
-    one = np.ones((pods, 1), np.int64)
-    cases = [
-        (np.hstack([problem.demand, one]), problem.room, 1000, False),
-        (np.hstack([problem.demand, one]), problem.room, 3, True),
-        (np.array([[0, 1]] * pods), np.full((nodes, 1), 0), 100, True),
-        (np.array([[0, 1]] * pods), np.full((nodes, 1), 5), 100, True),
-    ]
-    for demand, room, most, short in cases:
-        wider = np.hstack([room, np.full((nodes, 1), most, np.int64)])
-
-        kept = without_slack(replace(problem, demand=demand, room=wider)).room
-
-        assert bool((kept[:, -1] == most).all()) is short
-
-
-def test_no_index_is_out_of_bounds(pytestconfig: pytest.Config) -> None:
-    """Compiled code reads and writes outside its arrays without an error."""
-    assert pytestconfig.cache is not None
-    run_with_checked_indices(
-        "from test_local_search import random_packing, searched\n"
-        "for seed in range(4):\n"
-        "    searched(random_packing(seed).problem, strict=seed % 2 == 0)\n",
-        __file__,
-        pytestconfig.cache,
-    )
 
 
 def test_compiled_code_goes_beside_its_source_where_that_is_writable(
@@ -346,31 +275,6 @@ def test_the_first_plan_moves_no_more_than_it_must(
 
     assert moved(problem, found) == moves
     assert (found[-len(waiting) :] != NOWHERE).tolist() == placed
-
-
-def test_the_first_plan_is_whole_and_never_worse_than_the_present() -> None:
-    """It goes out as it is, and is checked as any other."""
-    for seed in range(10):
-        draw, nodes = np.random.default_rng(seed), 8
-        items: list[Item] = []
-        for node in range(nodes):
-            sizes = draw.integers(1, 6, 6)
-            for size in sizes[np.cumsum(sizes) <= ROOM].tolist():
-                reach = {node, *map(int, draw.integers(0, nodes, 4))}
-                name, priority = f"{node}-{len(items)}", int(draw.integers(0, 3))
-                eligible = tuple(sorted(reach))
-                items.append(Item(name, priority, (size, 1), eligible, node))
-        waiting = [(size, size % 3) for size in draw.integers(2, 9, 9).tolist()]
-        problem = packing(nodes, items, waiting).problem
-
-        found = cleared(problem)
-
-        whole = Mender(problem, strict=True).mend(found)
-        before, first, mended = (
-            value_of(problem, nodes_of, strict=True)
-            for nodes_of in (problem.home, found, whole)
-        )
-        assert before <= first <= mended
 
 
 def test_a_large_problem_has_a_plan_before_any_search() -> None:

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+from certified_plans import reduced_snapshot
 from google.protobuf.json_format import MessageToJson
 from google.protobuf.message import Message
 from snapshot_builder import SnapshotBuilder, figure_1
 from typer.testing import CliRunner
 
 from stowage_optimizer.cli import main
+from stowage_optimizer.cli.files import write_answer
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.model.options import Policy
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
 
@@ -59,12 +63,6 @@ def two_pairs() -> pb.Snapshot:
     ("snapshot", "options", "expected"),
     [
         pytest.param(
-            figure_1(),
-            [],
-            ["OPTIMAL", "optimal: 1 placed, 1 moved, 0 evicted", "default/pod-3"],
-            id="tiers and changes",
-        ),
-        pytest.param(
             left_alone(),
             [],
             ["NO_IMPROVEMENT", "class web", "volumes"],
@@ -79,8 +77,13 @@ def two_pairs() -> pb.Snapshot:
         pytest.param(
             two_pairs(),
             [],
-            ["with at most moves"],
-            id="the curve where there is more than its ends",
+            [
+                "OPTIMAL",
+                "optimal: 2 placed, 2 moved, 0 evicted",
+                "default/wa",
+                "with at most moves",
+            ],
+            id="tiers, changes and the curve where there is more than its ends",
         ),
     ],
 )
@@ -100,18 +103,49 @@ def test_solve_says(
     assert [part for part in expected if part not in said] == []
 
 
-def test_what_solve_prints_as_json_passes_verify_and_is_held_to_limits(
+def test_what_solve_answers_passes_verify_and_is_held_to_limits(
     snapshot_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The two commands fit together; limits may be looked at later."""
-    assert run("solve", snapshot_file, "--json", "--deterministic") == 0
+    """The two commands fit together; proofs and limits may be looked at later."""
+    answer = tmp_path / "answer.json"
+    options = ["--json", "--deterministic", "--progress", "--certificate", answer]
+    assert run("solve", snapshot_file, *options) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["plan"]["optimal"]
+    # On standard error, so that JSON stays JSON.
+    assert "priority 0 and above: 3 of at most 3 placed" in said.err
     plan_file = tmp_path / "plan.json"
-    plan_file.write_text(capsys.readouterr().out, encoding="utf-8")
+    plan_file.write_text(said.out, encoding="utf-8")
 
     assert run("verify", snapshot_file, plan_file) == 0
     assert "good: 1 placed, 1 moved" in capsys.readouterr().out
+    assert run("verify", snapshot_file, answer, "--certificate") == 0
     assert run("verify", snapshot_file, plan_file, "--max-moves", "0") == 3
     assert "max_moves" in capsys.readouterr().err
+
+
+def test_a_certificate_is_checked_years_later_without_a_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit 3, as for every plan that does not hold what it says.
+
+    The limits of a strategy do not count the classes that it refused, by name.
+    """
+    builder = SnapshotBuilder().node("n", cpu_milli=5).pod("wait", cpu_milli=2)
+    builder.pod_class("web", cpu_milli=2).unsupported.append("volumes")
+    reduced = reduced_snapshot(builder.pod("late", of="web").message)
+    answer = pb.SolveUpdate(plan=reduced.plan((0,), Policy.STRICT))
+    snapshot = written(tmp_path, reduced.message)
+    silent = written(tmp_path, answer, "silent.json")
+    answer.refusals.add(subject="class web", reason="unsupported")
+    outspoken = written(tmp_path, answer, "outspoken.json")
+
+    assert run("verify", snapshot, silent, "--certificate") == 3
+    assert "claims 1, its prices prove 2" in capsys.readouterr().err
+    assert run("verify", snapshot, outspoken, "--certificate") == 0
+    assert "limits proved by their prices" in capsys.readouterr().out
+    with pytest.raises(OptimizerError, match="cannot be written"):
+        write_answer(tmp_path / "no" / "answer.json", answer)
 
 
 def test_verify_exits_with_3_and_lists_the_rules_that_a_plan_breaks(

@@ -16,19 +16,8 @@ from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.programs.program import total
 from stowage_optimizer.strategies import registry
 from stowage_optimizer.strategies.portfolio import Portfolio
-from stowage_optimizer.strategies.thesis import SymmetryFormulation
-
-
-def test_every_strategy_of_the_issue_is_there() -> None:
-    """Users name them on the command line and in the chart."""
-    names = (
-        "paper cpsat-aggregated cpsat-items cpsat-items-symmetry milp z3 z3-symmetry "
-        "boreas first-fit-decreasing portfolio"
-    )
-    assert registry.shipped_strategies().keys() >= set(names.split())
 
 
 def test_z3_is_missing_where_its_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,11 +103,6 @@ def test_heuristics_place_pods_in_an_order_that_leaves_room(
     assert {one.pod_uid: one.node for one in plan.placements} == where
 
 
-def test_boreas_moves_nobody() -> None:
-    """It places pending pods next to running ones."""
-    assert answer_to(figure_1(), strategy="boreas").solution.empty
-
-
 def broken() -> None:
     raise ValueError("not today")
 
@@ -170,29 +154,6 @@ def two_alike(*, home: str = "") -> pb.Snapshot:
     builder.pod_class("web", memory_bytes=2 * GB)
     builder.pod("first", of="web", node=home).pod("second", of="web")
     return builder.message
-
-
-@pytest.mark.parametrize(
-    ("home", "nodes", "met"),
-    [
-        ("", (2, 2), True),
-        ("", (None, 2), True),
-        ("", (None, 0), False),
-        ("a", (0, None), False),
-        ("a", (0, 1), False),
-    ],
-)
-def test_the_later_of_two_equal_nodes_has_the_more_memory_in_use(
-    home: str, nodes: tuple[int | None, ...], met: bool
-) -> None:
-    """A pod on the first node may not stay: its like would have to be on all behind."""
-    packing = reduce_snapshot(decoded(two_alike(home=home)))
-    formulation = SymmetryFormulation(packing, len(packing.tiers))
-    values = formulation.values(nodes)
-
-    rows = formulation.program.rows
-
-    assert all(total(row.terms, values) <= row.upper for row in rows) is met
 
 
 @pytest.mark.parametrize("strategy", ["cpsat-items-symmetry", "z3-symmetry"])

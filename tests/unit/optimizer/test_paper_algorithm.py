@@ -10,7 +10,7 @@ from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget, TimeSplit
+from stowage_optimizer.model.budget import TimeSplit
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.programs.solver import Outcome, SolverContradictionError
 from stowage_optimizer.strategies.paper import PaperModel
@@ -54,45 +54,6 @@ def test_line_18_reads_at_least_as_good(monkeypatch: pytest.MonkeyPatch) -> None
     assert solver.solve(models[0]) == cp_model.OPTIMAL
     # Three pods run: two stay (3 each) and one moves (1).
     assert solver.objective_value == 7
-
-
-def without(monkeypatch: pytest.MonkeyPatch, phase: str) -> None:
-    """Have phases that end in ``phase`` find nothing."""
-    solve = PaperModel.maximise
-
-    def maximise(model: PaperModel, metric: Any, name: str, *how: Any) -> Outcome:
-        if name.endswith(phase):
-            return Outcome(None, 0.0)
-        return solve(model, metric, name, *how)
-
-    monkeypatch.setattr(PaperModel, "maximise", maximise)
-
-
-def test_nothing_pending_is_certified_without_solving(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A phase whose limit is met needs no solver."""
-    without(monkeypatch, "")
-    builder = SnapshotBuilder().node("n").pod("a", node="n").pod("b", node="n")
-
-    answer = answer_to(builder.message)
-
-    assert answer.solution.empty
-    assert answer.plan.optimal
-
-
-def test_the_plan_is_empty_when_phase_2_timed_out_and_nothing_was_gained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Running pods must not be moved for nothing."""
-    without(monkeypatch, "disrupt")
-    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
-    builder.pod("a", cpu_milli=3, node="n1").pod("b", cpu_milli=3, node="n2")
-
-    answer = answer_to(builder.pod("c", cpu_milli=2).message)
-
-    assert answer.solution.empty
-    assert answer.plan.optimal
 
 
 def test_no_time_at_all_keeps_the_current_placement() -> None:
@@ -160,28 +121,3 @@ def test_all_phases_together_stay_within_the_limit() -> None:
         split.spent(limit, share)
 
     assert used == pytest.approx(10)
-
-
-def test_the_reserve_of_tiers_that_need_no_solving_is_not_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """With many tiers most of the limit would be reserved for nothing."""
-    limits: list[float] = []
-
-    def note(*passed: object) -> Outcome:
-        budget = passed[4]
-        assert isinstance(budget, Budget)
-        limits.append(budget.limit_s)
-        return Outcome(None, budget.limit_s)
-
-    monkeypatch.setattr(PaperModel, "maximise", note)
-    builder = SnapshotBuilder().node("n1", cpu_milli=4).node("n2", cpu_milli=4)
-    for priority in range(1, 10):
-        builder.pod(f"p{priority}", priority=priority, node="n1")
-    builder.pod("a", cpu_milli=2, node="n1").pod("b", cpu_milli=2, node="n2")
-    builder.pod("c", cpu_milli=3)
-
-    answer_to(builder.message, time_limit_s=100)
-
-    # All but what is reserved for phase 2 of the last tier: 0.4 * 100 / 10 / 2.
-    assert limits == [pytest.approx(98, abs=0.5)]

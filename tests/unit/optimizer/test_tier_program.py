@@ -22,8 +22,6 @@ KINDS = 12
 NEAR_ENOUGH = 0.9
 """Without the local search, which comes first otherwise."""
 
-FEWEST_ROUNDS = 5
-"""Where the best prices are known: one to evaluate them, few to see that they are."""
 NOTHING = (TierScore(0, 0, -(10**6)),)
 
 
@@ -59,41 +57,6 @@ def _home(packing: Packing) -> np.ndarray:
     return np.array([-1 if one.home is None else one.home for one in items_of(packing)])
 
 
-def test_steps_down_the_slope_bring_patterns_before_the_first_program_is_solved(
-    packing: Packing,
-) -> None:
-    """Else a program over many unlike nodes needs twice the rounds."""
-    question = _question(packing, Phase.PLACE)
-    program = TierProgram(question)
-    program.run_until(1.0, lambda: 0.0)
-    program.prepare()
-    first = program.bound
-
-    while program.descending:
-        program.prepare()
-
-    assert first is not None
-    assert program.bound is not None
-    assert program.bound < first
-
-
-def test_what_one_phase_found_is_known_to_the_next(packing: Packing) -> None:
-    """The patterns are the same; only what they are worth changes."""
-    program = TierProgram(_question(packing, Phase.PLACE))
-    rounds = []
-    for phase in (Phase.PLACE, Phase.DISRUPT):
-        search = DualSearch(
-            _question(packing, phase), _home(packing), lambda: 0.0, program
-        )
-        made = 0
-        while not search.finished:
-            search.run(1.0, rounds=1)
-            made += 1
-        rounds.append(made)
-
-    assert rounds[1] < rounds[0] / 2
-
-
 def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(
     packing: Packing,
 ) -> None:
@@ -126,17 +89,6 @@ def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(
 
     assert first is not None
     assert first.bound.value == 4
-
-
-def test_without_time_nothing_is_proved_and_nothing_is_lost(packing: Packing) -> None:
-    """Slices are short in the beginning: a step that had no time is made later."""
-    question = _question(packing, Phase.PLACE)
-    search = DualSearch(question, _home(packing), lambda: 5.0)
-
-    assert search.run(4.0) is None
-    assert not search.finished
-
-    assert search.run(6.0, rounds=400) is not None
 
 
 def _ready(packing: Packing) -> TierProgram:
@@ -179,19 +131,3 @@ def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(
     )
     assert best is not None
     assert scores[-1].placed >= NEAR_ENOUGH * best.value
-
-
-def test_a_program_goes_on_when_the_tiers_above_reach_other_values() -> None:
-    """Its patterns are good for any values; finding them anew took most of the time."""
-    packing = _packing()
-    first = _ready(packing)
-
-    second = TierProgram(_question(packing, Phase.KEEP), first)
-
-    assert second.master is first.master
-    second.run_until(1.0, lambda: 0.0)
-    rounds = 0
-    while not second.ready:
-        second.prepare()
-        rounds += 1
-    assert rounds <= FEWEST_ROUNDS
