@@ -9,7 +9,6 @@ import http.client
 import http.server
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import threading
@@ -30,7 +29,6 @@ from stowage_testbed.hostpods.container import ContainerRunner
 from stowage_testbed.hostpods.launch import Log
 from stowage_testbed.hostpods.manifest import Manifest
 from stowage_testbed.hostpods.probes import (
-    HttpTarget,
     Outcome,
     Probed,
     Prober,
@@ -408,16 +406,6 @@ def test_http_counts_from_200_to_399(tmp_path: Path, status: int, ok: bool) -> N
 
             assert outcome.ok is ok
             assert outcome.message.endswith(f"{status} the body")
-
-
-def test_https_does_not_ask_who_answers() -> None:
-    """The scheduler serves health with a certificate of its own making."""
-    connection = HttpTarget("https", "127.0.0.1", 1, "/").connect(1)
-
-    assert isinstance(connection, http.client.HTTPSConnection)
-    context: ssl.SSLContext = vars(connection)["_context"]
-    assert context.verify_mode == ssl.CERT_NONE
-    assert not context.check_hostname
 
 
 @pytest.mark.parametrize(

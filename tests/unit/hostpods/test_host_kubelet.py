@@ -96,28 +96,6 @@ def test_a_field_that_is_not_played_is_named(pod: Manifest, field: str) -> None:
     assert unsupported_fields(pod) == [f"spec.{field}"]
 
 
-def test_what_is_played_is_not_refused() -> None:
-    """All that the chart uses, with what the API server adds."""
-    probe = {"httpGet": {"port": 1, "scheme": "HTTPS"}, "successThreshold": 1}
-    container = a_container(
-        "true",
-        env=[{"name": "A", "value": "1"}],
-        startupProbe=probe,
-        livenessProbe={
-            "exec": {"command": ["true"]},
-            "terminationGracePeriodSeconds": 1,
-        },
-        volumeMounts=[{"name": "v", "mountPath": "/v", "readOnly": True}],
-        terminationMessagePath="/dev/termination-log",
-        imagePullPolicy="Never",
-    )
-    sources = [{"serviceAccountToken": {"path": "t"}}, {"secret": {"name": "s"}}]
-    volumes = [{"name": "v", "projected": {"sources": sources, "defaultMode": 420}}]
-
-    assert unsupported_fields(a_pod(container, volumes=volumes)) == []
-    assert unsupported_fields(a_volume(emptyDir={"medium": "Memory"})) == []
-
-
 def test_a_pod_that_is_refused_is_not_started_and_says_why(tmp_path: Path) -> None:
     """In its status and in an event, where `helm --wait` failures are looked for."""
     pod = a_pod(a_container("touch", str(tmp_path / "ran")), initContainers=[PLAIN])
