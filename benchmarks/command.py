@@ -39,17 +39,7 @@ def write_figures(
     about: Mapping[str, Any] | None = None,
     **details: Any,
 ) -> str:
-    """Write a benchmark's results as JSON, and return the figures as a table.
-
-    Parameters
-    ----------
-    path
-        The file.
-    about
-        What was asked for; it stands beside what the machine is.
-    details
-        Further entries of the document.
-    """
+    """Write a benchmark's results as JSON, and return the figures as a table."""
     content = {
         "environment": {**environment(), **(about or {})},
         "figures": [one.document() for one in figures],

@@ -21,13 +21,7 @@ class ScopeName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a run covers; each benchmark adds what makes its own small or large.
-
-    Attributes
-    ----------
-    name
-        Stands in the results.
-    """
+    """What a run covers; each benchmark adds what makes its own small or large."""
 
     name: str
 
@@ -36,13 +30,7 @@ ScopeT = TypeVar("ScopeT", bound=Scope)
 
 
 def find_scope(scopes: Sequence[ScopeT], name: ScopeName) -> ScopeT:
-    """Return the scope of that name.
-
-    Raises
-    ------
-    InputError
-        The benchmark has none.
-    """
+    """Return the scope of that name."""
     for scope in scopes:
         if scope.name == name:
             return scope

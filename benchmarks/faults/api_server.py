@@ -25,7 +25,7 @@ from stowage_testbed.cluster.supervision import expect_ends
 from stowage_testbed.helm.values import api_server_url
 
 
-def restart_api_server(context: FaultContext) -> None:
+def restart(context: FaultContext) -> None:
     """Kill the API server; all reads and writes fail until the fault ends."""
     cluster = _local(context)
     process = component_process(cluster.workdir, API_SERVER)
@@ -39,7 +39,7 @@ def restart_api_server(context: FaultContext) -> None:
     process.wait()
 
 
-def forget_waiting(context: FaultContext) -> None:
+def forget(context: FaultContext) -> None:
     """Start every client of the API server anew.
 
     They wait for up to a minute after a few failures, and forget them only after two

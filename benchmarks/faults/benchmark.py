@@ -15,15 +15,7 @@ from stowage_testbed.base.errors import StowageError
 def run_benchmark(
     names: Collection[str], tries: int | None, seed: int, results: Path, say: Say
 ) -> str:
-    """Try these faults, every one without a name; return the figures as a table.
-
-    Raises
-    ------
-    InputError
-        There is no fault of a name.
-    StowageError
-        Something was lost in a try, or the tries could not go on.
-    """
+    """Try these faults, every one without a name; return the figures as a table."""
     chosen = load_faults(names)
     try:
         failed = run_faults(chosen, seed, results, say, tries)

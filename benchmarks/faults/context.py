@@ -33,19 +33,7 @@ class NothingToHitError(StowageError):
 
 @dataclass(slots=True)
 class FaultContext:
-    """All that a fault needs.
-
-    Parameters
-    ----------
-    run, environment, release
-        The cluster, the scenario's part of it, and the release under test.
-    scenario, settings
-        The world as it was asked for, and what goes wrong in it.
-    rng
-        Every random choice of the fault comes from it.
-    facts
-        What a fault records about itself, by name.
-    """
+    """All that a fault needs."""
 
     run: RunContext
     environment: ScenarioEnvironment
@@ -81,13 +69,7 @@ class FaultContext:
         file.write_text(text, "utf-8")
 
     def way(self, *known: str) -> str:
-        """Return the way that was asked for, the first one without.
-
-        Raises
-        ------
-        InputError
-            It is none of those.
-        """
+        """Return the way that was asked for, the first one without."""
         way = self.settings.way or known[0]
         if way not in known:
             ways = ", ".join(sorted(known))
@@ -120,13 +102,7 @@ class FaultContext:
         self.objects.create(make_controller(workload, self.namespace))
 
     def plan(self) -> JsonObject:
-        """Return the newest plan.
-
-        Raises
-        ------
-        NothingToHitError
-            There is none.
-        """
+        """Return the newest plan."""
         body = self.run.observer.read(_newest_plan)
         if body is None:
             raise NothingToHitError("status, for there is no plan")
@@ -138,19 +114,7 @@ class FaultContext:
         return status
 
     def planned_node(self, role: str) -> str:
-        """Return a node of the newest plan, drawn among those of the role.
-
-        Parameters
-        ----------
-        role
-            ``source`` and ``target``: where pods leave and where they go to;
-            ``bystander``: a node that the plan has nothing to do with.
-
-        Raises
-        ------
-        NothingToHitError
-            There is none, or none any more.
-        """
+        """Return a node of the newest plan, drawn among those of the role."""
         names = self.run.observer.read(
             lambda state: planned_nodes(state, self.environment.nodes, role)
         )
@@ -159,13 +123,7 @@ class FaultContext:
         return self.rng.choice(names)
 
     def moved_owner(self) -> str:
-        """Return the name of a ReplicaSet of which the plan moves a pod.
-
-        Raises
-        ------
-        NothingToHitError
-            It moves none.
-        """
+        """Return the name of a ReplicaSet of which the plan moves a pod."""
         moves = self.status().get("moves") or ()
         if not moves:
             raise NothingToHitError("moves")

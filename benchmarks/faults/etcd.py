@@ -23,7 +23,7 @@ REMINDER = "stowage.dev/fault"
 """Annotation that says nothing; its coming is a change."""
 
 
-def fill_etcd(context: FaultContext) -> None:
+def fill(context: FaultContext) -> None:
     """Have etcd refuse every write, whoever's, until the fault ends.
 
     It is compacted, defragmented and disarmed then, as by whoever looks after it.
@@ -58,23 +58,12 @@ def raise_no_space(workdir: Path) -> None:
 
     The alarm is the one that an etcd raises by itself when its database has grown too
     large. Until it is disarmed, every write is refused.
-
-    Raises
-    ------
-    StowageError
-        It has not done so.
     """
     _alarm(workdir, "ACTIVATE")
 
 
 def make_room(workdir: Path) -> None:
-    """End the alarm as etcd's manual says: compact, defragment, disarm.
-
-    Raises
-    ------
-    StowageError
-        It has not ended.
-    """
+    """End the alarm as etcd's manual says: compact, defragment, disarm."""
     # Any key will do: every answer tells the revision.
     now = _call(workdir, "kv/range", {"key": "AA=="})["header"]["revision"]
     _call(workdir, "kv/compaction", {"revision": now, "physical": True})

@@ -44,7 +44,7 @@ SIZE = Workload("forged", REPLICAS, Resources(cpu=100, memory=2 * 10**9))
 """Fits nowhere but into room that is held for others."""
 
 
-def prepare_forgery(context: FaultContext) -> None:
+def prepare(context: FaultContext) -> None:
     """Let there be a tenant, and a reservation for others."""
     way = context.way(*WAYS)
     settle_tenant(context, plans=way == STATUS)
@@ -56,15 +56,7 @@ def prepare_forgery(context: FaultContext) -> None:
 
 
 def forge(context: FaultContext) -> None:
-    """Try to take room that a plan or a reservation holds, with its owner's labels.
-
-    Raises
-    ------
-    NothingToHitError
-        There is nothing to imitate.
-    StowageError
-        The API server let the tenant do what it has no right to.
-    """
+    """Try to take room that a plan or a reservation holds, with its owner's labels."""
     way, tenant = context.way(*WAYS), tenant_objects(context)
     context.on_end(partial(_nothing_taken, context))
     if way == RESERVATION:

@@ -42,20 +42,7 @@ OBJECTS_OF = "objects in etcd: "
 
 
 class Sampler:
-    """Samples from entering to leaving, in a thread.
-
-    Parameters
-    ----------
-    release
-        Returns the release that serves now.
-    api
-        The API server that counts its objects.
-
-    Attributes
-    ----------
-    points
-        What was sampled so far, by name.
-    """
+    """Samples from entering to leaving, in a thread."""
 
     def __init__(self, release: Callable[[], Release], api: client.ApiClient) -> None:
         self._serving, self._api = release, api

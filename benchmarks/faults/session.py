@@ -31,20 +31,7 @@ def run_faults(
     say: Callable[[str], None],
     tries: int | None = None,
 ) -> list[Trial]:
-    """Try each fault as often as is asked, and return the tries that failed.
-
-    Parameters
-    ----------
-    seed
-        Everything that is drawn comes from it.
-    results
-        Folder of the results. What was tried before with the same scheduler and
-        optimiser is kept there and counts.
-    say
-        Receives a line for each step.
-    tries
-        Of each fault; its own number without.
-    """
+    """Try each fault as often as is asked, and return the tries that failed."""
     for name in purge_clusters():
         say(f"leftover cluster {name}: removed")
     name = f"fault-{secrets.token_hex(3)}"

@@ -57,13 +57,6 @@ def slope_of(
 ) -> Slope | None:
     """Return the common slope of all lives; None where there is too little to tell.
 
-    Parameters
-    ----------
-    pieces
-        The points of each piece of the soak, in any order. Lives are those of a piece.
-    warm_up_s
-        What is left out of each life.
-
     Notes
     -----
     What is left beside the slope is not independent from minute to minute: an allocator

@@ -26,19 +26,7 @@ CHUNK_BYTES = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Passes calls on to one server, each after a delay.
-
-    Parameters
-    ----------
-    upstream
-        The API server's address.
-    trusted
-        How its certificate is checked; without, it is asked by plain HTTP.
-    delay_s
-        Asked at every call: how long this one waits, in seconds.
-    pause
-        Lets seconds pass.
-    """
+    """Passes calls on to one server, each after a delay."""
 
     upstream: SplitResult
     trusted: ssl.SSLContext | None

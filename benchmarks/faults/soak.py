@@ -38,18 +38,7 @@ MUST_NOT_GROW = ("of the scheduler", "of the optimizer", ALL_OBJECTS)
 
 
 def run_soak(hours: float, seed: int, warm_up_s: float, results: Path, say: Say) -> str:
-    """Try faults for so long, write ``<results>/soak.json``, return the table.
-
-    Parameters
-    ----------
-    warm_up_s
-        What is left out of each process's life when slopes are taken.
-
-    Raises
-    ------
-    StowageError
-        A try failed, or the tries could not go on.
-    """
+    """Try faults for so long, write ``<results>/soak.json``, return the table."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
     faults = [
         fault

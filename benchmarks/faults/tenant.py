@@ -62,13 +62,7 @@ def tenant_objects(context: FaultContext) -> Objects:
 
 
 def must_be_forbidden(what: str, act: Callable[[], object]) -> None:
-    """Do what the tenant has no right to.
-
-    Raises
-    ------
-    StowageError
-        It was let do so.
-    """
+    """Do what the tenant has no right to."""
     try:
         act()
     except ApiRefusedError as error:

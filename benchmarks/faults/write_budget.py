@@ -40,7 +40,7 @@ LOOKS = 3
 """So often in a row writes must have been refused."""
 
 
-def spend_budget(context: FaultContext) -> None:
+def spend(context: FaultContext) -> None:
     """Make a priority level of which the only seat is taken; nothing uses it yet."""
     context.create(_priority_level())
     schema = context.create(_flow_schema())

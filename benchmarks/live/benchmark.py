@@ -27,11 +27,6 @@ def run_benchmark(
     Rows are kept below ``<results>/live``, a file for each build of scheduler and
     optimiser; a cell that is there is not measured again. The figures are of all cells
     of the scope that were measured until now.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or a cluster failed.
     """
     build = f"{tool_build('stowage-scheduler', choose_minor())}-{fingerprint()}"
     journal = TaskJournal(results / NAME / f"rows-{build}.jsonl", Row)

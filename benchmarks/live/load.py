@@ -29,13 +29,7 @@ ALLOWED_S = 60.0
 def churning(
     objects: Objects, prefix: str, events_per_s: int, clock: ReceiptClock
 ) -> Iterator[None]:
-    """Create and delete pods for the block, so many of both together a second.
-
-    Raises
-    ------
-    StowageError
-        The API server refused, or was a minute late.
-    """
+    """Create and delete pods for the block, so many of both together a second."""
     if not events_per_s:
         yield
         return

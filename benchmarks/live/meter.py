@@ -61,13 +61,7 @@ class Usage:
 
 
 class Meter:
-    """Measures from its making to `read`.
-
-    Parameters
-    ----------
-    cluster, release
-        Where the scheduler runs, and as what.
-    """
+    """Measures from its making to `read`."""
 
     def __init__(self, cluster: Cluster, release: Release) -> None:
         self._cluster = cluster
@@ -115,13 +109,7 @@ def scheduler_url(release: Release) -> str:
 
 
 def fetch(url: str) -> bytes:
-    """Return what a process on this machine serves.
-
-    Raises
-    ------
-    OSError
-        It does not answer.
-    """
+    """Return what a process on this machine serves."""
     trust = ssl.create_default_context()
     # The port's certificate is the scheduler's own, and loopback needs none.
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
@@ -131,13 +119,7 @@ def fetch(url: str) -> bytes:
 
 
 def read_metrics(base: str) -> Iterator[Sample]:
-    """Yield every sample that a process serves below ``base``.
-
-    Raises
-    ------
-    OSError
-        It does not answer.
-    """
+    """Yield every sample that a process serves below ``base``."""
     for family in text_string_to_metric_families(fetch(f"{base}/metrics").decode()):
         yield from family.samples
 

@@ -110,13 +110,7 @@ class PodMoments:
 
 
 class Moments:
-    """Reads the changes of one window.
-
-    Parameters
-    ----------
-    changes
-        In the order of their receipt, what was there before as a list shows it.
-    """
+    """Reads the changes of one window."""
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self._pods: dict[str, PodMoments] = {}

@@ -56,13 +56,7 @@ SOURCES = (
 
 
 def run_cell(cell: Cell, say: Say) -> Iterator[Row]:
-    """Measure every round of a cell on a cluster of its own.
-
-    Raises
-    ------
-    StowageError
-        The cluster or the release failed. A plan that fails is a figure.
-    """
+    """Measure every round of a cell on a cluster of its own."""
     cluster = KwokBinaryCluster(
         f"live-{secrets.token_hex(3)}", extra_args=SELDOM_RENEWED
     )

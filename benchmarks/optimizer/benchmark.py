@@ -26,16 +26,6 @@ def run_benchmark(
     """Measure, write ``<results>/bench-optimizer.json``, return the table.
 
     Each call is on record before the next: a run that was interrupted goes on.
-
-    Parameters
-    ----------
-    folder
-        Where the files of the OpenB trace are; None to leave its fleets out.
-
-    Raises
-    ------
-    StowageError
-        A file is missing, or the service failed.
     """
     journal = Journal(results / NAME / f"records-{fingerprint()}.jsonl", Record)
     known = {(one.case, one.arm): one for one in journal.records()}

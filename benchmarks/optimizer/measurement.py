@@ -70,15 +70,7 @@ GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the service is asked.
-
-    Parameters
-    ----------
-    case, arm
-        The instance's name, and that of the strategy with its limit.
-    watches_memory
-        Whether the memory of the service is looked at meanwhile.
-    """
+    """What the service is asked."""
 
     case: str
     arm: str
@@ -87,13 +79,7 @@ class Call:
 
 
 def measure(service: RunningService, call: Call) -> Record:
-    """Return what one call gave.
-
-    Raises
-    ------
-    StowageError
-        It was refused, or not answered.
-    """
+    """Return what one call gave."""
     snapshot, options = call.request.snapshot, call.request.options
     seen = _Seen()
     watched = watched_memory(service.pid) if call.watches_memory else nullcontext()

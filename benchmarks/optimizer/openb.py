@@ -53,24 +53,7 @@ class _PodClass:
 
 
 def read_fleet(folder: Path, pods: str, nodes: int, fill: float, seed: int) -> Fleet:
-    """Return a fleet of the trace whose pods all wait.
-
-    Parameters
-    ----------
-    folder
-        Where the trace's files are.
-    pods
-        Name of the list of pods, such as ``gpuspec25``.
-    nodes
-        How many nodes are drawn; all if there are no more.
-    fill
-        Pods are drawn until they ask for this share of the CPU or of the GPUs.
-
-    Raises
-    ------
-    StowageError
-        A file is missing.
-    """
+    """Return a fleet of the trace whose pods all wait."""
     draw = random.Random(seed)  # noqa: S311 - not for secrets
     every = [_node_kind(row) for row in _read(folder / NODES)]
     chosen = draw.sample(every, nodes) if nodes < len(every) else every

@@ -15,16 +15,7 @@ Value = tuple[TierValue, ...]
 
 
 def value_of(snapshot: pb.Snapshot, plan: pb.Plan, *, strict: bool) -> Value:
-    """Return the value of a verified ``plan``.
-
-    Parameters
-    ----------
-    snapshot, plan
-        The checker has found the plan's own numbers true.
-    strict
-        Whether keeping the running pods of a priority comes before placing pending pods
-        of it; if not, the first number is 0 throughout.
-    """
+    """Return the value of a verified ``plan``."""
     priorities = {one.id: one.priority for one in snapshot.pod_classes}
     by_uid = {pod.uid: priorities[pod.class_id] for pod in snapshot.pods}
     evicted = Counter(by_uid[one.pod_uid] for one in plan.evictions)

@@ -52,13 +52,7 @@ class Sample:
         return f"{self.pods}-{self.nodes}-{self.fill:.2f}-{self.start}-{self.seed}"
 
     def make(self, folder: Path | None) -> Fleet:
-        """Return the fleet, its pods where the stock scheduler puts them.
-
-        Raises
-        ------
-        StowageError
-            A file of the trace is missing.
-        """
+        """Return the fleet, its pods where the stock scheduler puts them."""
         if self.pods == MADE or folder is None:
             fleet = make_fleet(self.nodes, self.fill, self.seed)
         else:

@@ -6,12 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.proofs.verdict import (
-    Verdict,
-    judge,
-    judge_through_scheduler,
-    judge_unsupported,
-)
+from benchmarks.proofs.verdict import Verdict, judge, judge_through_scheduler
 from stowage_testbed.simulate import SchedulerVerifier, find_profile
 
 PIECE = 100
@@ -77,8 +72,8 @@ def _judging(strategy: str, asked: str) -> Iterator[Callable[[int], Verdict]]:
     if asked == OPTIMISER:
         yield lambda seed: judge(seed, strategy)
         return
+    unsupported = asked == UNSUPPORTED
     with SchedulerVerifier(find_profile("deterministic")) as verifier:
-        judge_one = (
-            judge_unsupported if asked == UNSUPPORTED else judge_through_scheduler
+        yield lambda seed: judge_through_scheduler(
+            seed, strategy, verifier, unsupported=unsupported
         )
-        yield lambda seed: judge_one(seed, strategy, verifier)

@@ -58,13 +58,7 @@ class Outcome:
 def outcome_of(
     case: str, arm: str, round_number: int, instance: Instance, found: Placements
 ) -> Outcome:
-    """Return what ``found`` says of a measured run of ``instance``.
-
-    Raises
-    ------
-    ValueError
-        The run was not measured, or placed nothing.
-    """
+    """Return what ``found`` says of a measured run of ``instance``."""
     if found.measurement is None:
         raise ValueError(f"{case}: {arm} was not measured; ask for it in the instance")
     by_node = Counter({node["metadata"]["name"]: 0 for node in instance.nodes})
@@ -154,17 +148,7 @@ ARMS = (
 
 @dataclass(frozen=True, slots=True)
 class CacheScope(Scope):
-    """What a run of the benchmark covers.
-
-    Attributes
-    ----------
-    sizes
-        Nodes, and the pods that arrive there.
-    workloads
-        Which pods.
-    rounds
-        How often each arm runs each case.
-    """
+    """What a run of the benchmark covers."""
 
     sizes: tuple[tuple[int, int], ...]
     workloads: tuple[Workload, ...]
@@ -204,22 +188,6 @@ def run_rounds(
     """Yield what each arm gave in each round.
 
     Each run has a process of its own, on one core.
-
-    Parameters
-    ----------
-    case
-        What arrives, and where.
-    arms, rounds
-        The arms that are measured, and how often.
-    folder
-        For configurations that are made.
-    say
-        Receives a line for each run.
-
-    Raises
-    ------
-    StowageError
-        The simulator failed.
     """
     instance = case.instance()
     for number in range(rounds):
@@ -306,13 +274,7 @@ NAME = "bench-score-cache"
 
 
 def run_benchmark(scope: CacheScope, results: Path, say: Say) -> str:
-    """Measure, write ``<results>/bench-score-cache.json``, return the table.
-
-    Raises
-    ------
-    StowageError
-        A tool is missing, or the simulator failed.
-    """
+    """Measure, write ``<results>/bench-score-cache.json``, return the table."""
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="sto-arms-") as folder:
         for case in scope.cases():

@@ -46,15 +46,7 @@ KINDS = {Workload.TWO_KINDS: 2, Workload.TEN_KINDS: 10}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workload at a size.
-
-    Attributes
-    ----------
-    workload
-        Which pods arrive.
-    nodes, pods
-        How many.
-    """
+    """A workload at a size."""
 
     workload: Workload
     nodes: int

@@ -33,22 +33,6 @@ def run_benchmark(
 
     What was measured is kept below ``<results>/upstream`` with perf-dash's files, so
     that a run which was interrupted goes on where it stopped.
-
-    Parameters
-    ----------
-    scope
-        What to cover.
-    profiles
-        The schedulers to measure, stock among them.
-    results
-        Folder of all results.
-    say
-        Receives a line for each step.
-
-    Raises
-    ------
-    StowageError
-        Go or a tool is missing, or the harness does not build.
     """
     folder = results / NAME
     say("building upstream's harness from its module: minutes when nothing is cached")

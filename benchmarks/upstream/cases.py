@@ -30,15 +30,7 @@ PREEMPTING = {"PreemptionAsync", "PreemptionBasic", "PreemptionPVs"}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A case of upstream's.
-
-    Attributes
-    ----------
-    topic
-        Its folder in the harness, such as ``misc`` or ``dra/extendedresource``.
-    content
-        As it stands in the file.
-    """
+    """A case of upstream's."""
 
     topic: str
     content: Mapping[str, Any]
@@ -86,19 +78,7 @@ class Case:
         gates: Mapping[str, bool],
         configuration: Path | None,
     ) -> dict[str, Any]:
-        """Return the case as the harness reads it, for one workload and one profile.
-
-        Parameters
-        ----------
-        workload
-            One of the case's.
-        size
-            Parameters of it that are given another value.
-        gates
-            Feature gates of the profile.
-        configuration
-            File of the profile's configuration; None leaves the case its own.
-        """
+        """Return the case as the harness reads it, for one workload and one profile."""
         one = {
             "name": CHOSEN,
             "labels": [CHOSEN],
@@ -113,13 +93,7 @@ class Case:
 
 
 def read_cases(harness: Path) -> Iterator[Case]:
-    """Yield every case of the harness, topic by topic.
-
-    Parameters
-    ----------
-    harness
-        The folder ``test/integration/scheduler_perf`` of the module.
-    """
+    """Yield every case of the harness, topic by topic."""
     for file in sorted(harness.rglob(CASES_FILE)):
         topic = file.parent.relative_to(harness).as_posix()
         for content in yaml.safe_load(file.read_text(encoding="utf-8")):

@@ -47,23 +47,6 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
 
     Each profile, and the stock scheduler beside them, has a cluster of its own, and a
     further one for the tests that ask for feature gates. What was run is kept.
-
-    Parameters
-    ----------
-    profiles
-        The schedulers, stock among them.
-    only
-        Run the tests only whose names have these words.
-    results
-        Folder of all results.
-    say
-        Receives a line for each step.
-
-    Raises
-    ------
-    StowageError
-        Go or a tool is missing, the tests do not build, or the list of those that are
-        left out names one that upstream does not have.
     """
     # The tests run in folders of their own, from which a relative one is elsewhere.
     folder = (results / NAME).resolve()
@@ -99,13 +82,7 @@ def run_specs(profiles: Sequence[Profile], only: str, results: Path, say: Say) -
 
 
 def left_out(specs: Iterable[Spec], profile: Profile) -> Mapping[str, str]:
-    """Return the tests that a profile is not asked on fake nodes, with the reason.
-
-    Raises
-    ------
-    StowageError
-        The lists of them name one that is not there.
-    """
+    """Return the tests that a profile is not asked on fake nodes, with the reason."""
     reasons = dict(NEEDS_A_KUBELET)
     if not profile.preempts:
         reasons |= dict.fromkeys(NEEDS_PREEMPTION, "the profile preempts nobody")

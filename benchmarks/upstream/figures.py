@@ -153,15 +153,7 @@ def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
 
 
 def failing_figure(name: str, passed: Mapping[str, bool]) -> Figure:
-    """Return how many fail of what is judged; where nothing is, nothing is claimed.
-
-    Parameters
-    ----------
-    name
-        Of the figure.
-    passed
-        By its name, whether each test passed that counts.
-    """
+    """Return how many fail of what is judged; where nothing is, nothing is claimed."""
     failed = sorted(one for one, well in passed.items() if not well)
     value, met = (float(len(failed)), not failed) if passed else (None, None)
     return Figure(name, value, "", "<= 0", met, len(passed), note="; ".join(failed))

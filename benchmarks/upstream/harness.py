@@ -59,13 +59,7 @@ class Outcome:
 
 
 class Harness:
-    """Upstream's harness, with Stowage's plugins compiled in.
-
-    Raises
-    ------
-    StowageError
-        It does not build, or etcd is not installed.
-    """
+    """Upstream's harness, with Stowage's plugins compiled in."""
 
     def __init__(self, build: UpstreamBuild) -> None:
         self._build = build
@@ -85,21 +79,7 @@ class Harness:
         kept: Path,
         limit_s: float,
     ) -> Outcome:
-        """Run cases of one topic in a process of their own.
-
-        Parameters
-        ----------
-        topic
-            The folder of the cases.
-        cases
-            As the harness reads them.
-        profile
-            Says which plugins are registered.
-        kept
-            Folder for perf-dash's files.
-        limit_s
-            Time after which it is ended.
-        """
+        """Run cases of one topic in a process of their own."""
         kept.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
             prefix="sto-perf-", dir=fast_folder()

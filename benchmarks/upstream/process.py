@@ -20,19 +20,7 @@ def run_ending(
     output: Path,
     limit_s: float,
 ) -> int | None:
-    """Run a command to its end; return its exit code.
-
-    Parameters
-    ----------
-    command, folder
-        What is run, and where.
-    environment
-        What is set besides this process's own.
-    output
-        The file of all that it says.
-    limit_s
-        Time after which it is ended; the exit code is None then.
-    """
+    """Run a command to its end; return its exit code."""
     with (
         output.open("wb") as said,
         subprocess.Popen(
@@ -69,13 +57,7 @@ def fast_folder() -> Path | None:
 
 
 def with_etcd() -> Mapping[str, str]:
-    """Return what has a test server find the toolchain's etcd.
-
-    Raises
-    ------
-    StowageError
-        The etcd is not installed.
-    """
+    """Return what has a test server find the toolchain's etcd."""
     etcd = tool_path("etcd", choose_minor())
     return {
         "PATH": f"{etcd.parent}{os.pathsep}{os.environ['PATH']}",

@@ -45,15 +45,7 @@ class Profile:
     promise: float | None = None
 
     def configuration(self, folder: Path, socket: Callable[[], Path]) -> Path | None:
-        """Return the file of its configuration; None for the stock one.
-
-        Parameters
-        ----------
-        folder
-            For a file that is made.
-        socket
-            Returns the socket of an optimiser that runs.
-        """
+        """Return the file of its configuration; None for the stock one."""
         if not self.shipped:
             return None
         shipped = find_profile(self.shipped)
@@ -91,13 +83,7 @@ PROFILES = (
 
 
 def choose_profiles(asked: Collection[str] | None) -> list[Profile]:
-    """Return stock and the profiles that are asked for, all if none is named.
-
-    Raises
-    ------
-    InputError
-        There is no such profile.
-    """
+    """Return stock and the profiles that are asked for, all if none is named."""
     known = {one.name: one for one in PROFILES}
     for name in asked or ():
         if name not in known:

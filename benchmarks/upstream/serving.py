@@ -37,15 +37,7 @@ EVERYWHERE = ("kube-proxy", "fluentd-elasticsearch", "node-problem-detector")
 
 @contextmanager
 def serving_cluster(profile: Profile, gates: Collection[str]) -> Iterator[Cluster]:
-    """Yield a cluster whose ``default-scheduler`` has a profile; it goes at the end.
-
-    Parameters
-    ----------
-    profile
-        What the scheduler is.
-    gates
-        Feature gates that are on in every component, and all APIs that are beta.
-    """
+    """Yield a cluster whose ``default-scheduler`` has a profile; it goes at the end."""
     spelt = _spell(gates)
     cluster = KwokBinaryCluster(
         f"upstream-{secrets.token_hex(3)}",

@@ -29,15 +29,7 @@ OUTPUT = "output.log"
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One test.
-
-    Attributes
-    ----------
-    name
-        With the words around it and its labels, as upstream reports it.
-    gates
-        Feature gates that the cluster must have on, and has not by itself.
-    """
+    """One test."""
 
     name: str
     gates: frozenset[str]
@@ -69,13 +61,7 @@ class SpecResult:
 
 
 class Suite:
-    """Upstream's tests as a program.
-
-    Raises
-    ------
-    StowageError
-        They do not build.
-    """
+    """Upstream's tests as a program."""
 
     def __init__(self, build: UpstreamBuild) -> None:
         self._binary = build.compile_test("./e2e", "e2e.test")
@@ -97,24 +83,7 @@ class Suite:
         return sorted(specs, key=lambda one: one.name)
 
     def run(self, spec: Spec, profile: str, cluster: Cluster, kept: Path) -> SpecResult:
-        """Run one test on a cluster.
-
-        Parameters
-        ----------
-        spec
-            The test.
-        profile
-            The scheduler that the cluster has.
-        cluster
-            Its pods are placed by a scheduler called ``default-scheduler``.
-        kept
-            The folder of what it says.
-
-        Raises
-        ------
-        StowageError
-            It did not run; with the last lines of what the program said.
-        """
+        """Run one test on a cluster."""
         kept.mkdir(parents=True, exist_ok=True)
         found = self._report(
             kept,

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.faults import forgeries, hostile_optimizer
 from benchmarks.faults.hostile_optimizer import HONEST, LIES, RAW, Asked, reply
+from benchmarks.faults.kinds import KINDS
 from benchmarks.faults.odd_objects import (
     NOBODY,
     chosen_of,
@@ -39,9 +40,11 @@ SNAPSHOT = pb.Snapshot(
 @pytest.mark.parametrize(
     ("what", "ways"), [("forge", forgeries.WAYS), ("lie", hostile_optimizer.WAYS)]
 )
-def test_every_forgery_and_every_lie_is_tried(what: str, ways: Any) -> None:
+def test_every_fault_every_forgery_and_every_lie_is_tried(what: str, ways: Any) -> None:
     """One that nobody tries is never found out."""
-    assert {f.settings.way for f in load_faults() if f.settings.do == what} == set(ways)
+    tried = [fault.settings for fault in load_faults()]
+    assert {one.way for one in tried if one.do == what} == set(ways)
+    assert {one.do for one in tried} == set(KINDS)
 
 
 def test_only_a_missing_right_counts_as_forbidden() -> None:
