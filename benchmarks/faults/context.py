@@ -114,7 +114,11 @@ class FaultContext:
         return status
 
     def planned_node(self, role: str) -> str:
-        """Return a node of the newest plan, drawn among those of the role."""
+        """Return a node of the newest plan, drawn among those of the role.
+
+        Pods leave a ``source`` and go to a ``target``; the plan has nothing to do with a
+        ``bystander``.
+        """
         names = self.run.observer.read(
             lambda state: planned_nodes(state, self.environment.nodes, role)
         )

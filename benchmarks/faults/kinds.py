@@ -8,13 +8,11 @@ from typing import Any
 
 from benchmarks.faults import (
     api_server,
-    etcd,
     forgeries,
     nodes,
     odd_objects,
     processes,
     workloads,
-    write_budget,
 )
 from benchmarks.faults.context import FaultContext
 from stowage_testbed.cluster.base import Cluster
@@ -49,7 +47,7 @@ KINDS: dict[str, FaultKind] = {
     "create-budget": FaultKind(workloads.create_budget),
     "create-odd-objects": FaultKind(odd_objects.create, before=odd_objects.prepare),
     "delete-node": FaultKind(nodes.delete),
-    "fill-etcd": FaultKind(etcd.fill),
+    "fill-etcd": FaultKind(api_server.fill_etcd),
     "forge": FaultKind(forgeries.forge, before=forgeries.prepare),
     "freeze-leader": FaultKind(
         processes.freeze_leader,
@@ -63,7 +61,9 @@ KINDS: dict[str, FaultKind] = {
     "limit-pods": FaultKind(workloads.limit_pods),
     "make-unschedulable": FaultKind(nodes.cordon),
     "nothing": FaultKind(),
-    "refuse-writes": FaultKind(write_budget.refuse_writes, before=write_budget.spend),
+    "refuse-writes": FaultKind(
+        api_server.refuse_writes, before=api_server.spend_budget
+    ),
     "restart-api-server": FaultKind(api_server.restart, after=api_server.forget),
     "shrink-budget": FaultKind(workloads.shrink_budget, before=workloads.allow_one),
     "shrink-node": FaultKind(nodes.shrink),

@@ -35,22 +35,11 @@ METRICS_VALUES = {
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was taken between the two ends of a window.
+    """What was taken between the two ends of a window, by container.
 
-    Attributes
-    ----------
-    footprints
-        By container.
-    writes
-        By verb and resource, less those for the pods that no plan concerns. Events
-        and leases are not in the audit log.
-    requests
-        Of every kind, by method.
-    longest_hold_s
-        Upper end of the histogram's last bucket that is not empty; None if the
-        profile has no such metric or no pod was held.
-    held_s
-        Seconds during which new pods were held back.
+    ``writes`` are those by verb and resource, less those for the pods that no plan
+    concerns; the audit log has no events and no leases. ``requests`` are all of them.
+    The longest hold is the upper end of the histogram's last bucket that is not empty.
     """
 
     footprints: Mapping[str, Footprint]

@@ -27,18 +27,10 @@ ASKED = (OPTIMISER, SCHEDULER, UNSUPPORTED)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What came of `PIECE` cases.
+    """What came of `PIECE` cases, of which ``first`` is the first one.
 
-    Parameters
-    ----------
-    asked
-        one of `ASKED`.
-    first
-        Number of the first one.
-    worse
-        The cases that are not answered with the best plan.
-    faults
-        A line for each false claim or broken rule.
+    ``worse`` are those not answered with the best plan, ``faults`` are false
+    claims and broken rules, a line each.
     """
 
     strategy: str

@@ -5,23 +5,69 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from benchmarks.command import Say, write_figures
+from benchmarks.scope import Scope, ScopeName
 from benchmarks.score_cache.benchmark import turned
 from benchmarks.upstream.building import UpstreamBuild
-from benchmarks.upstream.cases import Case, read_cases
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.harness import Harness
-from benchmarks.upstream.profiles import Profile
-from benchmarks.upstream.scope import SCOPES, UpstreamScope
+from benchmarks.upstream.profiles import Case, Profile, read_cases
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.toolchain.environment import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamScope(Scope):
+    """What a run covers, and the longest time of one process.
+
+    ``sizes`` are the cases whose pace is measured, with the parameters that give them
+    their size; None for all at the size of upstream's performance tests. With ``small``
+    all cases are run once at their smallest, to see that they pass.
+    """
+
+    rounds: int
+    sizes: Mapping[str, Mapping[str, int]] | None = field(default_factory=dict)
+    small: bool = False
+    limit_s: float = 600.0
+
+    def paced(self, case: Case) -> bool:
+        """Return whether the case's pace is measured."""
+        return self.sizes is None or case.name in self.sizes
+
+    def size_name(self) -> str:
+        """Return the size of the measured cases, as the figures say it."""
+        sizes = {"smoke": "5 nodes", "full": "upstream's size"}
+        return sizes.get(self.name, f"{NODES:,} nodes")
+
+
+NODES = 1000
+SPREADING = {"initNodes": NODES, "initPods": 200, "measurePods": 2000}
+HEADLINES = {
+    "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 2000},
+    "PreferredTopologySpreading": SPREADING,
+    "Unschedulable": {"initNodes": NODES, "initPods": 20, "measurePods": 1500},
+}
+FURTHER = {
+    "TopologySpreading": SPREADING,
+    "DefaultTopologySpreading": SPREADING,
+    "SchedulingNodeAffinity": SPREADING,
+    "SchedulingPreferredPodAffinity": SPREADING,
+    "SchedulingWithMixedChurn": {"initNodes": NODES, "measurePods": 2000},
+}
+
+SMOKE = UpstreamScope(ScopeName.SMOKE, 1, {"SchedulingBasic": {}})
+SHORT = UpstreamScope(ScopeName.SHORT, 3, HEADLINES)
+DEFAULT = UpstreamScope(ScopeName.DEFAULT, 3, {**HEADLINES, **FURTHER}, small=True)
+FULL = UpstreamScope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
+SCOPES = (SMOKE, SHORT, DEFAULT, FULL)
+
 
 NAME = "upstream"
 

@@ -32,18 +32,9 @@ WANTED = {
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a profile gave in a case in a round.
+    """What a profile gave in a case in a round: mean pods a second, if it has a pace.
 
-    Attributes
-    ----------
-    size
-        Of the case.
-    pods_s
-        Mean pods a second; None if the case did not pass or has no pace.
-    passed
-        Whether it did.
-    end
-        The end of its output if it did not.
+    ``end`` is the end of its output if it did not pass.
     """
 
     case: str

@@ -241,20 +241,18 @@ def _change_places(at: Spoiled) -> None:
 
 
 MUTATIONS: tuple[Callable[[Spoiled], None], ...] = (
+    # What only relations between pods refuse is rare among all others.
+    *(_send_where_it_may_run, _place_one_more) * 5,
     _rename,
     _send_nowhere,
     _name_twice,
     _take_from_elsewhere,
     _place_a_running_pod,
     _send_elsewhere,
-    _send_where_it_may_run,
-    _send_where_it_may_run,
     _swap,
     _crowd,
     _leave_out,
     _place_none,
-    _place_one_more,
-    _place_one_more,
     _place_all,
     _reverse,
     _stay,

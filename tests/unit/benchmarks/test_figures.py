@@ -11,19 +11,17 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.benchmark import write_results
 from benchmarks.faults.figures import reliability_figures
-from benchmarks.faults.session import trial_journal
+from benchmarks.faults.session import trial_journal, write_results
 from benchmarks.faults.trial import Trial
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.moments import PlanRow, Row, Window
-from benchmarks.optimizer.certificates import contradictions
-from benchmarks.optimizer.record import Record, TierClaim, Value
-from benchmarks.upstream.end_to_end import spec_figure
+from benchmarks.optimizer.figures import contradictions
+from benchmarks.optimizer.measurement import Record, TierClaim, Value
+from benchmarks.upstream.end_to_end import SpecResult, spec_figure
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures
 from benchmarks.upstream.profiles import PROFILES
-from benchmarks.upstream.specs import SpecResult
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, table
 
 
