@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.command import run_command, say
+from benchmarks.command import ScopeName, find_scope, run_command, say
 from benchmarks.live.cell import Part as LivePart
-from benchmarks.scope import ScopeName, find_scope
 from stowage_testbed.cluster import backend
 from stowage_testbed.toolchain import install_tools
 

@@ -116,8 +116,7 @@ class FaultContext:
     def planned_node(self, role: str) -> str:
         """Return a node of the newest plan, drawn among those of the role.
 
-        Pods leave a ``source`` and go to a ``target``; the plan has nothing to do with a
-        ``bystander``.
+        Pods leave a ``source`` and go to a ``target``; a ``bystander`` is neither.
         """
         names = self.run.observer.read(
             lambda state: planned_nodes(state, self.environment.nodes, role)

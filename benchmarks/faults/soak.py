@@ -16,7 +16,6 @@ from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, median
-from types import TracebackType
 from typing import Self
 
 import psutil
@@ -179,12 +178,7 @@ class Sampler:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join(JOIN_TIMEOUT_S)
 

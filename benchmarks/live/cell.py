@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
-from benchmarks.scope import Scope, ScopeName
+from benchmarks.command import Scope, ScopeName
 
 PODS_A_NODE = 10
 PODS_A_WORKLOAD = 25

@@ -10,6 +10,7 @@ import random
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -193,27 +194,17 @@ PRIORITY = {"LS": 3, "Guaranteed": 2, "Burstable": 1, "BE": 0}
 Row = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Amounts:
-    """What a node has, or a pod asks for."""
-
-    cpu_milli: int
-    memory_mib: int
-    gpu_milli: int
-
-    def row(self, pods: int) -> list[int]:
-        return [self.cpu_milli, self.memory_mib, self.gpu_milli, pods]
+Amounts = tuple[int, int, int]
+"""CPU in thousandths, memory in MiB, and GPUs in thousandths."""
 
 
-@dataclass(frozen=True, slots=True)
-class _NodeKind:
-    amounts: _Amounts
+class _NodeKind(NamedTuple):
+    room: Amounts
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class _PodClass:
-    amounts: _Amounts
+class _PodClass(NamedTuple):
+    need: Amounts
     models: tuple[str, ...]
     priority: int
 
@@ -233,9 +224,9 @@ def read_fleet(folder: Path, pods: str, nodes: int, fill: float, seed: int) -> F
     classes = {one: number for number, one in enumerate(dict.fromkeys(members))}
     return Fleet(
         name=f"openb-{pods}-{nodes}-{fill:.2f}-{seed}",
-        room=np.array([kind.amounts.row(PODS_A_NODE) for kind in kinds]),
+        room=np.array([[*kind.room, PODS_A_NODE] for kind in kinds]),
         kind=np.array([kinds[kind] for kind in chosen]),
-        need=np.array([one.amounts.row(1) for one in classes]),
+        need=np.array([[*one.need, 1] for one in classes]),
         priority=np.array([one.priority for one in classes]),
         suits=np.array([[one.suits(kind) for kind in kinds] for one in classes]),
         class_of=np.array([classes[one] for one in members]),
@@ -247,30 +238,27 @@ def _drawn(
     listed: list[_PodClass], nodes: list[_NodeKind], fill: float
 ) -> list[_PodClass]:
     """Return pods until they ask for ``fill``; a short list begins again."""
-    total = [node.amounts for node in nodes]
-    most_cpu = fill * sum(one.cpu_milli for one in total)
-    most_gpu = fill * sum(one.gpu_milli for one in total)
+    most_cpu, _, most_gpu = fill * np.sum([node.room for node in nodes], axis=0)
     members: list[_PodClass] = []
-    cpu_milli = gpu_milli = 0
-    while cpu_milli < most_cpu and (not most_gpu or gpu_milli < most_gpu):
+    asked = np.zeros(3)
+    while asked[0] < most_cpu and (not most_gpu or asked[2] < most_gpu):
         members.append(listed[len(members) % len(listed)])
-        cpu_milli += members[-1].amounts.cpu_milli
-        gpu_milli += members[-1].amounts.gpu_milli
+        asked += members[-1].need
     return members
 
 
 def _node_kind(row: Row) -> _NodeKind:
-    gpu_milli = 1000 * int(row["gpu"])
-    room = _Amounts(int(row["cpu_milli"]), int(row["memory_mib"]), gpu_milli)
-    return _NodeKind(room, row["model"])
+    return _NodeKind(_amounts(row, 1000 * int(row["gpu"])), row["model"])
 
 
 def _pod_class(row: Row) -> _PodClass:
-    gpu_milli = int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
-    need = _Amounts(int(row["cpu_milli"]), int(row["memory_mib"]), gpu_milli)
-    spec = row.get("gpu_spec") or ""
+    spec, gpus = row.get("gpu_spec"), int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
     models = tuple(spec.split("|")) if spec else ()
-    return _PodClass(need, models, PRIORITY.get(row.get("qos") or "", 0))
+    return _PodClass(_amounts(row, gpus), models, PRIORITY.get(row.get("qos") or "", 0))
+
+
+def _amounts(row: Row, gpu_milli: int) -> Amounts:
+    return int(row["cpu_milli"]), int(row["memory_mib"]), gpu_milli
 
 
 def _read(path: Path) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 
@@ -50,30 +50,12 @@ class TierClaim:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One call.
+    """One call: the instance, and the arm that solved it with which limit.
 
-    Parameters
-    ----------
-    case, arm
-        The instance, and the arm that solved it with which limit.
-    optimal
-        Whether every tier is proved.
-    value, tiers
-        What the plan is worth and what it claims, highest tier first.
-    refused
-        Subjects that the strategy left alone.
-    wall_s
-        From the call to the last update, by the caller's clock.
-    first_plan_s
-        To the first update with a plan, by the caller's clock; None if there was none.
-    solve_s
-        As the service accounts for it.
-    peak_bytes
-        Memory of the service and its children together; None if not asked for.
-    nodes_before, nodes_after, nodes_lower_bound
-        Nodes in use, and the limit on those after; of the objective CONSOLIDATE only.
-    price_before_micros, price_after_micros, price_lower_bound_micros
-        What an hour of them costs, if they have prices.
+    ``value`` is what the plan is worth, highest tier first, and ``refused`` what the
+    strategy left alone. The caller's clock has ``wall_s`` until the last update and
+    ``first_plan_s``; ``peak_bytes`` is that of the service and its children. Nodes in
+    use, and what an hour of them costs, are of the objective CONSOLIDATE only.
     """
 
     case: str
@@ -97,32 +79,11 @@ class Record:
 INTERVAL_S = 0.05
 
 
-def pss_bytes(processes: Iterable[psutil.Process]) -> int:
-    """Return the sum of proportional set sizes, without processes that have ended."""
-    total = 0
-    for process in processes:
-        with suppress(psutil.Error):
-            total += process.memory_full_info().pss
-    return total
-
-
+@dataclass(slots=True)
 class Peak:
-    """The largest sum of proportional set sizes seen, in bytes.
+    """The largest sum of proportional set sizes seen; shared pages count once."""
 
-    Pages that forked processes share count once in the sum.
-    """
-
-    def __init__(self) -> None:
-        self.peak_bytes = 0
-
-    def sample(self, pid: int) -> None:
-        """Look at the process ``pid`` and everything below it."""
-        try:
-            top = psutil.Process(pid)
-            processes = [top, *top.children(recursive=True)]
-        except psutil.Error:
-            return
-        self.peak_bytes = max(self.peak_bytes, pss_bytes(processes))
+    peak_bytes: int = 0
 
 
 @contextmanager
@@ -132,7 +93,13 @@ def watched_memory(pid: int) -> Iterator[Peak]:
 
     def watch() -> None:
         while not done.wait(INTERVAL_S):
-            peak.sample(pid)
+            total = 0
+            with suppress(psutil.Error):
+                top = psutil.Process(pid)
+                for process in (top, *top.children(recursive=True)):
+                    with suppress(psutil.Error):
+                        total += process.memory_full_info().pss
+            peak.peak_bytes = max(peak.peak_bytes, total)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

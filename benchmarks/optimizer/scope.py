@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from benchmarks.command import Scope, ScopeName
 from benchmarks.optimizer.fleet import Fleet, Start, make_fleet, placed, read_fleet
-from benchmarks.scope import Scope, ScopeName
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 
 MADE = "made"

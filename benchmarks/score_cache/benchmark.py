@@ -10,8 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from benchmarks.command import Say, write_figures
-from benchmarks.scope import Scope, ScopeName
+from benchmarks.command import Say, Scope, ScopeName, write_figures
 from stowage_testbed.metrics.distribution import compute_spread, jain_index
 from stowage_testbed.simulate import Instance, Placements, Simulator, find_profile
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure

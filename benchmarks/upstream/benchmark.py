@@ -11,8 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command import Say, write_figures
-from benchmarks.scope import Scope, ScopeName
+from benchmarks.command import Say, Scope, ScopeName, write_figures
 from benchmarks.score_cache.benchmark import turned
 from benchmarks.upstream.building import UpstreamBuild
 from benchmarks.upstream.figures import SMALL, Pace, upstream_figures

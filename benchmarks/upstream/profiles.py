@@ -15,25 +15,12 @@ from stowage_testbed.simulate import find_profile
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One scheduler.
+    """One scheduler, made with no plugins (``none``) or all of them (``registered``).
 
-    Attributes
-    ----------
-    name
-        Stands in the figures.
-    shipped
-        The shipped profile that configures it; empty for the stock configuration.
-    plugins
-        What the scheduler is made with: ``none`` or ``registered``.
-    gates
-        Feature gates, in every case.
-    preempts
-        Whether a pod makes room for itself by preemption.
-    plans
-        Whether an optimiser is to run beside it, and the API server to know its plans.
-    promise
-        The least ratio to stock that is promised of any case; None where speed is the
-        price of another promise, which is stated instead.
+    ``shipped`` is the profile that configures it, empty for the stock configuration.
+    With ``plans`` an optimiser runs beside it, and the API server knows its plans. The
+    least ratio to stock that is promised of any case is the ``promise``; None where
+    speed is the price of another one, which is stated instead.
     """
 
     name: str

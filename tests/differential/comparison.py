@@ -268,7 +268,7 @@ class Verifiers:
     asked: dict[str, Question] = field(default_factory=dict)
 
     def compare_random_plans(self, seed: int, plans: int) -> Agreement:
-        """Compare both judgements of random plans; the same seed gives the same."""
+        """Compare both judgements of random plans, drawn by ``seed``."""
         found = Agreement()
         clusters, left = 0, plans
         while left > 0:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -59,9 +58,6 @@ def test_both_say_the_same_to_random_plans(verifiers: Verifiers) -> None:
     assert found.accepted + refused + explained == JUDGED
     # Neither says the same to everything.
     assert min(found.accepted, refused) > JUDGED // 8
-    # A disagreement that cannot be had again cannot be mended.
-    anew = replace(verifiers, asked={})
-    assert anew.compare_random_plans(SEED, JUDGED) == found
 
 
 def _missed(verifiers: Verifiers) -> bool:
