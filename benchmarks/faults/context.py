@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -118,12 +118,19 @@ class FaultContext:
 
         Pods leave a ``source`` and go to a ``target``; a ``bystander`` is neither.
         """
-        names = self.run.observer.read(
-            lambda state: planned_nodes(state, self.environment.nodes, role)
-        )
-        if not names:
+        status = self.status()
+        moves, placements = status.get("moves") or (), status.get("placements") or ()
+        sources = {move["fromNode"] for move in moves}
+        targets = {move["toNode"] for move in moves}
+        touched = sources | targets | {placement["node"] for placement in placements}
+        others = {*self.environment.nodes} - touched
+        named = {"source": sources, "target": targets, "bystander": others}[role]
+        # A plan that has ended may name nodes that have gone since.
+        bodies = self.run.observer.read(lambda state: state.bodies("Node"))
+        there = sorted(named & {body["metadata"]["name"] for body in bodies})
+        if not there:
             raise NothingToHitError(f"{role} node")
-        return self.rng.choice(names)
+        return self.rng.choice(there)
 
     def moved_owner(self) -> str:
         """Return the name of a ReplicaSet of which the plan moves a pod."""
@@ -132,28 +139,6 @@ class FaultContext:
             raise NothingToHitError("moves")
         pod: str = self.rng.choice(moves)["pod"]
         return pod.partition("/")[2].rpartition("-")[0]
-
-
-def planned_nodes(state: State, nodes: Iterable[str], role: str) -> list[str]:
-    """Return the names of the nodes that have the role in the newest plan.
-
-    A plan that has ended may name nodes that have gone since; they are left out.
-    """
-    plan = _newest_plan(state)
-    if plan is None:
-        return []
-    status = plan.get("status") or {}
-    moves, placements = status.get("moves") or (), status.get("placements") or ()
-    sources = {move["fromNode"] for move in moves}
-    targets = {move["toNode"] for move in moves}
-    placed = {placement["node"] for placement in placements}
-    named = {
-        "source": sources,
-        "target": targets,
-        "bystander": set(nodes) - sources - targets - placed,
-    }[role]
-    there = {body["metadata"]["name"] for body in state.bodies("Node")}
-    return sorted(named & there)
 
 
 def _newest_plan(state: State) -> JsonObject | None:

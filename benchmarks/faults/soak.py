@@ -156,8 +156,8 @@ GO_METRICS = {
 }
 """Name and unit of what Go says of itself; the heap as the last collection left it."""
 
-OBJECTS = ("apiserver_resource_objects", "apiserver_storage_objects")
-"""Their number by resource; the second is the first's name until Kubernetes 1.34."""
+OBJECTS = "apiserver_resource_objects"
+"""Their number by resource."""
 
 ALL_OBJECTS = "objects in etcd but events"
 OBJECTS_OF = "objects in etcd: "
@@ -229,27 +229,19 @@ class Sampler:
             return {}
 
     def _objects(self) -> Counter[str]:
-        """Return how many objects there are of each resource but events."""
+        """Return how many objects there are of each resource but events.
+
+        The API server tells -1 of a resource that could not be counted.
+        """
         answer = send(self._api, "GET", "/metrics", "read metrics", accept="text/plain")
-        text = answer.data.decode()
-        return objects_by_resource(text)
-
-
-def objects_by_resource(metrics: str) -> Counter[str]:
-    """Return how many objects an API server's metrics tell of each resource but events.
-
-    A resource that could not be counted has -1 of them.
-    """
-    counts: dict[str, Counter[str]] = {name: Counter() for name in OBJECTS}
-    for family in text_string_to_metric_families(metrics):
-        for sample in family.samples:
-            if sample.name in OBJECTS and sample.value >= 0:
-                labels = sample.labels
-                group, resource = labels.get("group", ""), labels.get("resource", "")
-                name = ".".join(filter(None, (resource, group)))
-                if resource != EVENTS:
-                    counts[sample.name][name] += int(sample.value)
-    return next((found for found in counts.values() if found), Counter())
+        counts: Counter[str] = Counter()
+        for family in text_string_to_metric_families(answer.data.decode()):
+            for sample in family.samples:
+                if sample.name == OBJECTS and sample.value >= 0:
+                    parts = (sample.labels.get(key) for key in ("resource", "group"))
+                    counts[".".join(filter(None, parts))] += int(sample.value)
+        del counts[EVENTS]
+        return counts
 
 
 NAME = "soak"

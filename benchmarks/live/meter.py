@@ -97,19 +97,15 @@ def scheduler_url(release: Release) -> str:
     return f"https://{LOOPBACK}:{port}"
 
 
-def fetch(url: str) -> bytes:
-    """Return what a process on this machine serves."""
+def read_metrics(base: str) -> Iterator[Sample]:
+    """Yield every sample that a process serves below ``base``, if it answers."""
     trust = ssl.create_default_context()
     # The port's certificate is the scheduler's own, and loopback needs none.
     trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    url = f"{base}/metrics"
     with urllib.request.urlopen(url, context=trust, timeout=30) as answer:  # noqa: S310
-        read: bytes = answer.read()
-    return read
-
-
-def read_metrics(base: str) -> Iterator[Sample]:
-    """Yield every sample that a process serves below ``base``."""
-    for family in text_string_to_metric_families(fetch(f"{base}/metrics").decode()):
+        text = answer.read().decode()
+    for family in text_string_to_metric_families(text):
         yield from family.samples
 
 

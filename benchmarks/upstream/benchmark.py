@@ -112,23 +112,19 @@ def run_benchmark(
     )
 
 
+@dataclass(slots=True)
 class _Session:
     """Pieces that are run once each: a process of the harness a piece."""
 
-    def __init__(
-        self,
-        scope: UpstreamScope,
-        harness: Harness,
-        folder: Path,
-        socket: Callable[[], Path],
-        say: Say,
-    ) -> None:
-        self._scope = scope
-        self._harness = harness
-        self._folder = folder
-        self._socket = socket
-        self._say = say
-        self._journal = TaskJournal(folder / "paces.jsonl", Pace)
+    _scope: UpstreamScope
+    _harness: Harness
+    _folder: Path
+    _socket: Callable[[], Path]
+    _say: Say
+    _journal: TaskJournal[Pace] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._journal = TaskJournal(self._folder / "paces.jsonl", Pace)
 
     def measure(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Measure every profile once a round, in another order each round."""

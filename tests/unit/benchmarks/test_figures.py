@@ -38,13 +38,9 @@ def test_a_figure_that_falls_short_or_was_not_measured_says_so() -> None:
     assert "NO" in table([short])
     assert (missing.value, missing.met, missing.runs) == (None, None, 0)
     assert missing.note == "not measured"
-
-
-def test_the_spread_is_the_quartiles_and_the_extremes_of_a_few() -> None:
-    """One slow answer of a hundred is no spread, but one of three is."""
+    # One slow answer of a hundred is no spread, but one of three is.
     few = figure("answer", "s", [1.0, 2.0, 9.0], median)
     many = figure("answer", "s", [1.0] * 50 + [2.0] * 50 + [99.0], median)
-
     assert (few.spread, many.spread) == ((1.0, 9.0), (1.0, 2.0))
 
 
